@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clock - ticks while recording, nanoseconds when writing.  Hot path.
+ *
+ * Threads  clock_ticks: any.  clock_start, clock_sample: one at a time.
+ * Memory   none of its own; triples are stored in the spool header.
+ * Errors   none: without an invariant counter ticks are CLOCK_MONOTONIC_RAW ns.
+ * Units    ticks; clock_real_ns gives epoch nanoseconds.
+ */
+#ifndef CORE_CLOCK_H
+#define CORE_CLOCK_H
+
+#include "agent/core/spool.h"
+
+#include <time.h>
+
+enum clock_kind { CLOCK_NS, CLOCK_TSC };
+extern uint64_t clock_kind;	/* set by clock_start, then constant */
+
+static inline int64_t clock_get_ns(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline uint64_t clock_ticks(void)
+{
+#if defined __x86_64__
+	if (__builtin_expect(clock_kind == CLOCK_TSC, 1))
+		return __builtin_ia32_rdtsc();
+#endif
+	return (uint64_t)clock_get_ns(CLOCK_MONOTONIC_RAW);
+}
+
+void clock_start(void);
+/* Stores a triple in the spool header (thinning old ones); the writer thread, each second. */
+void clock_sample(struct spool_header *head);
+/* Ticks to epoch ns by the stored triples: linear between, extended beyond. */
+int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks);
+/* Best guess of ticks per second so far; for estimates only. */
+double clock_rate(const struct spool_header *head);
+
+#endif

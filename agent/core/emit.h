@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emit - what observers call to write a record.  Hot path.
+ *
+ *	struct thread *t = emit_enter(REC_OP);
+ *	if (t) {
+ *		struct rec_op *op = emit_reserve(t, REC_OP, sizeof(*op));
+ *		if (op) { ...fill...; emit_commit(t, &op->r, REC_OP, 0, sizeof(*op)); }
+ *		emit_leave(t);
+ *	}
+ *
+ * Threads  any, each for itself.  No lock, no syscall but a chunk's first use.
+ * Memory   the record lies in the thread's chunk; it may be finished in place
+ *          (emit_end) as long as its cycle is current.
+ * Errors   NULL: the gate is closed, or the record was dropped and counted.
+ * Units    sizes in bytes, multiples of 8; times in ticks.
+ */
+#ifndef CORE_EMIT_H
+#define CORE_EMIT_H
+
+#include "agent/core/clock.h"
+#include "agent/core/gate.h"
+#include "agent/core/thread.h"
+
+/* Between storing `emitting` and looking at the gate again: the writer's
+ * membarrier pairs with it, so a compiler barrier is enough where that works. */
+static inline void emit_barrier(void)
+{
+	if (__builtin_expect(gate_fences, 0))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline struct thread *emit_enter(enum record_kind kind)
+{
+	uint64_t cycle = gate_cycle();
+	struct thread *t;
+
+	if (__builtin_expect(!cycle, 1))
+		return NULL;
+	t = thread_mine;
+	if (__builtin_expect(!t, 0) && !(t = thread_new())) {
+		thread_drop(kind, DROP_DEAD);
+		return NULL;
+	}
+	if (__builtin_expect(atomic_load_explicit(&t->emitting, memory_order_relaxed) != 0, 0)) {
+		thread_drop(kind, DROP_NESTED);
+		return NULL;
+	}
+	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
+	emit_barrier();
+	if (__builtin_expect(gate_cycle() != cycle, 0)) {
+		atomic_store_explicit(&t->emitting, 0, memory_order_release);
+		return NULL;
+	}
+	return t;
+}
+
+static inline void emit_leave(struct thread *t)
+{
+	atomic_store_explicit(&t->emitting, 0, memory_order_release);
+}
+
+/* Room for `size` bytes, not yet visible to anybody. */
+static inline void *emit_reserve(struct thread *t, enum record_kind kind, uint32_t size)
+{
+	uint64_t cycle = atomic_load_explicit(&t->emitting, memory_order_relaxed);
+
+	if (__builtin_expect(t->cycle != cycle || (size_t)(t->limit - t->at) < size ||
+			     t->ordinal != t->said_ordinal, 0) &&
+	    !thread_refill(t, cycle, size)) {
+		thread_drop(kind, DROP_CAP);
+		return NULL;
+	}
+	return t->at;
+}
+
+void emit_late(struct thread *t, enum record_kind kind);
+
+/* Publishes the record: all of it is visible before the new length is. */
+static inline void emit_commit(struct thread *t, struct record *r, enum record_kind kind,
+			       uint8_t flags, uint32_t size)
+{
+	r->kind = (uint8_t)kind;
+	r->flags = flags;
+	r->units = (uint16_t)(size / 8);
+	t->at += size;
+	atomic_store_explicit(&t->chunk->used, (uint32_t)(t->at - (uint8_t *)t->chunk),
+			      memory_order_release);
+	emit_barrier();
+	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed), 0))
+		emit_late(t, kind);
+}
+
+/* Stores the end of a record of `cycle`, unless that cycle is over. */
+static inline void emit_end(struct record *r, uint64_t cycle, uint64_t ticks)
+{
+	struct thread *t;
+
+	if (gate_cycle() != cycle)
+		return;
+	t = emit_enter((enum record_kind)r->kind);
+	if (!t)
+		return;
+	if (atomic_load_explicit(&t->emitting, memory_order_relaxed) == cycle)
+		r->end = ticks;
+	emit_leave(t);
+}
+
+#endif

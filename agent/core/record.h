@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record - every record that observers write and the writer reads.
+ *
+ * Threads  none: plain data.  A record is written by one thread; its `end`
+ *          may be stored later, by any thread, while its cycle is current.
+ * Memory   records lie in chunks of the spool, 8-byte aligned, back to back,
+ *          in the order in which they began.
+ * Errors   a reader must check `units` against the chunk before it looks
+ *          further: a spool may come from a crashed or hostile process.
+ * Units    times are clock ticks (clock.h), sizes in `units` are 8 bytes.
+ */
+#ifndef CORE_RECORD_H
+#define CORE_RECORD_H
+
+#include <stdint.h>
+
+/* KIND(name, text): the text is what drops and events are reported under. */
+#define RECORD_KINDS(KIND) \
+	KIND(NONE, "none") \
+	KIND(THREAD, "threads") \
+	KIND(OP, "operators") \
+	KIND(ANNOTATION, "annotations") \
+	KIND(STEP, "steps") \
+	KIND(MEMORY, "memory") \
+	KIND(OOM, "out_of_memory")
+
+enum record_kind {
+#define KIND(name, text) REC_##name,
+	RECORD_KINDS(KIND)
+#undef KIND
+	REC_KINDS
+};
+
+/* What every record begins with: 24 bytes. */
+struct record {
+	uint8_t kind;		/* enum record_kind */
+	uint8_t flags;		/* per kind */
+	uint16_t units;		/* whole size in 8-byte units */
+	uint32_t name;		/* names.h; 0 = none */
+	uint64_t begin;
+	uint64_t end;		/* 0: still open (or, for instants, unused) */
+};
+
+/* All records after it in this chunk, up to the next one, are this thread's. */
+struct rec_thread {
+	struct record r;	/* begin = when it was written */
+	uint32_t tid;		/* OS thread id */
+	uint32_t ordinal;	/* torch's logical thread id; 0 = not known yet */
+	char comm[16];		/* pthread name, not always terminated */
+};
+
+enum op_flag {
+	OP_INPUTS = 1,		/* an input description follows (inputs.h of the writer) */
+	OP_CUT = 2,		/* inputs did not fit and were left out */
+	OP_NO_SEQ = 4,		/* seq and fwd_thread could not be read */
+};
+
+/* REC_OP (scopes 0, 1, 2) and REC_ANNOTATION (scope 7): 40 bytes, then inputs. */
+struct rec_op {
+	struct record r;
+	int64_t seq;		/* autograd sequence number, -1 = none */
+	uint32_t fwd_thread;	/* ordinal of the forward thread, 0 = forward op */
+	uint8_t scope;		/* at::RecordScope */
+	uint8_t spare[3];
+};
+
+/* ProfilerStep#N, written by the scheduler in the thread that made the boundary. */
+struct rec_step {
+	struct record r;
+	int64_t number;
+};
+
+/* REC_MEMORY and REC_OOM: an instant at r.begin. */
+struct rec_memory {
+	struct record r;
+	uint64_t addr;		/* 0 for REC_OOM */
+	int64_t bytes;		/* negative = free */
+	uint64_t allocated;	/* total after the event, bytes */
+	uint64_t reserved;
+	int8_t device_type;	/* c10::DeviceType: 0 CPU, 1 CUDA */
+	int8_t device_index;	/* -1 for CPU */
+	uint8_t spare[6];
+};
+
+_Static_assert(sizeof(struct record) == 24, "record header");
+_Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
+
+/*
+ * Input description of an op, after struct rec_op: a byte stream, padded with
+ * IN_END to 8 bytes.  `n` is a number in the coding of inputs_put_number:
+ * one byte below 0xf8, else 0xf8 (u8 follows), 0xf9 (u16), 0xfa (u32),
+ * 0xfb (i64); little endian.
+ *
+ *   stream := item* IN_END            one item per argument, in order
+ *   item   := IN_TENSOR dtype:u8 ndim:n size:n{ndim} stride:n{ndim}
+ *           | IN_SPARSE dtype:u8 ndim:n size:n{ndim}      no strides
+ *           | IN_TENSORS item* IN_END                     a TensorList
+ *           | IN_INT n | IN_DOUBLE f64 | IN_COMPLEX f64 f64
+ *           | IN_TRUE | IN_FALSE
+ *           | IN_SCALARS item* IN_END                     a ScalarList
+ *           | IN_TEXT n byte{n}                           where torch prints text
+ *           | IN_OTHER                                    None, strings, ...
+ *           | IN_UNDEFINED                                a Tensor without value
+ *           | IN_SYM n                                    a symbolic int etc.
+ */
+enum input_tag {
+	IN_END, IN_TENSOR, IN_SPARSE, IN_TENSORS, IN_INT, IN_DOUBLE, IN_COMPLEX,
+	IN_TRUE, IN_FALSE, IN_SCALARS, IN_TEXT, IN_OTHER, IN_UNDEFINED, IN_SYM,
+	IN_TAGS
+};
+
+#endif

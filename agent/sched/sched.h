@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sched - where steps come from, and when windows open and close.
+ *
+ * Threads  all functions: any thread.  A boundary is made under one small lock;
+ *          what it costs the program is a gate change.
+ * Memory   static; cycle descriptors lie in the spool.
+ * Errors   said once, in one line, by whoever decides.
+ * Units    none.
+ */
+#ifndef SCHED_SCHED_H
+#define SCHED_SCHED_H
+
+#include "agent/core/config.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What must be caused above this folder; agent.c fills it in. */
+struct sched_actions {
+	void (*observe)(bool on);	/* operator callbacks on or off (torch) */
+	void (*arm)(void);		/* a window is near: the writer prepares memory */
+	void (*sealed)(void);		/* a cycle is ready for the writer */
+	bool (*begin)(void);		/* spool, threads and writer thread must be there */
+	bool (*patch)(const char *symbol, void (*hit)(void));	/* symbol: marker (hooks) */
+};
+
+/* Parses the plan and the marker; no window opens yet. Called by agent.c's start. */
+void sched_start(const struct config *cfg, const struct sched_actions *actions);
+
+/* libtorch was found: this process can have torch markers. Opens the first,
+ * provisional window in the default mode, or decides to follow an ancestor. */
+void sched_torch_found(void);
+/* The process starts (main is about to run): time:, none and symbol: begin here. */
+void sched_main(void);
+/* A library was mapped: a symbol: marker may be there now. */
+void sched_library(void);
+
+/* A user annotation begins. Returns a token for sched_end; 0 = of no interest. */
+uint32_t sched_begin(const char *name, size_t len);
+void sched_end(uint32_t token);
+/* The same for operators; called only while sched_wants_ops (op-name markers). */
+uint32_t sched_op_begin(const char *name, size_t len);
+bool sched_wants_ops(void);
+void sched_backward(void);		/* autograd::Engine::execute is entered */
+void sched_step(void);			/* proflaunch_step() */
+
+/* The first operator of a process that follows nobody yet / any op while following. */
+extern _Atomic uint64_t *sched_follow;	/* the ancestor's gate; points to a constant 0 if none */
+extern uint64_t sched_followed;		/* its value when we last looked */
+void sched_follow_changed(void);	/* call when *sched_follow != sched_followed */
+
+/* atfork child (async-signal-safe: stores only). */
+void sched_fork_child(void);
+/* Normal exit: seals what is open. Does not wait. */
+void sched_exit(void);
+/* Tick of the writer thread (about every 100 ms, or when sched_deadline_ns says):
+ * time: markers and the 60 s rule. Returns ns until it wants the next one. */
+int64_t sched_tick(void);
+
+#endif

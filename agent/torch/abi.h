@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * abi - where things lie in this process's libtorch, each with a check.
+ *
+ * Threads  abi_find: once.  abi_learn: any thread, until it says it has no more to
+ *          learn.  The struct is read by all; members change from unknown to known
+ *          (or off) once, as relaxed atomics.
+ * Memory   static.
+ * Errors   what cannot be confirmed is off, and abi_facts says so.
+ * Units    byte offsets from the object's start; -1 or 0 = unknown, as named.
+ */
+#ifndef TORCH_ABI_H
+#define TORCH_ABI_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* RecordFunctionCallback: 40 bytes, passed by value (torch-abi A2). */
+struct torch_callback {
+	void *start, *end;
+	double probability;
+	uint8_t scopes[10];
+	uint8_t needs_inputs, needs_outputs, needs_ids, spare[3];
+};
+_Static_assert(sizeof(struct torch_callback) == 40, "at::RecordFunctionCallback");
+
+enum abi_state { ABI_UNKNOWN, ABI_GOOD, ABI_OFF };
+
+struct abi {
+	/* functions of libtorch_cpu; NULL = not there */
+	uint64_t (*add)(struct torch_callback cb);
+	void (*disable)(uint64_t handle), (*enable)(uint64_t handle), (*remove)(uint64_t handle);
+	const char *(*name)(const void *rf);
+	uint64_t (*thread_id)(void);		/* RecordFunction::currentThreadId */
+	uint64_t (*num_inputs)(const void *rf);
+	void *(*input_sizes)(void *result, const void *rf, bool flatten);
+	void *engine_execute;			/* torch::autograd::Engine::execute */
+	void *rf_construct, *rf_destroy;	/* RecordFunction(RecordScope), ~RecordFunction */
+
+	bool new_strings;			/* cxx11 std::string */
+	char version[48];			/* "2.13.0", as far as it is known; else "" */
+	char path[1024];			/* of libtorch_cpu */
+
+	/* RecordFunction, fixed by the string ABI (torch-abi A4) and checked */
+	uint16_t variant_at, index_at, seq_at, inputs_at;
+	_Atomic uint32_t record;		/* enum abi_state: the offsets above, and thread id 88, scope 96 */
+	_Atomic uint32_t fwd_at;		/* forward thread id, 0 = unknown */
+	/* FunctionSchema */
+	uint16_t schema_overload_at;
+
+	/* values: only needed with record_shapes */
+	_Atomic uint32_t values;		/* enum abi_state of the following three */
+	_Atomic uint32_t sizes_at;		/* SizesAndStrides in TensorImpl: 72, 64 or 56 */
+	_Atomic uint32_t bool_tag;		/* IValue tag of Bool: 8, 9 or 10 */
+	_Atomic uint32_t list_at;		/* vector in ListImpl: 24 or 16 */
+	const void *undefined;			/* UndefinedTensorImpl's singleton */
+	const void *strided_vtable;		/* TensorImpl's own vtable (word 0 of a plain tensor) */
+	const void *sparse_vtable, *nested_vtable;
+};
+extern struct abi abi;
+
+/* Finds libtorch_cpu among the mapped libraries. True when callbacks can be
+ * registered; everything else in `abi` is then filled in as far as symbols,
+ * file names and torch/version.py beside the library tell. */
+bool abi_find(void);
+/* Looks at a RecordFunction inside its start callback and confirms what it can.
+ * `inputs`: the callback asked for inputs. Cheap once everything is settled:
+ * callers test abi_settled first. */
+void abi_learn(const void *rf, bool inputs);
+bool abi_settled(bool inputs);
+/* What was found, as JSON object text, for the trace's metadata. */
+size_t abi_facts(char *buf, size_t size);
+
+/* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
+void *abi_symbol(const char *name);
+
+#endif
