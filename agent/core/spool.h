@@ -80,8 +80,9 @@ struct chunk {
 	_Atomic uint32_t taken;		/* the writer has read it: later commits are late */
 	uint32_t spare;
 	uint64_t cycle;			/* cycle number (DATA) */
-	_Atomic uint64_t next_free;	/* offset, while FREE or left over */
-	uint64_t pad[3];
+	_Atomic uint64_t next_free;	/* offset, while FREE */
+	_Atomic uint64_t next_left;	/* offset, while a dead thread's leftover */
+	uint64_t pad[2];
 };
 _Static_assert(sizeof(struct chunk) == 64, "chunk header");
 
@@ -151,11 +152,13 @@ extern struct spool spool;		/* one per process; forgotten by spool_forget */
 int spool_open(const char *dir, uint64_t cap);
 /* In a forked child: drop the parent's mapping from view (touches nothing). */
 void spool_forget(void);
-/* Writer thread: reserve and touch up to `ahead` bytes past what is handed out. */
+/* Writer thread: touch `ahead` bytes, and reserve 4 times as many, past what is handed
+ * out. 0, or -errno when the space is refused (what is reserved stays usable). */
 int spool_prepare(uint64_t ahead);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);
+void spool_forget_chunks(void);		/* part of spool_forget */
 static inline struct chunk *chunk_at(uint64_t offset)
 {
 	return (struct chunk *)(spool.base + offset);

@@ -40,7 +40,10 @@ bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size);
 void thread_forget(void);
 /* True when no thread is between enter and leave for `cycle`. Writer thread. */
 bool thread_quiet(uint64_t cycle);
-/* Counts a record that could not be kept. */
+/* Forget what dead threads left, before the writer gives chunks back. Writer thread. */
+void thread_leave_nothing(void);
+/* Counts a record that could not be kept: in the open cycle's descriptor (the writer
+ * adds those to the totals when it has written the cycle), else in the totals. */
 void thread_drop(enum record_kind kind, enum drop_kind why);
 
 #endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/names.h"
+#include "agent/core/sys.h"
+
+#include <string.h>
+
+#define SLOTS (1u << 16)		/* of the lock-free index; a power of two */
+#define PROBES 64
+#define TEXT_MOST 4096			/* longer names are cut */
+#define SHARE 4				/* names may take cap / SHARE bytes */
+
+/* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. */
+static _Atomic uint64_t *_Atomic slots;
+static _Atomic uint64_t filling;	/* offset of the chunk that takes new names */
+static _Atomic uint64_t taken;		/* bytes of name chunks so far */
+
+static uint32_t hash_text(const char *text, size_t len, uint32_t h)
+{
+	uint64_t x = h ^ (len * 0x9e3779b97f4a7c15ull), w;
+
+	for (; len >= 8; text += 8, len -= 8) {
+		memcpy(&w, text, 8);
+		x = (x ^ w) * 0xff51afd7ed558ccdull;
+		x ^= x >> 32;
+	}
+	w = 0;
+	memcpy(&w, text, len);
+	x = (x ^ w) * 0xc4ceb9fe1a85ec53ull;
+	x ^= x >> 29;
+	return (uint32_t)(x ^ (x >> 32));
+}
+
+static const struct name *at(uint32_t id)
+{
+	return (const struct name *)(spool.base + (uint64_t)id * 8);
+}
+
+static bool same(uint32_t id, uint32_t hash, const char *text, size_t len,
+		 const char *extra, size_t extra_len)
+{
+	const struct name *n = at(id);
+
+	return n->hash == hash && n->len == len && n->extra_len == extra_len &&
+	       !memcmp(n->text, text, len) &&
+	       (!extra_len || !memcmp(n->text + len + 1, extra, extra_len));
+}
+
+/* Room for `size` bytes of name, by one compare-and-swap on the chunk's length. */
+static uint64_t room(uint32_t size)
+{
+	for (;;) {
+		uint64_t chunk = atomic_load(&filling), fresh;
+
+		if (chunk) {
+			struct chunk *c = chunk_at(chunk);
+			uint32_t used = atomic_load(&c->used);
+
+			while (used + size <= c->size)
+				if (atomic_compare_exchange_weak(&c->used, &used, used + size))
+					return chunk + used;
+		}
+		if (atomic_load(&taken) + CHUNK_LARGE > spool.head->cap / SHARE && chunk)
+			return 0;
+		fresh = chunk_take(CHUNK_NAMES, chunk ? CHUNK_LARGE : CHUNK_MIDDLE, 0);
+		if (!fresh)
+			return 0;
+		if (atomic_compare_exchange_strong(&filling, &chunk, fresh))
+			atomic_fetch_add(&taken, chunk_at(fresh)->size);
+		else
+			chunk_give(fresh);
+	}
+}
+
+static uint32_t store(uint32_t hash, const char *text, size_t len, const char *extra,
+		      size_t extra_len)
+{
+	uint32_t size = (uint32_t)((sizeof(struct name) + len + extra_len + 2 + 7) & ~7ull);
+	uint64_t where = room(size);
+	struct name *n;
+
+	if (!where)
+		return 0;
+	n = (struct name *)(spool.base + where);
+	memcpy(n->text, text, len);
+	n->text[len] = '\0';
+	if (extra_len)
+		memcpy(n->text + len + 1, extra, extra_len);
+	n->text[len + 1 + extra_len] = '\0';
+	n->len = (uint16_t)len;
+	n->extra_len = (uint16_t)extra_len;
+	n->hash = hash;
+	return (uint32_t)(where / 8);
+}
+
+static _Atomic uint64_t *index_get(void)
+{
+	_Atomic uint64_t *index = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
+
+	if (index)
+		return index;
+	index = sys_map(SLOTS * sizeof(*index));
+	if (index && !atomic_compare_exchange_strong(&slots, &none, index))
+		return none;	/* another thread was first; ours is a page table entry lost */
+	return index;
+}
+
+uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len)
+{
+	_Atomic uint64_t *index = index_get();
+	uint32_t hash, id = 0;
+
+	if (!index || !spool.head)
+		return 0;
+	len = len > TEXT_MOST ? TEXT_MOST : len;
+	extra_len = extra_len > TEXT_MOST ? TEXT_MOST : extra_len;
+	hash = hash_text(text, len, 1);
+	if (extra_len)
+		hash = hash_text(extra, extra_len, hash);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		_Atomic uint64_t *slot = &index[(hash + i) & (SLOTS - 1)];
+		uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
+
+		if (!word) {
+			if (!id && !(id = store(hash, text, len, extra, extra_len)))
+				return 0;
+			if (atomic_compare_exchange_strong_explicit(
+				    slot, &word, (uint64_t)hash << 32 | id,
+				    memory_order_release, memory_order_acquire))
+				return id;
+		}
+		if (word >> 32 == hash && same((uint32_t)word, hash, text, len, extra, extra_len))
+			return (uint32_t)word;
+	}
+	/* A crowded stretch of the index: the text is stored again each time. */
+	return id ? id : store(hash, text, len, extra, extra_len);
+}
+
+void names_forget(void)
+{
+	_Atomic uint64_t *index = atomic_load(&slots);
+
+	if (index)
+		memset((void *)index, 0, SLOTS * sizeof(*index));
+	atomic_store(&filling, 0);
+	atomic_store(&taken, 0);
+}
+
+const struct name *names_get(const struct spool_view *v, uint32_t id)
+{
+	uint64_t where = (uint64_t)id * 8;
+	const struct name *n;
+
+	if (where < SPOOL_HEADER || where + sizeof(*n) > v->size)
+		return NULL;
+	n = (const struct name *)(v->base + where);
+	if (n->len > TEXT_MOST || n->extra_len > TEXT_MOST ||
+	    where + sizeof(*n) + n->len + n->extra_len + 2u > v->size)
+		return NULL;
+	return n;
+}

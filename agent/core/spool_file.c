@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "agent/core/fmt.h"
+#include "agent/core/names.h"
+#include "agent/core/spool.h"
+#include "agent/core/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+struct spool spool = { .fd = -1 };
+
+#define STEP (4ull * 1024 * 1024)	/* bytes reserved at once */
+
+/* ---- reserving and touching: the writer thread, so that the program never waits ---- */
+
+/* Space that cannot be refused later. 0 or -errno. */
+static int reserve(uint64_t from, uint64_t to)
+{
+	static const char zeros[65536];
+	int err;
+
+	if (spool.fd < 0)
+		return 0;
+	err = syscall(SYS_fallocate, spool.fd, 0, from, to - from) ? -errno : 0;
+	if (err != -EOPNOTSUPP && err != -ENOSYS)
+		return err;
+	for (err = 0; from < to && !err; from += sizeof(zeros))
+		err = sys_pwrite_all(spool.fd, zeros, sizeof(zeros), from);
+	return err;
+}
+
+static void touch(uint64_t from, uint64_t to)
+{
+	if (!madvise(spool.base + from, to - from, MADV_POPULATE_WRITE))
+		return;
+	/* Before Linux 5.14. A plain store could undo a host thread's: add nothing. */
+	for (; from < to; from += 4096)
+		atomic_fetch_add((_Atomic uint64_t *)(spool.base + from), 0);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+int spool_prepare(uint64_t ahead)
+{
+	struct spool_header *h = spool.head;
+	int saved = errno, err = 0;
+	uint64_t used, want, from;
+
+	if (!h)
+		return 0;
+	used = atomic_load(&h->used);
+	want = least((used + 4 * ahead + 65535) & ~65535ull, h->cap);
+	for (from = atomic_load(&h->reserved); from < want && !err;) {
+		uint64_t to = least(from + STEP, h->cap);
+
+		err = reserve(from, to);
+		if (!err)
+			atomic_store(&h->reserved, from = to);
+	}
+	/* In pieces: a host thread that overtakes us finds the next one touched. */
+	want = least((used + ahead + 65535) & ~65535ull, atomic_load(&h->reserved));
+	for (from = atomic_load(&h->ready); from < want;) {
+		uint64_t to = least(from + 1024 * 1024, want);
+
+		touch(from, to);
+		atomic_store(&h->ready, from = to);
+	}
+	errno = saved;
+	return err;
+}
+
+/* ---- making it ---- */
+
+static void identify(struct spool_header *h)
+{
+	char link[64];
+	struct sys_stat st;
+	ssize_t n;
+
+	memcpy(h->magic, SPOOL_MAGIC, 8);
+	h->version = SPOOL_VERSION;
+	h->header_size = SPOOL_HEADER;
+	fmt(h->build, sizeof(h->build), "%s", VERSION);
+	sys_host(h->host, sizeof(h->host));
+	n = sys_read_file("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	h->boot_id[n > 0 ? strcspn(h->boot_id, "\n") : 0] = '\0';
+	h->pid = sys_pid();
+	h->ppid = sys_parent(h->pid);
+	h->start_time = sys_start_time(h->pid);
+	fmt(link, sizeof(link), "/proc/%u/ns/pid", h->pid);
+	h->pid_ns = sys_stat(link, &st) ? 0 : st.ino;
+	h->clock_kind = clock_kind;
+	atomic_store(&h->used, SPOOL_HEADER);
+	atomic_store(&h->ready, SPOOL_HEADER);
+	atomic_store(&h->reserved, SPOOL_HEADER);
+}
+
+/* The owner holds this lock as long as it lives: `recover` must not touch it. */
+static void hold(int fd)
+{
+	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	fcntl(fd, F_OFD_SETLK, &whole);
+}
+
+/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ: do not even ask. */
+static bool fits_limit(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
+}
+
+static int open_file(const char *dir, uint64_t cap)
+{
+	char host[72];
+	uint32_t pid = sys_pid();
+	int fd, err;
+
+	sys_host(host, sizeof(host));
+	if (fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.spool", dir, host, pid,
+		(unsigned long)sys_start_time(pid)) >= sizeof(spool.path))
+		return -ENAMETOOLONG;
+	err = sys_mkdirs(dir, 0777);
+	if (err)
+		return err;
+	fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (fd == -EEXIST) {
+		/* Our own of an earlier image: exec keeps pid and start time. */
+		fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.%lx.spool", dir, host, pid,
+		    (unsigned long)sys_start_time(pid), (unsigned long)clock_ticks());
+		fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	}
+	if (fd < 0)
+		return fd;
+	hold(fd);
+	err = fits_limit(cap) ? (ftruncate(fd, (off_t)cap) ? -errno : 0) : -EFBIG;
+	if (err) {
+		unlink(spool.path);
+		sys_close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int map_file(const char *dir, uint64_t cap)
+{
+	void *base;
+	int fd, err = 0;
+
+	fd = open_file(dir, cap);
+	if (fd < 0)
+		return fd;
+	spool.fd = fd;
+	err = reserve(0, SPOOL_HEADER);
+	base = err ? MAP_FAILED : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED) {
+		err = err ? err : -errno;
+		unlink(spool.path);
+		sys_close(fd);
+		spool.fd = -1;
+		return err;
+	}
+	spool.base = base;
+	return 0;
+}
+
+int spool_open(const char *dir, uint64_t cap)
+{
+	int saved = errno, err = -ENOENT;
+
+	if (spool.head)
+		return 0;
+	cap = (cap + 65535) & ~65535ull;
+	if (cap < SPOOL_HEADER + 4 * CHUNK_LARGE)
+		cap = SPOOL_HEADER + 4 * CHUNK_LARGE;
+	if (dir)
+		err = map_file(dir, cap);
+	if (err) {
+		spool.path[0] = '\0';
+		spool.base = sys_map(cap);
+		if (!spool.base) {
+			errno = saved;
+			return -ENOMEM;
+		}
+	}
+	identify((struct spool_header *)spool.base);
+	((struct spool_header *)spool.base)->cap = cap;
+	((struct spool_header *)spool.base)->kept = !err;
+	spool.head = (struct spool_header *)spool.base;
+	clock_sample(spool.head);
+	errno = saved;
+	return dir ? err : 0;
+}
+
+void spool_forget(void)
+{
+	/* The mapping stays: somebody interrupted in the middle of a record may still
+	 * finish it. The descriptor goes, and with it our share of the parent's lock. */
+	if (spool.fd >= 0)
+		sys_close(spool.fd);
+	spool.head = NULL;
+	spool.base = NULL;
+	spool.fd = -1;
+	spool.path[0] = '\0';
+	spool_forget_chunks();
+	names_forget();
+}
+
+void spool_fact(const char *key, const char *json)
+{
+	size_t at = spool.head ? strlen(spool.head->facts) : SPOOL_FACTS;
+
+	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS)
+		fmt(spool.head->facts + at, SPOOL_FACTS - at, "%s = %s\n", key, json);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/thread.h"
+#include "agent/core/arena.h"
+#include "agent/core/clock.h"
+#include "agent/core/emit.h"
+#include "agent/core/sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+__thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
+static __thread bool thread_dead __attribute__((tls_model("initial-exec")));
+
+static struct thread *_Atomic registry;
+static _Atomic uint64_t leftover;	/* top of the stack of dead threads' chunks, tagged */
+static pthread_key_t at_end;
+
+#define TAG_SHIFT 40			/* offsets below 1 TiB, a change count above */
+#define OFFSETS ((1ull << TAG_SHIFT) - 1)
+#define LEFTOVER_LEAST 256		/* bytes that make a chunk worth handing on */
+
+/* ---- what dead threads left ---- */
+
+static uint64_t top_with(uint64_t at, uint64_t top)
+{
+	return at | ((top >> TAG_SHIFT) + 1) << TAG_SHIFT;
+}
+
+static void leave_chunk(struct chunk *c)
+{
+	uint64_t at = (uint64_t)((uint8_t *)c - spool.base);
+	uint64_t top = atomic_load(&leftover);
+
+	do
+		atomic_store(&c->next_left, top & OFFSETS);
+	while (!atomic_compare_exchange_weak(&leftover, &top, top_with(at, top)));
+}
+
+void thread_leave_nothing(void)
+{
+	uint64_t top = atomic_load(&leftover);
+
+	while (!atomic_compare_exchange_weak(&leftover, &top, top_with(0, top)))
+		;
+}
+
+/* A chunk of `cycle` with `size` bytes left. What belongs to older cycles is let
+ * go: the writer gives those chunks back itself, after thread_leave_nothing. */
+static struct chunk *inherit_chunk(uint64_t cycle, uint32_t size)
+{
+	uint64_t top = atomic_load(&leftover);
+
+	for (;;) {
+		uint64_t at = top & OFFSETS;
+		struct chunk *c;
+
+		if (!at)
+			return NULL;
+		c = chunk_at(at);
+		if (!atomic_compare_exchange_weak(
+			    &leftover, &top,
+			    top_with(atomic_load(&c->next_left) & OFFSETS, top)))
+			continue;
+		if (c->cycle == cycle && atomic_load(&c->kind) == CHUNK_DATA &&
+		    !atomic_load(&c->taken) && c->size - atomic_load(&c->used) >= size)
+			return c;
+		top = atomic_load(&leftover);
+	}
+}
+
+/* ---- life of a thread ---- */
+
+static void thread_end(void *arg)
+{
+	struct thread *t = arg;
+
+	/* As in emit: once the cycle is sealed its chunks are the writer's. */
+	atomic_store_explicit(&t->emitting, t->cycle, memory_order_relaxed);
+	emit_barrier();
+	if (t->chunk && t->cycle == gate_cycle() && t->limit - t->at >= LEFTOVER_LEAST)
+		leave_chunk(t->chunk);
+	emit_leave(t);
+	thread_dead = true;
+	thread_mine = NULL;
+	t->chunk = NULL;
+	t->at = t->limit = NULL;
+	t->cycle = 0;
+	atomic_store_explicit(&t->live, 0, memory_order_release);
+}
+
+int thread_start(void)
+{
+	static bool made;
+
+	if (made)
+		return 0;
+	if (pthread_key_create(&at_end, thread_end))
+		return -EAGAIN;
+	made = true;
+	return 0;
+}
+
+static struct thread *reuse(void)
+{
+	for (struct thread *t = atomic_load(&registry); t; t = t->next) {
+		uint32_t dead = 0;
+
+		if (atomic_load_explicit(&t->live, memory_order_relaxed) == 0 &&
+		    atomic_compare_exchange_strong(&t->live, &dead, 1))
+			return t;
+	}
+	return NULL;
+}
+
+static struct thread *make(void)
+{
+	struct thread *t = arena_alloc(sizeof(*t) + 64);
+	struct thread *first;
+
+	if (!t)
+		return NULL;
+	t = (struct thread *)(((uintptr_t)t + 63) & ~(uintptr_t)63);
+	atomic_store(&t->live, 1);
+	first = atomic_load(&registry);
+	do
+		t->next = first;
+	while (!atomic_compare_exchange_weak(&registry, &first, t));
+	return t;
+}
+
+struct thread *thread_new(void)
+{
+	int saved = errno;
+	struct thread *t;
+
+	if (thread_dead || !spool.head)
+		return NULL;
+	t = reuse();
+	if (!t)
+		t = make();
+	if (t) {
+		t->tid = sys_tid();
+		t->ordinal = t->said_ordinal = 0;
+		t->cycle = 0;
+		t->chunks = 0;
+		thread_mine = t;
+		pthread_setspecific(at_end, t);
+	}
+	errno = saved;
+	return t;
+}
+
+/* In the child the states of other threads are nobody's; ours starts afresh. */
+void thread_forget(void)
+{
+	for (struct thread *t = atomic_load(&registry); t; t = t->next) {
+		atomic_store(&t->emitting, 0);
+		t->chunk = NULL;
+		t->at = t->limit = NULL;
+		t->cycle = 0;
+		t->chunks = 0;
+		t->tid = 0;
+		t->cost_ticks = t->cost_samples = 0;
+		if (t != thread_mine)
+			atomic_store(&t->live, 0);
+	}
+	atomic_store(&leftover, 0);
+	if (thread_mine)
+		thread_mine->tid = sys_tid();
+}
+
+/* ---- chunks ---- */
+
+static struct cycle_info *cycle_open_now(void)
+{
+	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
+
+	return at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
+}
+
+static void count_cost(struct thread *t)
+{
+	struct cycle_info *info = t->cost_samples ? cycle_open_now() : NULL;
+
+	if (!info)
+		return;
+	atomic_fetch_add_explicit(&info->cost_ticks, t->cost_ticks, memory_order_relaxed);
+	atomic_fetch_add_explicit(&info->cost_samples, t->cost_samples, memory_order_relaxed);
+	t->cost_ticks = t->cost_samples = 0;
+}
+
+static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
+{
+	uint32_t size = t->chunks == 0 ? CHUNK_SMALL : t->chunks < 4 ? CHUNK_MIDDLE : CHUNK_LARGE;
+	struct chunk *c = t->chunks == 0 ? inherit_chunk(cycle, need) : NULL;
+
+	if (!c) {
+		uint64_t at;
+
+		while (size < need + sizeof(*c) && size < CHUNK_LARGE)
+			size *= 4;
+		if (size < need + sizeof(*c))
+			return false;
+		at = chunk_take(CHUNK_DATA, size, cycle);
+		if (!at)
+			return false;
+		c = chunk_at(at);
+		if (at + size > atomic_load(&spool.head->ready) && cycle_open_now())
+			atomic_fetch_add(&cycle_open_now()->faulted, 1);
+	}
+	t->chunk = c;
+	t->at = (uint8_t *)c + atomic_load_explicit(&c->used, memory_order_relaxed);
+	t->limit = (uint8_t *)c + c->size;
+	t->cycle = cycle;
+	t->chunks++;
+	return true;
+}
+
+static void say_thread(struct thread *t)
+{
+	struct rec_thread *r = (struct rec_thread *)t->at;
+
+	*r = (struct rec_thread){
+		.r.begin = clock_ticks(),
+		.tid = t->tid,
+		.ordinal = t->ordinal,
+	};
+	prctl(PR_GET_NAME, r->comm, 0, 0, 0);
+	t->said_ordinal = t->ordinal;
+	emit_commit(t, &r->r, REC_THREAD, 0, sizeof(*r));
+}
+
+bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size)
+{
+	uint32_t need = size + (uint32_t)sizeof(struct rec_thread);
+	int saved = errno;
+	bool room;
+
+	if (t->cycle != cycle) {
+		t->chunks = 0;
+		t->chunk = NULL;
+	}
+	count_cost(t);
+	room = t->chunk && (size_t)(t->limit - t->at) >= need;
+	if (!room)
+		room = new_chunk(t, cycle, need);
+	if (room)
+		say_thread(t);
+	else
+		t->cycle = 0, t->chunk = NULL, t->at = t->limit = NULL;
+	errno = saved;
+	return room;
+}
+
+bool thread_quiet(uint64_t cycle)
+{
+	for (struct thread *t = atomic_load(&registry); t; t = t->next)
+		if (atomic_load_explicit(&t->emitting, memory_order_acquire) == cycle)
+			return false;
+	return true;
+}
+
+void thread_drop(enum record_kind kind, enum drop_kind why)
+{
+	struct cycle_info *info = spool.head && gate_cycle() ? cycle_open_now() : NULL;
+
+	if (info) {
+		atomic_fetch_add_explicit(&info->drops[kind], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&info->whys[why], 1, memory_order_relaxed);
+	} else if (spool.head) {
+		atomic_fetch_add_explicit(&spool.head->totals.drops[kind], 1,
+					  memory_order_relaxed);
+		atomic_fetch_add_explicit(&spool.head->totals.whys[why], 1,
+					  memory_order_relaxed);
+	}
+}
+
+/* Its own cycle is in the writer's hands already: only the totals can tell. */
+void emit_late(struct thread *t, enum record_kind kind)
+{
+	(void)t;
+	atomic_fetch_add_explicit(&spool.head->totals.drops[kind], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&spool.head->totals.whys[DROP_LATE], 1,
+				  memory_order_relaxed);
+}
