@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rules, in the order in which they win (architecture.md 4):
+ *
+ *  1  the program has torch.profiler of its own: its ProfilerStep#.
+ *  2  a DataLoader and an optimizer: the begin of __next__, once an Optimizer.step has
+ *     ended since the last boundary: that is where people write prof.step().
+ *  3  an optimizer alone: the end of the first Optimizer.step since the last backward.
+ *     The gate must flip now, so nobody can look ahead for a second one.
+ *  4  a DataLoader alone: every __next__.
+ *  5  neither: bursts of backward.
+ *
+ * Events come one by one, so a rule is chosen before all is known. Three things make
+ * up for that: what is only possible is waited for, but never for ever; within the
+ * first boundaries a better rule replaces a worse one; and rules 4 and 5, which say
+ * "there is no optimizer", give way whenever one shows up. Numbers already given stay.
+ */
+#include "agent/sched/auto.h"
+
+#include <stddef.h>
+
+static bool learning(const struct auto_state *a)
+{
+	return a->boundaries < AUTO_LEARN;
+}
+
+static bool boundary(struct auto_state *a, enum auto_choice choice)
+{
+	a->choice = choice;
+	a->boundaries++;
+	a->updates = 0;
+	a->waited = 0;
+	return true;
+}
+
+static bool take_profiler_step(struct auto_state *a)
+{
+	if (a->choice == AUTO_BY_PROFILER)
+		return boundary(a, AUTO_BY_PROFILER);
+	if (!learning(a))
+		return false;
+	/* The first one opens what is step 0 there and here: no boundary yet. */
+	a->choice = AUTO_BY_PROFILER;
+	return a->boundaries ? boundary(a, AUTO_BY_PROFILER) : false;
+}
+
+/* Rules 4 and 5 say that there is no optimizer. Micro-batches look like that until the
+ * first update, and so does a compiled optimizer, which shows no step ever: where
+ * one is likely, wait, but not for ever. */
+static bool nothing_better(struct auto_state *a, bool optimizer_likely)
+{
+	if (!a->sure && optimizer_likely && ++a->waited >= AUTO_HOLD)
+		a->sure = true;
+	return a->sure || !optimizer_likely;
+}
+
+static bool take_next(struct auto_state *a, bool optimizer)
+{
+	bool first = !a->loader;
+
+	a->loader = true;
+	if (a->choice == AUTO_BY_PROFILER)
+		return false;
+	if (a->choice == AUTO_BY_OPTIMIZER) {
+		if (!learning(a))
+			return false;
+		a->choice = AUTO_BY_LOADER;	/* a step before the loop: the loop counts */
+	}
+	if (a->updates)
+		return boundary(a, AUTO_BY_LOADER);
+	if (a->choice == AUTO_BY_LOADER || first)
+		return false;
+	return nothing_better(a, optimizer || a->batch_backward) ?
+	       boundary(a, AUTO_BY_BATCH) : false;
+}
+
+static bool take_update(struct auto_state *a)
+{
+	bool counts = a->backward_fresh || !a->backward_seen;
+
+	a->backward_fresh = false;
+	if (a->choice == AUTO_BY_PROFILER)
+		return false;
+	if (counts)
+		a->updates++;
+	else if (!a->updates)
+		a->updates = a->loader;	/* an update without a backward ends a batch, too */
+	if (a->loader && a->choice != AUTO_BY_OPTIMIZER) {
+		a->choice = AUTO_BY_LOADER;
+		if (!learning(a) || a->updates < AUTO_UPDATES)
+			return false;
+	}
+	return counts ? boundary(a, AUTO_BY_OPTIMIZER) : false;
+}
+
+/* Checkpointing enters the engine again and again within one backward: what comes
+ * soon after another one, compared with the longest pause, is the same burst. */
+static bool new_burst(struct auto_state *a, uint64_t now)
+{
+	uint64_t gap = now - a->last_backward;
+	bool first = !a->last_backward;
+
+	a->last_backward = now;
+	if (first)
+		return false;
+	a->long_gap -= a->long_gap / 16;
+	if (gap > a->long_gap)
+		a->long_gap = gap;
+	return gap >= a->long_gap / 4;
+}
+
+static bool take_backward(struct auto_state *a, bool optimizer, uint64_t now)
+{
+	bool burst = new_burst(a, now);
+
+	a->backward_seen = a->backward_fresh = true;
+	a->batch_backward |= a->loader;
+	if (a->loader || a->choice == AUTO_BY_PROFILER || a->choice == AUTO_BY_OPTIMIZER)
+		return false;
+	if (!burst)
+		return false;
+	return nothing_better(a, optimizer) ? boundary(a, AUTO_BY_BACKWARD) : false;
+}
+
+bool auto_take(struct auto_state *a, enum auto_event event, bool optimizer, uint64_t now)
+{
+	switch (event) {
+	case AUTO_PROFILER_STEP:
+		return take_profiler_step(a);
+	case AUTO_NEXT:
+		return take_next(a, optimizer);
+	case AUTO_UPDATE:
+		return take_update(a);
+	case AUTO_BACKWARD:
+		return take_backward(a, optimizer, now);
+	}
+	return false;
+}
+
+const char *auto_text(enum auto_choice choice)
+{
+	static const char *const text[AUTO_CHOICES] = {
+		[AUTO_UNDECIDED] = "",
+		[AUTO_BY_PROFILER] = "ProfilerStep# of the program's torch.profiler",
+		[AUTO_BY_LOADER] = "DataLoader __next__ after Optimizer.step",
+		[AUTO_BY_OPTIMIZER] = "Optimizer.step",
+		[AUTO_BY_BATCH] = "DataLoader __next__",
+		[AUTO_BY_BACKWARD] = "backward",
+	};
+
+	return text[choice];
+}
