@@ -49,7 +49,7 @@ int job_make(const char *dir, uint32_t launcher_pid)
 
 	if (job_path(path, sizeof(path), dir, pid) >= sizeof(path))
 		return -ENAMETOOLONG;
-	err = sys_mkdirs(dir, 0777);
+	err = sys_may_grow(sizeof(struct job_page)) ? sys_mkdirs(dir, 0777) : -EFBIG;
 	if (err)
 		return err;
 	unlink(path);		/* of our own pid and start time: an earlier image's */

@@ -14,6 +14,8 @@ static _Atomic uint64_t *_Atomic slots;
 static _Atomic uint64_t filling;	/* offset of the chunk that takes new names */
 static _Atomic uint64_t taken;		/* bytes of name chunks so far */
 
+uint32_t names_epoch = 1;
+
 static uint32_t hash_text(const char *text, size_t len, uint32_t h)
 {
 	uint64_t x = h ^ (len * 0x9e3779b97f4a7c15ull), w;
@@ -137,10 +139,9 @@ uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra
 
 void names_forget(void)
 {
-	_Atomic uint64_t *index = atomic_load(&slots);
-
-	if (index)
-		memset((void *)index, 0, SLOTS * sizeof(*index));
+	/* The map stays behind: somebody interrupted may still be looking into it. */
+	atomic_store(&slots, NULL);
+	names_epoch++;
 	atomic_store(&filling, 0);
 	atomic_store(&taken, 0);
 }

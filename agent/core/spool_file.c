@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -117,14 +116,6 @@ static void hold(int fd)
 	fcntl(fd, F_OFD_SETLK, &whole);
 }
 
-/* Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ: do not even ask. */
-static bool fits_limit(uint64_t size)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
-}
-
 static int open_file(const char *dir, uint64_t cap)
 {
 	char host[72];
@@ -148,7 +139,7 @@ static int open_file(const char *dir, uint64_t cap)
 	if (fd < 0)
 		return fd;
 	hold(fd);
-	err = fits_limit(cap) ? (ftruncate(fd, (off_t)cap) ? -errno : 0) : -EFBIG;
+	err = sys_may_grow(cap) ? (ftruncate(fd, (off_t)cap) ? -errno : 0) : -EFBIG;
 	if (err) {
 		unlink(spool.path);
 		sys_close(fd);

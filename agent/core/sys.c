@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -144,6 +145,14 @@ int sys_pwrite_all(int fd, const void *buf, size_t size, uint64_t at)
 		size -= (size_t)n;
 	}
 	return 0;
+}
+
+/* Beyond the limit the kernel would send SIGXFSZ: ask before writing. */
+bool sys_may_grow(uint64_t size)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) || size <= limit.rlim_cur;
 }
 
 void *sys_map(size_t size)

@@ -25,6 +25,7 @@ int sys_mkdirs(const char *path, unsigned mode);		/* like mkdir -p */
 ssize_t sys_read_file(const char *path, char *buf, size_t size);	/* NUL-terminated */
 int sys_write_all(int fd, const void *buf, size_t size);	/* survives EINTR */
 int sys_pwrite_all(int fd, const void *buf, size_t size, uint64_t at);
+bool sys_may_grow(uint64_t size);	/* a file of that size is below RLIMIT_FSIZE */
 void *sys_map(size_t size);					/* private, zeroed; NULL */
 uint32_t sys_tid(void);
 uint32_t sys_pid(void);						/* asks the kernel each time */

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agent - starts, wires and stops the parts: the only file that sees them all.
+ * What it hands down is all that any part knows of another.
+ */
+#include "agent/core/clock.h"
+#include "agent/core/config.h"
+#include "agent/core/config_file.h"
+#include "agent/core/fmt.h"
+#include "agent/core/gate.h"
+#include "agent/core/job.h"
+#include "agent/core/log.h"
+#include "agent/core/place.h"
+#include "agent/core/spool.h"
+#include "agent/core/sys.h"
+#include "agent/core/thread.h"
+#include "agent/hooks/hook.h"
+#include "agent/hooks/patch.h"
+#include "agent/sched/sched.h"
+#include "agent/torch/abi.h"
+#include "agent/torch/torch.h"
+#include "writer/writer.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FOLLOWER_SHARE 8		/* a follower gets cap / 8 */
+#define EXIT_WAIT_NS 2000000000ll
+
+enum { FRESH, STARTING, READY, ASIDE };
+
+static struct config config;
+static _Atomic uint32_t state;
+static uint32_t own_pid;
+static bool on;				/* the constructor ran and found nothing against it */
+static bool facts_settled;
+
+extern char **environ;
+
+static const char *env_value(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = environ; e && *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+/* ---- begin: when something is to be recorded for the first time ---- */
+
+static void join_job(const char *dir)
+{
+	if (job_join(env_value("PROF_JOB"), dir) && dir)
+		job_make(dir, 0);
+	job_enlist();
+}
+
+static void fact_text(const char *key, const char *name)
+{
+	const char *value = env_value(name);
+	char json[256];
+
+	/* Only plain words: these are ranks and sizes that launchers set. */
+	if (!value || !*value || strlen(value) > 200 || strpbrk(value, "\"\\\n\r\t"))
+		return;
+	fmt(json, sizeof(json), "\"%s\"", value);
+	spool_fact(key, json);
+}
+
+static void note_facts(void)
+{
+	char text[4096];
+	struct spool_header *h = spool.head;
+	ssize_t n = sys_read_file("/proc/self/cmdline", text, sizeof(text));
+	const char *base = n > 0 ? strrchr(text, '/') : NULL;
+
+	fmt(h->exe, sizeof(h->exe), "%s", base ? base + 1 : n > 0 ? text : "");
+	h->exe[strcspn(h->exe, " \t\n")] = '\0';
+	h->base_ns = job ? job->base_ns : job_base_ns(clock_get_ns(CLOCK_REALTIME));
+	if (job)
+		fmt(h->job, sizeof(h->job), "%s", job->id);
+	config_print(&config, h->config, sizeof(h->config));
+	fact_text("rank", "RANK");
+	fact_text("local_rank", "LOCAL_RANK");
+	fact_text("world_size", "WORLD_SIZE");
+	writer_pattern(&config, h, text, sizeof(text));
+	spool_fact("file", text);
+}
+
+static bool start_parts(void)
+{
+	static char dir[4096];
+	const char *why = "";
+	uint64_t cap = (uint64_t)config.buffer_mb << 20;
+	bool placed = !place_spool(&config, dir, sizeof(dir), &why);
+	int err;
+
+	if (gate_start() || thread_start())
+		return false;
+	join_job(placed ? dir : NULL);
+	if (job_ancestor()) {
+		if (!config.children)
+			return false;
+		cap /= FOLLOWER_SHARE;
+	}
+	err = spool_open(placed ? dir : NULL, cap);
+	if (err == -ENOMEM)
+		return false;
+	if (err)
+		log_warn("cannot keep records in %s: %s: traces will not survive a kill", dir,
+			 sys_error(err));
+	note_facts();
+	spool_prepare(1 << 20);
+	return !writer_start(&config, &(struct writer_hooks){ .tick = sched_tick });
+}
+
+static bool begin(void)
+{
+	uint32_t fresh = FRESH;
+	int saved = errno;
+	bool ok;
+
+	if (atomic_load_explicit(&state, memory_order_acquire) == READY)
+		return true;
+	if (!on || !atomic_compare_exchange_strong(&state, &fresh, STARTING))
+		return false;
+	own_pid = sys_pid();
+	ok = start_parts();
+	atomic_store_explicit(&state, ok ? READY : ASIDE, memory_order_release);
+	errno = saved;
+	return ok;
+}
+
+/* ---- what the parts tell each other ---- */
+
+static void torch_facts(void)
+{
+	static char json[2048];
+
+	if (!torch_found() || facts_settled || !spool.head)
+		return;
+	facts_settled = abi_settled(config.record_shapes);
+	abi_facts(json, sizeof(json));
+	spool_fact("torch", json);
+}
+
+static void sealed(void)
+{
+	torch_facts();
+	writer_wake();
+}
+
+static void look_for_torch(void)
+{
+	static _Atomic bool once;
+
+	if (atomic_load_explicit(&once, memory_order_relaxed) || !torch_found() ||
+	    atomic_exchange(&once, true))
+		return;
+	if (!hook_real_execute)
+		hook_real_execute = abi.engine_execute;
+	if (!begin())
+		return;
+	if (job_mine)
+		atomic_store(&job_mine->torch, 1);
+	torch_facts();
+	sched_torch_found();
+}
+
+/* dlsym is how a library just opened gets used: PyInit_* by Python's importer. */
+static void on_symbol(const char *name)
+{
+	(void)name;
+	if (!on)
+		return;
+	look_for_torch();
+	sched_library();
+}
+
+static void on_main(void)
+{
+	if (!on)
+		return;
+	look_for_torch();
+	sched_main();
+}
+
+static void on_leave(void)
+{
+	struct spool_header *h = spool.head;
+
+	if (h && own_pid == sys_pid())
+		atomic_store(&h->exit_ticks, clock_ticks());
+}
+
+static void on_backward(void)
+{
+	if (!hook_real_execute)	/* called before we found libtorch: find it now */
+		hook_real_execute = abi_engine();
+	if (on)
+		sched_backward();
+}
+
+static void on_fork_child(void)
+{
+	writer_forget();
+	spool_forget();
+	thread_forget();
+	job_forget();
+	gate_set(0, 0);
+	sched_fork_child();
+	torch_fork_child();
+	facts_settled = false;
+	if (on)
+		atomic_store(&state, config.children ? FRESH : ASIDE);
+}
+
+static void on_fork_prepare(void)
+{
+	writer_pause();
+	torch_fork_prepare();
+}
+
+static void on_fork_parent(void)
+{
+	torch_fork_parent();
+	writer_resume();
+}
+
+/* ---- start and stop ---- */
+
+static void read_config(void)
+{
+	config_defaults(&config);
+	if (!env_value("PROF_JOB"))	/* else the launcher has read it */
+		config_file_read(&config, env_value("PROF_CONFIG"), config_file_warn, NULL);
+	config_env(&config, environ, config_env_warn, NULL);
+	log_quiet = config.quiet;
+}
+
+static const struct torch_listener torch_to = {
+	.begin = sched_begin,
+	.end = sched_end,
+	.follow = sched_follow_changed,
+	.follow_word = &sched_follow,
+	.follow_seen = &sched_followed,
+};
+
+static void __attribute__((constructor)) start(void)
+{
+	static struct torch_listener listener;
+	int saved = errno;
+
+	if (getauxval(AT_SECURE))
+		return;
+	read_config();
+	clock_start();
+	own_pid = sys_pid();
+	sched_start(&config, &(struct sched_actions){
+				     .observe = torch_observe,
+				     .arm = writer_wake,
+				     .sealed = sealed,
+				     .begin = begin,
+				     .patch = patch_symbol,
+			     });
+	listener = torch_to;
+	if (sched_wants_ops())
+		listener.op_begin = sched_op_begin;
+	torch_start(&config, &listener);
+	on = true;
+	hook_start(&(struct hook_listener){
+		.symbol = on_symbol,
+		.main = on_main,
+		.leave = on_leave,
+		.backward = on_backward,
+		.fork_prepare = on_fork_prepare,
+		.fork_parent = on_fork_parent,
+		.fork_child = on_fork_child,
+	});
+	errno = saved;
+}
+
+/* Without a launcher nobody else finishes our files: wait a little, then say how. */
+static void finish_alone(void)
+{
+	if (writer_drain(EXIT_WAIT_NS)) {
+		if (spool.path[0])
+			unlink(spool.path);
+		return;
+	}
+	if (spool.path[0])
+		log_warn("traces are not finished yet; run: proflaunch recover %s",
+			 config.logdir);
+	else
+		log_warn("traces could not be finished in time; the rest is lost");
+}
+
+static void __attribute__((destructor)) stop(void)
+{
+	int saved = errno;
+
+	if (!on || atomic_load(&state) != READY || own_pid != sys_pid())
+		return;
+	sched_exit();
+	torch_facts();
+	on_leave();
+	if (!job || !atomic_load(&job->launcher))
+		finish_alone();
+	errno = saved;
+}
+
+__attribute__((visibility("default"))) void proflaunch_step(void);
+
+void proflaunch_step(void)
+{
+	int saved = errno;
+
+	if (on)
+		sched_step();
+	errno = saved;
+}

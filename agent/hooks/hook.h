@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hook - the C library's and torch's functions that we stand in front of.
+ *
+ * Threads  any; what is handed down is called on the program's threads.
+ * Memory   static.
+ * Errors   none: the real function always runs, with the caller's own arguments.
+ * Units    none.
+ *
+ * Exported names are listed in *.def; the export map is made from them.
+ */
+#ifndef HOOKS_HOOK_H
+#define HOOKS_HOOK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef HOOK_NO_EXPORT		/* unit tests keep their own C library */
+#define HOOK_EXPORT(name) hook_test_##name
+#define HOOK_VISIBLE
+#else
+#define HOOK_EXPORT(name) name
+#define HOOK_VISIBLE __attribute__((visibility("default")))
+#endif
+
+struct hook_listener {
+	void (*symbol)(const char *name);	/* dlsym is asked for it */
+	void (*main)(void);			/* main is about to run */
+	void (*leave)(void);			/* _exit: may only store */
+	void (*backward)(void);			/* Engine::execute is entered */
+	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
+};
+
+void hook_start(const struct hook_listener *listener);
+/* The C library's own dlsym; ours would only look at the name and jump there. */
+extern void *(*hook_real_dlsym)(void *handle, const char *name);
+/* Where the Engine::execute hook jumps; set when libtorch is found. */
+extern void *hook_real_execute;
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hooks that look and then jump: the real function sees the caller's registers
+ * and return address (dlsym needs it for RTLD_NEXT and namespaces), and nothing
+ * of ours is on the stack while it runs.
+ */
+#if defined __x86_64__
+
+	.macro hook name, look, real
+	.globl	\name
+	.type	\name, @function
+	.p2align 4
+\name:
+	.cfi_startproc
+	endbr64
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	push	%rsi
+	.cfi_adjust_cfa_offset 8
+	push	%rdx
+	.cfi_adjust_cfa_offset 8
+	push	%rcx
+	.cfi_adjust_cfa_offset 8
+	push	%r8
+	.cfi_adjust_cfa_offset 8
+	push	%r9
+	.cfi_adjust_cfa_offset 8
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	\look
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%r9
+	.cfi_adjust_cfa_offset -8
+	pop	%r8
+	.cfi_adjust_cfa_offset -8
+	pop	%rcx
+	.cfi_adjust_cfa_offset -8
+	pop	%rdx
+	.cfi_adjust_cfa_offset -8
+	pop	%rsi
+	.cfi_adjust_cfa_offset -8
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	*\real(%rip)
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	.text
+	hook dlsym, hook_look_dlsym, hook_real_dlsym
+	hook _ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_, hook_look_execute, hook_real_execute
+
+#else
+#error "proflaunch is built for x86-64 only so far"
+#endif
+
+	.section .note.GNU-stack, "", @progbits

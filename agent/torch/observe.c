@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/torch/observe.h"
+#include "agent/core/arena.h"
+#include "agent/core/emit.h"
+#include "agent/torch/abi.h"
+#include "agent/torch/inputs.h"
+#include "agent/torch/name.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SLAB 32				/* contexts taken from the arena at once */
+#define SAMPLE 64			/* one event in so many is timed itself */
+#define ROOM 256			/* bytes for inputs that nearly always suffice */
+#define ROOM_MOST (CHUNK_LARGE - 1024)
+
+/* What torch keeps for us between begin and end. It begins as a C++ object with a
+ * virtual destructor does: torch calls that through the vtable. */
+struct context {
+	const void *const *vtable;
+	struct record *record;		/* NULL: only the token matters */
+	uint64_t cycle;
+	struct observer *owner;
+	struct context *next;		/* while free */
+	uint32_t token;			/* of the scheduler, 0 = none */
+	uint32_t sampled;
+};
+
+struct observer {			/* per thread, never freed: contexts point to it */
+	struct context *mine;		/* free, ours alone */
+	struct context *_Atomic returned;	/* free, given back by other threads */
+	struct name_cache names;
+};
+
+static const struct torch_listener *to;
+static bool with_inputs;
+
+void observe_start(const struct torch_listener *listener, bool inputs)
+{
+	to = listener;
+	with_inputs = inputs;
+}
+
+/* ---- contexts ---- */
+
+static void context_destroy(void *self)
+{
+	(void)self;
+}
+
+static void context_delete(void *self)
+{
+	struct context *c = self;
+	struct observer *o = c->owner;
+
+	if (thread_mine && thread_mine->slot[0] == o) {
+		c->next = o->mine;
+		o->mine = c;
+		return;
+	}
+	c->next = atomic_load_explicit(&o->returned, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&o->returned, &c->next, c,
+						      memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+/* Offset to top, type info, complete and deleting destructor. */
+static const void *const context_vtable[] = { NULL, NULL, (void *)context_destroy,
+					      (void *)context_delete };
+
+static bool context_refill(struct observer *o)
+{
+	struct context *c = atomic_exchange_explicit(&o->returned, NULL, memory_order_acquire);
+
+	if (!c) {
+		c = arena_alloc(SLAB * sizeof(*c));
+		for (unsigned i = 0; c && i < SLAB; i++) {
+			c[i].vtable = context_vtable + 2;
+			c[i].owner = o;
+			c[i].next = i + 1 < SLAB ? &c[i + 1] : NULL;
+		}
+	}
+	o->mine = c;
+	return c;
+}
+
+static struct observer *observer_of(struct thread *t)
+{
+	if (__builtin_expect(!t->slot[0], 0))
+		t->slot[0] = arena_alloc(sizeof(struct observer));
+	return t->slot[0];
+}
+
+static struct context *context_new(struct observer *o)
+{
+	struct context *c = o->mine;
+
+	if (__builtin_expect(!c, 0)) {
+		if (!context_refill(o))
+			return NULL;
+		c = o->mine;
+	}
+	o->mine = c->next;
+	return c;
+}
+
+/* ---- begin ---- */
+
+static uint64_t field64(const void *rf, size_t at)
+{
+	uint64_t v;
+
+	memcpy(&v, (const char *)rf + at, sizeof(v));
+	return v;
+}
+
+static uint8_t fill(struct rec_op *op, const void *rf)
+{
+	uint32_t fwd_at = atomic_load_explicit(&abi.fwd_at, memory_order_relaxed);
+
+	op->seq = -1;
+	op->fwd_thread = 0;
+	op->scope = 0;
+	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD)
+		return OP_NO_SEQ;
+	op->seq = (int64_t)field64(rf, abi.seq_at);
+	op->scope = ((const uint8_t *)rf)[96];
+	if (!fwd_at)
+		return OP_NO_SEQ;
+	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
+	return 0;
+}
+
+/* The record with its inputs behind it; its size goes to *size. */
+static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind, const void *rf,
+				     uint8_t *flags, uint32_t *size)
+{
+	struct rec_op *op = emit_reserve(t, kind, sizeof(*op) + ROOM);
+	uint8_t *end;
+
+	if (!op)
+		return NULL;
+	end = inputs_put((uint8_t *)(op + 1), t->limit, rf);
+	if (!end) {
+		op = emit_reserve(t, kind, sizeof(*op) + ROOM_MOST);
+		end = op ? inputs_put((uint8_t *)(op + 1), t->limit, rf) : NULL;
+	}
+	*flags = end ? OP_INPUTS : OP_CUT;
+	*size = end ? (uint32_t)(end - (uint8_t *)op) : (uint32_t)sizeof(*op);
+	return op;
+}
+
+static void record(struct thread *t, struct context *c, enum record_kind kind, const void *rf)
+{
+	struct observer *o = c->owner;
+	uint32_t size = sizeof(struct rec_op);
+	uint8_t flags = 0;
+	struct rec_op *op;
+
+	if (atomic_load_explicit(&abi.record, memory_order_relaxed) == ABI_GOOD)
+		t->ordinal = (uint32_t)field64(rf, 88);
+	if (with_inputs)
+		op = with_inputs_of(t, kind, rf, &flags, &size);
+	else
+		op = emit_reserve(t, kind, size);
+	if (!op)
+		return;
+	op->r.name = name_id(&o->names, rf);
+	flags |= fill(op, rf);
+	op->r.end = 0;
+	c->record = &op->r;
+	c->cycle = t->cycle;
+	op->r.begin = clock_ticks();	/* last: what we did is not the operator's time */
+	emit_commit(t, &op->r, kind, flags, size);
+}
+
+/* Slow path: the thread's state or context cannot be had, or nothing is recorded. */
+static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t token)
+{
+	uint64_t entered = clock_ticks();
+	struct thread *t = emit_enter(kind);
+	struct context *c;
+
+	if (!t && !token)
+		return slot;
+	if (!t && !thread_mine && !thread_new())
+		return slot;
+	if (!observer_of(thread_mine)) {
+		if (t)
+			emit_leave(t);
+		return slot;
+	}
+	c = context_new(thread_mine->slot[0]);
+	if (c) {
+		c->record = NULL;
+		c->token = token;
+		c->sampled = 0;
+		*slot = c;
+	}
+	if (t && c)
+		record(t, c, kind, rf);
+	else if (t)
+		thread_drop(kind, DROP_CAP);
+	if (!t)
+		return slot;
+	if (!(t->sample++ % SAMPLE) && c && c->record) {
+		t->cost_ticks += clock_ticks() - entered;
+		t->cost_samples++;
+		c->sampled = 1;
+	}
+	emit_leave(t);
+	return slot;
+}
+
+static void look_up(const void *rf)
+{
+	if (__builtin_expect(!abi_settled(with_inputs), 0)) {
+		int saved = errno;
+
+		abi_learn(rf, with_inputs);
+		errno = saved;
+	}
+	if (__builtin_expect(atomic_load_explicit(*to->follow_word, memory_order_relaxed) !=
+				     *to->follow_seen, 0))
+		to->follow();
+}
+
+void **observe_op_begin(void **slot, const void *rf)
+{
+	uint32_t token = 0;
+
+	*slot = NULL;
+	look_up(rf);
+	if (__builtin_expect(to->op_begin != NULL, 0)) {
+		struct name_text s = name_of(rf);
+
+		token = to->op_begin(s.text, s.len);
+	}
+	if (!gate_cycle() && !token)
+		return slot;
+	return begin(slot, rf, REC_OP, token);
+}
+
+void **observe_note_begin(void **slot, const void *rf)
+{
+	struct name_text s;
+	uint32_t token;
+
+	*slot = NULL;
+	look_up(rf);
+	s = name_of(rf);
+	token = to->begin(s.text, s.len);
+	if (!gate_cycle() && !token)
+		return slot;
+	return begin(slot, rf, REC_ANNOTATION, token);
+}
+
+/* ---- end ---- */
+
+void observe_end(const void *rf, void *context)
+{
+	uint64_t now = clock_ticks();
+	struct context *c = context;
+
+	(void)rf;
+	if (!c)
+		return;
+	if (c->record) {
+		emit_end(c->record, c->cycle, now);
+		if (c->sampled && thread_mine)
+			thread_mine->cost_ticks += clock_ticks() - now;
+	}
+	if (c->token)
+		to->end(c->token);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/torch/torch.h"
+#include "agent/core/log.h"
+#include "agent/core/spool.h"
+#include "agent/torch/abi.h"
+#include "agent/torch/observe.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+
+enum { SCOPES_OP = 0x07, SCOPE_NOTE = 7 };	/* 0, 1, 2; user annotations */
+
+static struct torch_listener listener;
+static const struct config *config;
+static uint64_t op_handle;
+static _Atomic uint32_t found;		/* 0 not yet, 1 being registered, 2 there */
+static _Atomic bool observing;
+static bool forced;			/* switched on for the child of a fork */
+
+void torch_start(const struct config *cfg, const struct torch_listener *l)
+{
+	config = cfg;
+	listener = *l;
+	observe_start(&listener, cfg->record_shapes);
+}
+
+static struct torch_callback callback(void *start)
+{
+	return (struct torch_callback){
+		.start = start,
+		.end = (void *)observe_end,
+		.probability = 1.0,
+		.needs_inputs = (uint8_t)config->record_shapes,
+	};
+}
+
+static void register_callbacks(void)
+{
+	struct torch_callback op = callback((void *)observe_op_begin);
+	struct torch_callback note = callback((void *)observe_note_begin);
+
+	for (unsigned scope = 0; scope < 3; scope++)
+		op.scopes[scope] = 1;
+	note.scopes[SCOPE_NOTE] = 1;
+	op_handle = abi.add(op);
+	if (!atomic_load(&observing))
+		abi.disable(op_handle);
+	abi.add(note);
+}
+
+bool torch_found(void)
+{
+	uint32_t none = 0;
+	int saved = errno;
+
+	if (atomic_load_explicit(&found, memory_order_acquire) == 2)
+		return true;
+	if (!atomic_compare_exchange_strong(&found, &none, 1))
+		return false;	/* another thread is at it */
+	if (!abi_find()) {
+		atomic_store(&found, 0);
+		errno = saved;
+		return false;
+	}
+	memory_start(config);
+	register_callbacks();
+	atomic_store_explicit(&found, 2, memory_order_release);
+	errno = saved;
+	return true;
+}
+
+void torch_observe(bool on)
+{
+	if (atomic_exchange(&observing, on) == on ||
+	    atomic_load_explicit(&found, memory_order_acquire) != 2)
+		return;
+	if (on)
+		abi.enable(op_handle);
+	else
+		abi.disable(op_handle);
+}
+
+/*
+ * The child must not take libtorch's callback lock: another thread of the parent
+ * may hold it at this very moment. So the callback is switched on before the fork,
+ * and this thread, the only one that the child will have, looks at the new list at
+ * once: a RecordFunction that is made and destroyed does that.
+ */
+void torch_fork_prepare(void)
+{
+	_Alignas(16) char rf[1024];
+	void (*construct)(void *, int) = (void (*)(void *, int))abi.rf_construct;
+	void (*destroy)(void *) = (void (*)(void *))abi.rf_destroy;
+
+	forced = false;
+	if (atomic_load_explicit(&found, memory_order_acquire) != 2 || !config->children ||
+	    !construct || !destroy)
+		return;
+	if (!atomic_load(&observing)) {
+		abi.enable(op_handle);
+		forced = true;
+	}
+	construct(rf, 0);
+	destroy(rf);
+}
+
+void torch_fork_parent(void)
+{
+	if (forced && !atomic_load(&observing))
+		abi.disable(op_handle);
+	forced = false;
+}
+
+void torch_fork_child(void)
+{
+	if (forced)
+		atomic_store(&observing, true);
+	forced = false;
+}
