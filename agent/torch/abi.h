@@ -26,6 +26,16 @@ struct torch_callback {
 };
 _Static_assert(sizeof(struct torch_callback) == 40, "at::RecordFunctionCallback");
 
+/* c10::IValue: a payload and a tag. */
+struct abi_value {
+	union {
+		int64_t i;
+		double d;
+		const uint8_t *p;
+	} u;
+	uint32_t tag, pad;
+};
+
 enum abi_state { ABI_UNKNOWN, ABI_GOOD, ABI_OFF };
 
 struct abi {
@@ -48,16 +58,20 @@ struct abi {
 	_Atomic uint32_t record;		/* enum abi_state: the offsets above, and thread id 88, scope 96 */
 	_Atomic uint32_t fwd_at;		/* forward thread id, 0 = unknown */
 	/* FunctionSchema */
-	uint16_t schema_overload_at;
+	uint16_t schema_overload_at;		/* 0 = could not be confirmed */
 
 	/* values: only needed with record_shapes */
-	_Atomic uint32_t values;		/* enum abi_state of the following three */
+	_Atomic uint32_t values;		/* enum abi_state: GOOD = inputs_put may be called */
 	_Atomic uint32_t sizes_at;		/* SizesAndStrides in TensorImpl: 72, 64 or 56 */
 	_Atomic uint32_t bool_tag;		/* IValue tag of Bool: 8, 9 or 10 */
+	bool bool_asked;			/* libtorch itself named it: not a guess */
 	_Atomic uint32_t list_at;		/* vector in ListImpl: 24 or 16 */
 	const void *undefined;			/* UndefinedTensorImpl's singleton */
 	const void *strided_vtable;		/* TensorImpl's own vtable (word 0 of a plain tensor) */
-	const void *sparse_vtable, *nested_vtable;
+	const void *sparse_vtable, *csr_vtable, *nested_vtable, *undefined_vtable;
+	const void *wrapper_vtables[6];		/* other strided kinds inside libtorch_cpu */
+	const void *tensor_type_vtable;		/* c10::TensorType, the element type of a TensorList */
+	uintptr_t cpu_begin, cpu_end;		/* where libtorch_cpu is mapped */
 };
 extern struct abi abi;
 
@@ -65,7 +79,7 @@ extern struct abi abi;
  * registered; everything else in `abi` is then filled in as far as symbols,
  * file names and torch/version.py beside the library tell. */
 bool abi_find(void);
-/* Looks at a RecordFunction inside its start callback and confirms what it can.
+/* learn.c: looks at a RecordFunction inside its start callback and confirms what it can.
  * `inputs`: the callback asked for inputs. Cheap once everything is settled:
  * callers test abi_settled first. */
 void abi_learn(const void *rf, bool inputs);

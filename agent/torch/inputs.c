@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/torch/inputs.h"
+
+#include "agent/core/record.h"
+#include "agent/torch/abi.h"
+
+#include <string.h>
+
+/* Tags that never moved, and those that are counted from Bool. */
+enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5, TAG_UINT = 6 };
+enum { LIST_AFTER_BOOL = 4, BOOL_WITH_UINT = 10 };
+
+/* In SizesAndStrides and what follows it in a TensorImpl. */
+enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, FLAG_SYMBOLIC = 0x10, INLINE_DIMS = 5 };
+
+#define SCALARS_MOST 30 /* torch leaves longer lists out */
+#define DIMS_MOST    1024
+#define ITEM_MOST    24 /* no scalar takes more */
+#define NUMBER_MOST  9
+
+struct shape { /* what tags and offsets mean here, read once per call */
+	uint32_t bool_tag, list_at, sizes_at;
+};
+
+struct list {
+	const struct abi_value *begin, *end, *cap;
+	const void *const *element_type;
+};
+
+static uint8_t *put_wide(uint8_t *to, uint64_t n)
+{
+	if (n <= UINT8_MAX) {
+		to[0] = 0xf8;
+		to[1] = (uint8_t)n;
+		return to + 2;
+	}
+	if (n <= UINT16_MAX) {
+		to[0] = 0xf9;
+		memcpy(to + 1, &n, 2);
+		return to + 3;
+	}
+	if (n <= UINT32_MAX) {
+		to[0] = 0xfa;
+		memcpy(to + 1, &n, 4);
+		return to + 5;
+	}
+	to[0] = 0xfb; /* negative numbers, too */
+	memcpy(to + 1, &n, 8);
+	return to + 9;
+}
+
+static inline uint8_t *put_number(uint8_t *to, int64_t n)
+{
+	if (__builtin_expect((uint64_t)n >= 0xf8, 0))
+		return put_wide(to, (uint64_t)n);
+	*to = (uint8_t)n;
+	return to + 1;
+}
+
+/* Not a plain TensorImpl: what torch would make of it. Its own subclasses lie in
+ * libtorch_cpu; the only ones there without strides and a name are the opaque ones
+ * (mkldnn). Backends of others (XLA, NPU) are strided. */
+static enum input_tag odd_tensor(const uint8_t *tensor, const void *vtable)
+{
+	if (tensor == abi.undefined || vtable == abi.undefined_vtable ||
+	    vtable == abi.nested_vtable)
+		return IN_UNDEFINED;
+	if (vtable == abi.sparse_vtable || vtable == abi.csr_vtable)
+		return IN_SPARSE;
+	for (size_t i = 0; i < sizeof(abi.wrapper_vtables) / sizeof(void *); i++)
+		if (vtable == abi.wrapper_vtables[i])
+			return IN_TENSOR;
+	if ((uintptr_t)vtable - abi.cpu_begin < abi.cpu_end - abi.cpu_begin)
+		return IN_SPARSE;
+	return IN_TENSOR;
+}
+
+static inline uint8_t *put_tensor(uint8_t *to, const uint8_t *limit,
+				  const uint8_t *tensor, const struct shape *shape)
+{
+	const uint8_t *at = tensor + shape->sizes_at;
+	enum input_tag tag = IN_TENSOR;
+	const void *vtable;
+	const int64_t *size, *stride;
+	uint64_t ndim;
+
+	memcpy(&vtable, tensor, sizeof(vtable));
+	if (__builtin_expect(vtable != abi.strided_vtable, 0))
+		tag = odd_tensor(tensor, vtable);
+	memcpy(&ndim, at, sizeof(ndim));
+	if (tag == IN_UNDEFINED || at[FLAGS_AFTER] & FLAG_SYMBOLIC || ndim > DIMS_MOST) {
+		*to = IN_UNDEFINED;
+		return to + 1;
+	}
+	if ((uint64_t)(limit - to) < ITEM_MOST + ndim * (2 * NUMBER_MOST))
+		return NULL;
+	size = (const int64_t *)(at + 8);
+	stride = size + INLINE_DIMS;
+	if (__builtin_expect(ndim > INLINE_DIMS, 0)) {
+		memcpy(&size, at + 8, sizeof(size));
+		stride = size + ndim;
+	}
+	to[0] = (uint8_t)tag;
+	to[1] = at[DTYPE_AFTER];
+	to = put_number(to + 2, (int64_t)ndim);
+	for (uint64_t i = 0; i < ndim; i++)
+		to = put_number(to, size[i]);
+	for (uint64_t i = 0; i < ndim && tag == IN_TENSOR; i++)
+		to = put_number(to, stride[i]);
+	return to;
+}
+
+static uint8_t *put_complex(uint8_t *to, const uint8_t *holder, const struct shape *shape)
+{
+	*to = IN_COMPLEX; /* aligned to 16 behind the reference counts */
+	memcpy(to + 1, holder + ((shape->list_at + 15) & ~15u), 16);
+	return to + 17;
+}
+
+/* Scalars, and everything that torch leaves empty: at most ITEM_MOST bytes. */
+static inline uint8_t *put_scalar(uint8_t *to, const struct abi_value *v,
+				  const struct shape *shape)
+{
+	switch (v->tag) {
+	case TAG_INT:
+		*to = IN_INT;
+		return put_number(to + 1, v->u.i);
+	case TAG_DOUBLE:
+		*to = IN_DOUBLE;
+		memcpy(to + 1, &v->u.d, 8);
+		return to + 9;
+	case TAG_COMPLEX:
+		return put_complex(to, v->u.p, shape);
+	default:
+		break;
+	}
+	if (v->tag == shape->bool_tag) {
+		*to = v->u.i & 1 ? IN_TRUE : IN_FALSE;
+		return to + 1;
+	}
+	if (v->tag > TAG_INT && v->tag < shape->bool_tag &&
+	    !(v->tag == TAG_UINT && shape->bool_tag >= BOOL_WITH_UINT)) {
+		to[0] = IN_SYM;
+		to[1] = 0;
+		return to + 2;
+	}
+	*to = IN_OTHER;
+	return to + 1;
+}
+
+static bool is_scalar(const struct abi_value *v, const struct shape *shape)
+{
+	return v->tag >= TAG_DOUBLE && v->tag <= shape->bool_tag &&
+	       !(v->tag == TAG_UINT && shape->bool_tag >= BOOL_WITH_UINT);
+}
+
+static uint8_t *put_list(uint8_t *to, const uint8_t *limit, const uint8_t *impl,
+			 const struct shape *shape)
+{
+	struct list list;
+	bool tensors;
+
+	memcpy(&list, impl + shape->list_at, sizeof(list));
+	tensors = list.element_type && *list.element_type == abi.tensor_type_vtable;
+	if (!tensors && list.begin != list.end &&
+	    (!is_scalar(list.begin, shape) || list.end - list.begin > SCALARS_MOST)) {
+		*to = IN_OTHER;
+		return to + 1;
+	}
+	*to++ = tensors ? IN_TENSORS : IN_SCALARS;
+	for (const struct abi_value *v = list.begin; v != list.end; v++) {
+		if (limit - to < ITEM_MOST)
+			return NULL;
+		if (tensors && v->tag == TAG_TENSOR)
+			to = put_tensor(to, limit, v->u.p, shape);
+		else
+			to = put_scalar(to, v, shape);
+		if (!to)
+			return NULL;
+	}
+	*to = IN_END;
+	return to + 1;
+}
+
+uint8_t *inputs_put(uint8_t *to, const uint8_t *limit, const void *rf)
+{
+	const struct shape shape = {
+		atomic_load_explicit(&abi.bool_tag, memory_order_relaxed),
+		atomic_load_explicit(&abi.list_at, memory_order_relaxed),
+		atomic_load_explicit(&abi.sizes_at, memory_order_relaxed),
+	};
+	const struct abi_value *v;
+	uint64_t n;
+
+	memcpy(&v, (const uint8_t *)rf + abi.inputs_at, sizeof(v));
+	memcpy(&n, (const uint8_t *)rf + abi.inputs_at + 8, sizeof(n));
+	for (const struct abi_value *end = v + n; v != end; v++) {
+		if (__builtin_expect(limit - to < ITEM_MOST, 0))
+			return NULL;
+		if (v->tag == TAG_TENSOR)
+			to = put_tensor(to, limit, v->u.p, &shape);
+		else if (v->tag == shape.bool_tag + LIST_AFTER_BOOL)
+			to = put_list(to, limit, v->u.p, &shape);
+		else
+			to = put_scalar(to, v, &shape);
+		if (__builtin_expect(!to, 0))
+			return NULL;
+	}
+	if (limit - to < 8)
+		return NULL;
+	do
+		*to++ = IN_END;
+	while ((uintptr_t)to % 8);
+	return to;
+}

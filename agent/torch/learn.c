@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calibration half of abi.h: nothing here trusts an offset before an event has
+ * confirmed it, and no pointer is followed before the kernel has said it is readable.
+ */
+#include "agent/torch/abi.h"
+
+#include "agent/core/log.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum proof { PROVEN_SIZES = 1, PROVEN_LIST = 2, PROVEN_BOOL = 4, PROVEN_ALL = 7 };
+enum { MOST_TRIES = 4096, MOST_INPUTS = 4096, MOST_DIMS = 64, TEXT_MOST = 4096 };
+
+static _Atomic uint32_t proven; /* enum proof */
+static _Atomic uint32_t forward_tries;
+
+static uint32_t get(_Atomic uint32_t *word)
+{
+	return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void set(_Atomic uint32_t *word, uint32_t value)
+{
+	atomic_store_explicit(word, value, memory_order_relaxed);
+}
+
+static uint64_t word_at(const void *object, size_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, (const uint8_t *)object + at, sizeof(word));
+	return word;
+}
+
+static const void *pointer_at(const void *object, size_t at)
+{
+	return (const void *)(uintptr_t)word_at(object, at);
+}
+
+/* A system call with a bad first argument: EFAULT when the 8 bytes cannot be read,
+ * EINVAL when they can. Never blocked, changes nothing. */
+static bool readable_word(uintptr_t at)
+{
+	int before = errno;
+	bool fine = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) != 0 && errno == EINVAL;
+
+	errno = before;
+	return fine;
+}
+
+static bool readable(const void *p, size_t size)
+{
+	uintptr_t from = (uintptr_t)p & ~(uintptr_t)7;
+	uintptr_t last = ((uintptr_t)p + size - 1) & ~(uintptr_t)7;
+
+	if ((uintptr_t)p < 4096 || size > 1024 * 1024 || last < from)
+		return false;
+	for (uintptr_t at = from; at < last; at = (at & ~(uintptr_t)4095) + 4096)
+		if (!readable_word(at))
+			return false;
+	return readable_word(last);
+}
+
+/* ---- RecordFunction ---- */
+
+static bool record_fits(const uint8_t *rf, const char *name)
+{
+	const void *word = pointer_at(rf, abi.variant_at);
+
+	if (word_at(rf, 88) != abi.thread_id() || rf[96] >= 10 || rf[abi.index_at] > 1)
+		return false;
+	if (rf[abi.index_at] == 0) /* the string's text lies where name() says */
+		return word == name;
+	return readable(word, 96) && pointer_at(word, 0) == name;
+}
+
+/* Is the overload name the second std::string of the schema? */
+static bool overload_fits(const uint8_t *schema, const char *name)
+{
+	const char *text = pointer_at(schema, abi.schema_overload_at);
+	size_t len;
+
+	if (abi.new_strings) { /* {text, length, ...} */
+		len = word_at(schema, abi.schema_overload_at + 8u);
+		return word_at(schema, 8) == strlen(name) && len < TEXT_MOST &&
+		       readable(text, len + 1) && text[len] == '\0';
+	}
+	if (word_at(name - 24, 0) != strlen(name) || !readable(text - 24, 24))
+		return false; /* text, with its length 24 bytes before it */
+	len = word_at(text - 24, 0);
+	return len < TEXT_MOST && readable(text, len + 1) && text[len] == '\0';
+}
+
+static void learn_record(const uint8_t *rf)
+{
+	const char *name = abi.name(rf);
+
+	if (!abi.thread_id || !name || !record_fits(rf, name)) {
+		if (atomic_exchange(&abi.record, ABI_OFF) == ABI_OFF)
+			return;
+		set(&abi.values, ABI_OFF);
+		log_warn(
+			"this PyTorch (%s) is laid out in a way we do not know: operators "
+			"are recorded without shapes and sequence numbers",
+			abi.version[0] ? abi.version : "unknown version");
+		return;
+	}
+	if (rf[abi.index_at] != 1)
+		return; /* proves too little: wait for an operator */
+	if (!overload_fits(pointer_at(rf, abi.variant_at), name))
+		abi.schema_overload_at = 0;
+	set(&abi.record, ABI_GOOD);
+}
+
+/*
+ * Between the inputs and the outputs newer versions have an unordered_map, empty in
+ * all events that we can see: it points to its own single bucket, 48 bytes in. Older
+ * ones have the outputs there, still three null pointers when an event begins.
+ */
+static void learn_forward(const uint8_t *rf)
+{
+	uint32_t at = abi.inputs_at + 16u;
+
+	if (word_at(rf, at) == (uintptr_t)(rf + at + 48) && word_at(rf, at + 8) == 1)
+		set(&abi.fwd_at, at + 56 + 24);
+	else if (!word_at(rf, at) && !word_at(rf, at + 8) && !word_at(rf, at + 16))
+		set(&abi.fwd_at, at + 24);
+	else if (atomic_fetch_add(&forward_tries, 1) == MOST_TRIES)
+		log_warn("cannot find forward threads in this PyTorch (%s): backward "
+			 "operators are not linked to forward ones",
+			 abi.version);
+}
+
+/* ---- values ---- */
+
+static void values_off(const char *what)
+{
+	if (atomic_exchange(&abi.values, ABI_OFF) != ABI_OFF)
+		log_warn("cannot read %s of this PyTorch (%s): operators are recorded "
+			 "without inputs",
+			 what, abi.version[0] ? abi.version : "unknown version");
+}
+
+/* aten::copy_(Tensor, Tensor, bool) shows the tag of Bool; libtorch said it already
+ * where it could be asked. */
+static void learn_bool(const char *name, const struct abi_value *in, size_t n)
+{
+	if (strcmp(name, "aten::copy_") != 0 || n != 3 || in[0].tag != 1 ||
+	    in[1].tag != 1)
+		return;
+	if (in[2].tag < 8 || in[2].tag > 12 || in[2].u.i & 0xfe) {
+		values_off("the types of arguments");
+		return;
+	}
+	set(&abi.bool_tag, in[2].tag);
+	atomic_fetch_or(&proven, PROVEN_BOOL);
+}
+
+/* A weak count (a small number) at 16 means the old, longer header: the vector is
+ * behind it. Else the vector itself begins there. */
+static void learn_list(const uint8_t *list)
+{
+	uint64_t begin, end, cap;
+	uint32_t at;
+
+	if (!readable(list, 48))
+		return;
+	at = word_at(list, 16) - 1 < 4095 ? 24 : 16;
+	begin = word_at(list, at);
+	end = word_at(list, at + 8);
+	cap = word_at(list, at + 16);
+	if (begin > end || end > cap || (end - begin) % 16 || (begin && begin < 4096)) {
+		values_off("lists");
+		return;
+	}
+	set(&abi.list_at, at);
+	atomic_fetch_or(&proven, PROVEN_LIST);
+}
+
+static const int64_t *sizes_of(const uint8_t *tensor, uint32_t at)
+{
+	uint64_t ndim = word_at(tensor, at);
+
+	return ndim > 5 ? pointer_at(tensor, at + 8) : (const int64_t *)(tensor + at + 8);
+}
+
+/* Do dimensions, sizes and their product agree when sizes lie at `at`? */
+static bool sizes_fit(const uint8_t *tensor, uint32_t at)
+{
+	uint64_t ndim = word_at(tensor, at), product = 1;
+	const int64_t *size = sizes_of(tensor, at);
+
+	if (!ndim || ndim > MOST_DIMS || (ndim > 5 && !readable(size, ndim * 16)))
+		return false;
+	for (uint64_t i = 0; i < ndim; i++)
+		product *= (uint64_t)size[i];
+	return product == word_at(tensor, at + 96) &&
+	       word_at(tensor, at + 104) % 65536 < 64;
+}
+
+/* The one candidate that fits this tensor; 0 when none or several do. */
+static uint32_t sizes_candidate(const uint8_t *tensor)
+{
+	static const uint8_t candidates[] = { 72, 64, 56 };
+	uint32_t found = 0;
+
+	if (!readable(tensor, 72 + 112))
+		return 0;
+	for (size_t i = 0; i < sizeof(candidates); i++) {
+		if (!sizes_fit(tensor, candidates[i]))
+			continue;
+		if (found)
+			return 0;
+		found = candidates[i];
+	}
+	return found;
+}
+
+/* inputSizes would throw for symbolic sizes and call Python for custom ones. */
+static bool plain(const uint8_t *tensor, uint32_t at)
+{
+	return pointer_at(tensor, 0) == abi.strided_vtable && !(tensor[at + 110] & 0x1c);
+}
+
+struct vector {
+	uint8_t *begin, *end, *cap;
+};
+
+/* Compares and frees what inputSizes gave, without a C++ compiler. */
+static bool same_sizes(const struct vector *all, const struct abi_value *in, size_t n,
+		       uint32_t at)
+{
+	void (*release)(void *) = abi_symbol("_ZdlPv");
+	const struct vector *one = (const struct vector *)all->begin;
+	bool same = (size_t)(all->end - all->begin) == n * sizeof(*one);
+
+	for (; (const uint8_t *)one < all->end; one++, in++) {
+		size_t bytes = (size_t)(one->end - one->begin);
+
+		if (same && in->tag == 1 && in->u.p != abi.undefined)
+			same = bytes == word_at(in->u.p, at) * 8 &&
+			       !memcmp(one->begin, sizes_of(in->u.p, at), bytes);
+		if (one->begin && release)
+			release(one->begin);
+	}
+	if (all->begin && release)
+		release(all->begin);
+	return same;
+}
+
+static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
+{
+	struct vector all = { NULL, NULL, NULL };
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < n && !at; i++)
+		if (in[i].tag == 1 && in[i].u.p != abi.undefined)
+			at = sizes_candidate(in[i].u.p);
+	if (!at)
+		return; /* only scalars: this event cannot tell */
+	set(&abi.sizes_at, at);
+	if (!abi.input_sizes) {
+		atomic_fetch_or(&proven, PROVEN_SIZES);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (in[i].tag == 1 && in[i].u.p != abi.undefined && !plain(in[i].u.p, at))
+			return;
+	abi.input_sizes(&all, rf, false);
+	if (same_sizes(&all, in, n, at))
+		atomic_fetch_or(&proven, PROVEN_SIZES);
+	else
+		values_off("tensor shapes");
+}
+
+static void learn_values(const uint8_t *rf)
+{
+	const struct abi_value *in = pointer_at(rf, abi.inputs_at);
+	size_t n = word_at(rf, abi.inputs_at + 8u);
+
+	if (rf[abi.index_at] != 1 || !n)
+		return;
+	if (!abi.num_inputs || n > MOST_INPUTS || n != abi.num_inputs(rf) ||
+	    !readable(in, n * sizeof(*in)) || !abi.strided_vtable || !abi.undefined) {
+		values_off("inputs");
+		return;
+	}
+	if (abi.bool_asked)
+		atomic_fetch_or(&proven, PROVEN_BOOL);
+	else if (!(get(&proven) & PROVEN_BOOL))
+		learn_bool(abi.name(rf), in, n);
+	for (size_t i = 0; i < n && !(get(&proven) & PROVEN_LIST); i++)
+		if (get(&abi.bool_tag) && in[i].tag == get(&abi.bool_tag) + 4)
+			learn_list(in[i].u.p);
+	if (!(get(&proven) & PROVEN_SIZES))
+		learn_sizes(rf, in, n);
+	if (get(&abi.values) == ABI_UNKNOWN && get(&abi.sizes_at) && get(&abi.bool_tag) &&
+	    get(&abi.list_at))
+		set(&abi.values, ABI_GOOD);
+}
+
+void abi_learn(const void *rf, bool inputs)
+{
+	if (get(&abi.record) == ABI_UNKNOWN)
+		learn_record(rf);
+	if (get(&abi.record) != ABI_GOOD)
+		return;
+	if (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES)
+		learn_forward(rf);
+	if (inputs && get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
+		learn_values(rf);
+}
+
+bool abi_settled(bool inputs)
+{
+	if (get(&abi.record) == ABI_OFF)
+		return true;
+	if (get(&abi.record) != ABI_GOOD ||
+	    (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES))
+		return false;
+	return !inputs || get(&abi.values) == ABI_OFF || get(&proven) == PROVEN_ALL;
+}
