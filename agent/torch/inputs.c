@@ -13,10 +13,11 @@ enum { LIST_AFTER_BOOL = 4, BOOL_WITH_UINT = 10 };
 /* In SizesAndStrides and what follows it in a TensorImpl. */
 enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, FLAG_SYMBOLIC = 0x10, INLINE_DIMS = 5 };
 
-#define SCALARS_MOST 30 /* torch leaves longer lists out */
-#define DIMS_MOST    1024
-#define ITEM_MOST    24 /* no scalar takes more */
-#define NUMBER_MOST  9
+#define LIST_MOST 30 /* torch shows no longer lists, neither of tensors nor of scalars \
+		      */
+#define DIMS_MOST   1024
+#define ITEM_MOST   24 /* no scalar takes more */
+#define NUMBER_MOST 9
 
 struct shape { /* what tags and offsets mean here, read once per call */
 	uint32_t bool_tag, list_at, sizes_at;
@@ -158,16 +159,19 @@ static uint8_t *put_list(uint8_t *to, const uint8_t *limit, const uint8_t *impl,
 			 const struct shape *shape)
 {
 	struct list list;
-	bool tensors;
+	bool tensors, many;
 
 	memcpy(&list, impl + shape->list_at, sizeof(list));
 	tensors = list.element_type && *list.element_type == abi.tensor_type_vtable;
+	many = list.end - list.begin > LIST_MOST;
 	if (!tensors && list.begin != list.end &&
-	    (!is_scalar(list.begin, shape) || list.end - list.begin > SCALARS_MOST)) {
+	    (many || !is_scalar(list.begin, shape))) {
 		*to = IN_OTHER;
 		return to + 1;
 	}
 	*to++ = tensors ? IN_TENSORS : IN_SCALARS;
+	if (many)
+		list.end = list.begin; /* torch shows such a list as an empty one */
 	for (const struct abi_value *v = list.begin; v != list.end; v++) {
 		if (limit - to < ITEM_MOST)
 			return NULL;
@@ -190,10 +194,11 @@ uint8_t *inputs_put(uint8_t *to, const uint8_t *limit, const void *rf)
 		atomic_load_explicit(&abi.sizes_at, memory_order_relaxed),
 	};
 	const struct abi_value *v;
-	uint64_t n;
+	uint64_t n = 0;
 
 	memcpy(&v, (const uint8_t *)rf + abi.inputs_at, sizeof(v));
-	memcpy(&n, (const uint8_t *)rf + abi.inputs_at + 8, sizeof(n));
+	if (atomic_load_explicit(&abi.values, memory_order_relaxed) == ABI_GOOD)
+		memcpy(&n, (const uint8_t *)rf + abi.inputs_at + 8, sizeof(n));
 	for (const struct abi_value *end = v + n; v != end; v++) {
 		if (__builtin_expect(limit - to < ITEM_MOST, 0))
 			return NULL;
