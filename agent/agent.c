@@ -22,7 +22,9 @@
 #include "writer/writer.h"
 
 #include <errno.h>
+#include <link.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -172,11 +174,25 @@ static void look_for_torch(void)
 	sched_torch_found();
 }
 
-/* dlsym is how a library just opened gets used: PyInit_* by Python's importer. */
+static int first_object(struct dl_phdr_info *info, size_t size, void *adds)
+{
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
+		*(unsigned long long *)adds = info->dlpi_adds;
+	return 1;
+}
+
+/* dlsym is how a library just opened gets used: PyInit_* by Python's importer. So
+ * this is the moment to look, if anything was mapped since the last time. */
 static void on_symbol(const char *name)
 {
+	static _Atomic unsigned long long seen;
+	unsigned long long adds = 0;
+
 	(void)name;
 	if (!on)
+		return;
+	dl_iterate_phdr(first_object, &adds);
+	if (atomic_exchange_explicit(&seen, adds, memory_order_relaxed) == adds)
 		return;
 	look_for_torch();
 	sched_library();
@@ -291,6 +307,7 @@ static void finish_alone(void)
 	if (writer_drain(EXIT_WAIT_NS)) {
 		if (spool.path[0])
 			unlink(spool.path);
+		job_unmake();
 		return;
 	}
 	if (spool.path[0])

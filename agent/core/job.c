@@ -15,6 +15,8 @@
 #define ANCESTORS 64			/* how far up the process tree we look */
 
 struct job_page *job;
+static char made[4096];			/* path of the page, if this process made it */
+static uint32_t maker;
 struct job_slot *job_mine;
 
 int64_t job_base_ns(int64_t now_ns)
@@ -72,6 +74,8 @@ int job_make(const char *dir, uint32_t launcher_pid)
 	    (unsigned long)sys_start_time(pid));
 	atomic_store(&job->launcher, launcher_pid);
 	memcpy(job->magic, JOB_MAGIC, 8);
+	fmt(made, sizeof(made), "%s", path);
+	maker = pid;
 	return 0;
 }
 
@@ -176,6 +180,21 @@ struct job_slot *job_ancestor(void)
 			return s;
 	}
 	return NULL;
+}
+
+void job_unmake(void)
+{
+	int saved = errno;
+	char *slash;
+
+	if (!made[0] || maker != sys_pid())
+		return;
+	unlink(made);
+	slash = strrchr(made, '/');
+	*slash = '\0';
+	rmdir(made);		/* only when nobody else keeps anything there */
+	made[0] = '\0';
+	errno = saved;
 }
 
 void job_forget(void)

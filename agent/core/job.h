@@ -52,6 +52,8 @@ extern struct job_slot *job_mine;	/* this process's slot, or NULL */
 int64_t job_base_ns(int64_t now_ns);
 /* Makes <dir>/<id>.job. The launcher, or an agent without one. */
 int job_make(const char *dir, uint32_t launcher_pid);
+/* Removes the page's file if this process made it, and its directory if empty. */
+void job_unmake(void);
 /* Opens PROF_JOB's page, or one made by an ancestor process in `dir`. */
 int job_join(const char *path, const char *dir);
 /* Takes a slot for this process (again after fork). */

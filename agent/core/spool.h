@@ -102,6 +102,7 @@ struct spool_sched {
 	_Atomic uint64_t boundaries;	/* steps counted */
 	_Atomic uint64_t optimizer_steps, loader_nexts, backwards, marker_hits;
 	_Atomic uint64_t windows;	/* opened, provisional ones not counted */
+	_Atomic uint64_t missed;	/* could not be opened: the cap was reached */
 	char chosen[64];		/* what `auto` took, as text; empty = nothing yet */
 };
 
