@@ -43,6 +43,8 @@ void sched_end(uint32_t token);
 /* The same for operators; called only while sched_wants_ops (op-name markers). */
 uint32_t sched_op_begin(const char *name, size_t len);
 bool sched_wants_ops(void);
+/* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its steps. */
+void sched_optimizer_made(void);
 void sched_backward(void);		/* autograd::Engine::execute is entered */
 void sched_step(void);			/* proflaunch_step() */
 

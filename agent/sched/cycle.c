@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/sched/cycle.h"
+#include "agent/core/emit.h"
+#include "agent/core/log.h"
+
+#include <string.h>
+
+struct cycle_info *cycle_now;
+static void (*told)(void);
+static int64_t last_stamp;
+
+static struct {
+	struct rec_step *rec;		/* the step that is open, NULL = none */
+	uint64_t cycle;
+} step;
+
+enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
+
+void cycle_start(void (*sealed)(void))
+{
+	told = sealed;
+}
+
+/* ---- what followers see ---- */
+
+static struct job_window *window_of(uint64_t number)
+{
+	return job_mine ? &job_mine->window[number % JOB_WINDOWS] : NULL;
+}
+
+static void publish_begin(const struct cycle_info *info)
+{
+	struct job_window *w = window_of(info->number);
+
+	if (!w)
+		return;
+	atomic_store(&w->cycle, 0);	/* readers of the old one see that it is gone */
+	atomic_store(&w->begin, info->begin);
+	atomic_store(&w->end, 0);
+	atomic_store(&w->fate, info->flags & CYCLE_PROVISIONAL ? FATE_OPEN : FATE_KEPT);
+	atomic_store(&w->cycle, info->number);
+}
+
+static void publish_end(const struct cycle_info *info, enum cycle_end how)
+{
+	struct job_window *w = window_of(info->number);
+
+	if (!w || atomic_load(&w->cycle) != info->number)
+		return;
+	atomic_store(&w->end, info->end);
+	atomic_store(&w->fate, how == CYCLE_KEEP ? FATE_KEPT : FATE_THROWN);
+}
+
+/* Ends and fates are on the page before the number changes: who sees the new number
+ * finds all it needs about the old one. */
+static void flip(uint64_t number, uint64_t at)
+{
+	gate_set(number, at);
+	if (job_mine)
+		atomic_store(&job_mine->gate, number);
+}
+
+/* ---- windows ---- */
+
+/* Names files: unique and rising within the process, whatever the clock does. */
+static int64_t stamp(void)
+{
+	int64_t now = clock_get_ns(CLOCK_REALTIME);
+
+	last_stamp = now > last_stamp ? now : last_stamp + 1;
+	return last_stamp;
+}
+
+static uint64_t describe(int64_t first_step, uint32_t flags, uint64_t begin)
+{
+	uint64_t number = atomic_load(&spool.head->cycles) + 1;
+	uint32_t size = sizeof(struct chunk) + sizeof(struct cycle_info);
+	uint64_t at = chunk_take(CHUNK_CYCLE, size, number);
+	struct cycle_info *info;
+
+	if (!at)
+		return 0;
+	info = (struct cycle_info *)(chunk_at(at) + 1);
+	memset((void *)info, 0, sizeof(*info));
+	info->number = number;
+	info->flags = flags;
+	info->begin = begin;
+	info->stamp_ns = stamp();
+	info->first_step = first_step;
+	atomic_store_explicit(&info->state, CYCLE_OPEN, memory_order_release);
+	/* A reader believes a descriptor only when it is wholly committed. */
+	atomic_store_explicit(&chunk_at(at)->used, size, memory_order_release);
+	atomic_store(&spool.head->cycles, number);
+	return at;
+}
+
+static void end_old(struct cycle_info *old, uint64_t end, enum cycle_end how)
+{
+	if (!old)
+		return;
+	old->end = end;
+	publish_end(old, how);
+}
+
+/* After the gate has changed: nobody can enter the old window any more. */
+static void hand_over(struct cycle_info *old, enum cycle_end how)
+{
+	if (!old)
+		return;
+	if (how == CYCLE_THROW)
+		atomic_fetch_add(&spool.head->totals.discarded, 1);
+	atomic_store_explicit(&old->state, how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
+			      memory_order_release);
+	if (told)
+		told();
+}
+
+static void say_missed(void)
+{
+	if (atomic_fetch_add(&spool.head->sched.missed, 1))
+		return;
+	log_warn("a window could not be opened: the %lu MiB of buffer_mb are full of "
+		 "what is not yet written; try a larger --buffer-mb",
+		 (unsigned long)(spool.head->cap >> 20));
+}
+
+bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end how)
+{
+	struct cycle_info *old = cycle_now;
+	uint64_t at;
+
+	if (!spool.head)
+		return false;
+	at = describe(first_step, flags, begin);
+	end_old(old, begin, how);
+	cycle_now = at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
+	if (at)
+		publish_begin(cycle_now);
+	flip(at ? cycle_now->number : 0, at);
+	hand_over(old, how);
+	if (!at)
+		say_missed();
+	else if (!(flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)))
+		atomic_fetch_add(&spool.head->sched.windows, 1);
+	return at;
+}
+
+void cycle_close(uint64_t end, enum cycle_end how)
+{
+	struct cycle_info *old = cycle_now;
+
+	if (!old)
+		return;
+	end_old(old, end, how);
+	cycle_now = NULL;
+	flip(0, 0);
+	hand_over(old, how);
+}
+
+void cycle_settle(uint32_t flags_off)
+{
+	struct job_window *w;
+
+	if (!cycle_now)
+		return;
+	cycle_now->flags &= ~flags_off;
+	w = window_of(cycle_now->number);
+	if (w && !(cycle_now->flags & CYCLE_PROVISIONAL))
+		atomic_store(&w->fate, FATE_KEPT);
+}
+
+/* ---- steps ---- */
+
+void cycle_step_begin(int64_t number, uint64_t begin)
+{
+	struct thread *t = cycle_now ? emit_enter(REC_STEP) : NULL;
+	struct rec_step *r;
+
+	step.rec = NULL;
+	if (!t)
+		return;
+	r = emit_reserve(t, REC_STEP, sizeof(*r));
+	if (r) {
+		r->r.name = 0;
+		r->r.begin = begin;
+		r->r.end = 0;
+		r->number = number;
+		step.rec = r;
+		step.cycle = cycle_now->number;
+		emit_commit(t, &r->r, REC_STEP, 0, sizeof(*r));
+	}
+	emit_leave(t);
+}
+
+/* Any thread may end it. The lock keeps the window open meanwhile, so the chunk is
+ * not the writer's yet. */
+void cycle_step_end(uint64_t end)
+{
+	if (step.rec && cycle_now && step.cycle == cycle_now->number)
+		step.rec->r.end = end;
+	step.rec = NULL;
+}
+
+void cycle_fork_child(void)
+{
+	cycle_now = NULL;
+	step.rec = NULL;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cycle - opens and seals recording windows, and writes their ProfilerStep#N.
+ *
+ * Threads  one at a time: whoever holds the scheduler's lock.
+ * Memory   a descriptor for each window, in a chunk of its own in the spool; it is
+ *          the writer's as soon as the window is sealed.
+ * Errors   cycle_open: false when the cap has no room for a descriptor (said once,
+ *          counted as missed).
+ * Units    ticks.
+ */
+#ifndef SCHED_CYCLE_H
+#define SCHED_CYCLE_H
+
+#include "agent/core/job.h"
+#include "agent/core/spool.h"
+
+enum cycle_end { CYCLE_KEEP, CYCLE_THROW };
+
+/* The open window, or NULL. Only `flags` and `first_step` may be changed. */
+extern struct cycle_info *cycle_now;
+
+/* Called for each window that ended, kept or not: the writer has work. */
+void cycle_start(void (*sealed)(void));
+/* Opens a window that begins at `begin`. One that is open ends as `old` says, at the
+ * same moment: the gate goes from one number to the next and is never closed. */
+bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end old);
+void cycle_close(uint64_t end, enum cycle_end how);
+/* What was only provisional stays: the flags are gone, followers are told. */
+void cycle_settle(uint32_t flags_off);
+/* ProfilerStep#N begins in the calling thread (nothing happens without a window). */
+void cycle_step_begin(int64_t number, uint64_t begin);
+void cycle_step_end(uint64_t end);
+void cycle_fork_child(void);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A process without step boundaries of its own records what its nearest ancestor with
+ * torch records: DataLoader workers, helpers. Which process is one of those cannot
+ * be known when it starts, so each begins undecided, and later events settle it:
+ *
+ *  - The ancestor has a window open, or had boundaries: we follow. Our windows are
+ *    CYCLE_CHILD; they begin, end, stay and go as the ancestor's do.
+ *  - It has neither (torchrun and the parent of a spawn import torch, but train
+ *    nothing): we act as if we had no ancestor, and keep an eye on it. When it opens a
+ *    window for real, it is the one that drives: ours goes and we follow. When that
+ *    window is as provisional as ours, ours stays and shares its fate.
+ *  - Our first own boundary ends all that: what we have is ours if our own plan has
+ *    step 0 in a window (or is the default), and is thrown away otherwise.
+ *  - The process ends while the ancestor still had no boundary: the window is ours.
+ *
+ * The observer compares *sched_follow with sched_followed at every event; a value
+ * that cannot be there (NEVER) makes the first event call, too.
+ */
+#include "agent/sched/cycle.h"
+#include "agent/sched/state.h"
+
+#define NEVER UINT64_MAX
+
+enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
+
+static _Atomic uint64_t nobody;		/* stays 0 */
+_Atomic uint64_t *sched_follow = &nobody;
+uint64_t sched_followed = 0;
+
+static struct job_slot *leader;
+static uint32_t leader_pid;
+
+static void watch(_Atomic uint64_t *word, uint64_t seen)
+{
+	/* Between the two stores an event may call for nothing; it finds no change. */
+	sched_followed = seen;
+	sched_follow = word;
+}
+
+void follow_nobody(void)
+{
+	leader = NULL;
+	watch(&nobody, 0);
+}
+
+void follow_wait_first(void)
+{
+	leader = NULL;
+	watch(&nobody, NEVER);
+}
+
+bool follow_active(void)
+{
+	return leader != NULL;
+}
+
+bool follow_changed(void)
+{
+	return atomic_load_explicit(sched_follow, memory_order_acquire) != sched_followed;
+}
+
+/* The ancestor's gate, or 0 when its slot is somebody else's by now. */
+static uint64_t leader_gate(void)
+{
+	return atomic_load(&leader->pid) == leader_pid ? atomic_load(&leader->gate) : 0;
+}
+
+static struct job_window *leader_window(uint64_t number)
+{
+	struct job_window *w = &leader->window[number % JOB_WINDOWS];
+
+	return number && number != NEVER && atomic_load(&w->cycle) == number ? w : NULL;
+}
+
+static bool undecided(const struct job_window *w)
+{
+	return w && atomic_load(&w->fate) == FATE_OPEN;
+}
+
+/* How a window of ours ends that belongs to the leader's window `seen`. A leader which
+ * has gone, or has opened eight more since, says nothing: then it stays. */
+static enum cycle_end fate_of(uint64_t seen, uint64_t *end)
+{
+	struct job_window *w = leader_window(seen);
+	uint64_t at = w ? atomic_load(&w->end) : 0;
+
+	if (at && cycle_now && at > cycle_now->begin)
+		*end = at;
+	return w && atomic_load(&w->fate) == FATE_THROWN ? CYCLE_THROW : CYCLE_KEEP;
+}
+
+static void join_window(uint64_t number, uint64_t now)
+{
+	struct job_window *w = leader_window(number);
+	uint64_t begin = w ? atomic_load(&w->begin) : now;
+
+	/* Steps are the leader's; they have no number here. */
+	cycle_open(-1, CYCLE_CHILD | (undecided(w) ? CYCLE_PROVISIONAL : 0),
+		   begin < now && begin >= sched.begun ? begin : now, CYCLE_KEEP);
+}
+
+void follow_sync(uint64_t now)
+{
+	uint64_t seen = sched_followed, number, end = now;
+	enum cycle_end old = CYCLE_KEEP;
+	bool mine;
+
+	if (!leader)
+		return;
+	number = leader_gate();
+	if (number == seen && seen != NEVER)
+		return;
+	watch(&leader->gate, number);
+	mine = cycle_now && !(cycle_now->flags & CYCLE_CHILD);
+	if (mine && number && undecided(leader_window(number)) &&
+	    cycle_now->flags & CYCLE_PROVISIONAL) {
+		cycle_now->flags |= CYCLE_CHILD;
+		return;
+	}
+	if (mine && !number)
+		return;
+	if (cycle_now) {
+		if (mine)
+			cycle_step_end(now);
+		old = mine ? CYCLE_THROW : fate_of(seen, &end);
+		cycle_close(end, old);
+	}
+	if (number)
+		join_window(number, now);
+	sched_observe();
+}
+
+bool follow_begin(uint64_t now)
+{
+	leader = job_ancestor();
+	if (!leader) {
+		watch(&nobody, 0);
+		return false;
+	}
+	leader_pid = atomic_load(&leader->pid);
+	watch(&leader->gate, NEVER);
+	if (leader_gate() || atomic_load(&leader->boundaries)) {
+		follow_sync(now);
+		return true;
+	}
+	watch(&leader->gate, 0);
+	return false;
+}
+
+void follow_end(uint64_t now)
+{
+	bool child = cycle_now && cycle_now->flags & CYCLE_CHILD;
+
+	follow_nobody();
+	sched.phase = schedule_at(&sched.plan, 0);
+	if (!cycle_now && sched.phase >= PHASE_RECORD)
+		sched.phase = PHASE_NONE;	/* so that the next step opens one */
+	if (!child)
+		return;
+	if (sched.given && sched.phase < PHASE_RECORD) {
+		cycle_close(now, CYCLE_THROW);
+		return;
+	}
+	cycle_now->first_step = 0;
+	if (!sched.given)
+		cycle_now->flags |= CYCLE_PROVISIONAL;
+	cycle_settle(CYCLE_CHILD | (sched.given ? CYCLE_PROVISIONAL : 0));
+	cycle_step_begin(0, sched.begun > cycle_now->begin ? sched.begun : cycle_now->begin);
+}
+
+bool follow_keeps(void)
+{
+	uint64_t end = 0;
+
+	if (!leader || !cycle_now || !(cycle_now->flags & CYCLE_CHILD))
+		return true;
+	if (fate_of(sched_followed, &end) == CYCLE_THROW)
+		return false;
+	if (!atomic_load(&leader->boundaries))
+		cycle_settle(CYCLE_CHILD);
+	return true;
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What torch's events, a patched function and proflaunch_step() mean as markers.
+ *
+ * An annotation within one of the same kind is not counted (an optimizer's step that
+ * calls its parent's step): a word for each thread and kind says that one is open.
+ * Its end may come on another thread, so tokens name the thread's word.
+ */
+#include "agent/core/clock.h"
+#include "agent/core/log.h"
+#include "agent/sched/auto.h"
+#include "agent/sched/state.h"
+
+#include <string.h>
+
+#define SLOTS 256u			/* threads that have markers; later ones are not counted */
+
+enum mark { MARK_OPTIMIZER = 1, MARK_GLOB = 2 };
+
+struct mark_slot {
+	struct auto_state state;
+	_Atomic uint32_t open;		/* bits: enum mark */
+};
+
+static struct mark_slot slots[SLOTS];
+static _Atomic uint32_t slots_taken;
+static __thread uint32_t my_slot __attribute__((tls_model("initial-exec"))); /* number + 1 */
+
+static _Atomic uint32_t owner;		/* slot + 1 of the thread that made the first boundary */
+static _Atomic uint32_t optimizer;	/* this process has one */
+static _Atomic uint32_t stepped;	/* proflaunch_step() was called: it wins over auto */
+
+static void count(_Atomic uint64_t *counter)
+{
+	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
+}
+
+/* The calling thread's slot + 1; 0 = there are none left. */
+static uint32_t slot_mine(void)
+{
+	uint32_t n;
+
+	if (my_slot)
+		return my_slot;
+	n = atomic_load(&slots_taken);
+	do
+		if (n >= SLOTS)
+			return 0;
+	while (!atomic_compare_exchange_weak(&slots_taken, &n, n + 1));
+	memset((void *)&slots[n], 0, sizeof(slots[n]));
+	my_slot = n + 1;
+	return my_slot;
+}
+
+static bool may_count(uint32_t slot)
+{
+	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
+
+	return slot && (!first || first == slot);
+}
+
+static bool claim(uint32_t slot)
+{
+	uint32_t first = 0;
+
+	return atomic_compare_exchange_strong(&owner, &first, slot) || first == slot;
+}
+
+/* The token of an outermost annotation, 0 for one inside. */
+static uint32_t enter(uint32_t slot, enum mark mark)
+{
+	struct mark_slot *s;
+
+	if (!slot)
+		return 0;
+	s = &slots[slot - 1];
+	if (atomic_fetch_or_explicit(&s->open, mark, memory_order_relaxed) & mark)
+		return 0;
+	return slot << 8 | mark;
+}
+
+static void feed(uint32_t slot, enum auto_event event)
+{
+	struct auto_state *state;
+
+	if (sched.marker.kind != MARKER_AUTO || !may_count(slot) ||
+	    atomic_load_explicit(&stepped, memory_order_relaxed))
+		return;
+	state = &slots[slot - 1].state;
+	if (auto_take(state, event, atomic_load_explicit(&optimizer, memory_order_relaxed),
+		      event == AUTO_BACKWARD ? clock_ticks() : 0) && claim(slot))
+		/* Where the program makes rows of its own, ours would double each step. */
+		sched_boundary(auto_text(state->choice), state->choice != AUTO_BY_PROFILER);
+}
+
+/* ---- torch:<glob> ---- */
+
+static void hit(void)
+{
+	count(&spool.head->sched.marker_hits);
+	sched_boundary(NULL, true);
+}
+
+static uint32_t glob_begin(const char *name, size_t len)
+{
+	uint32_t slot, token;
+
+	if (!marker_matches(&sched.marker, name, len))
+		return 0;
+	slot = slot_mine();
+	token = may_count(slot) ? enter(slot, MARK_GLOB) : 0;
+	if (token && sched.marker.at_begin && claim(slot))
+		hit();
+	return token;
+}
+
+/* A name that turned out to be an annotation's is no operator's: stop looking there. */
+static void annotation_matched(void)
+{
+	if (!strstr(sched.marker.text, "::"))
+		atomic_store_explicit(&sched.ops, false, memory_order_relaxed);
+}
+
+uint32_t sched_op_begin(const char *name, size_t len)
+{
+	if (!sched_wants_ops() || !sched_wake())
+		return 0;
+	return glob_begin(name, len);
+}
+
+bool sched_wants_ops(void)
+{
+	return atomic_load_explicit(&sched.ops, memory_order_relaxed);
+}
+
+/* ---- annotations ---- */
+
+uint32_t sched_begin(const char *name, size_t len)
+{
+	enum marker_class class = marker_classify(name, len);
+
+	if (class == CLASS_OTHER && sched.marker.kind != MARKER_TORCH)
+		return 0;
+	if (!sched_wake())
+		return 0;
+	if (sched.marker.kind == MARKER_TORCH) {
+		uint32_t token = glob_begin(name, len);
+
+		if (token) {
+			annotation_matched();
+			return token;
+		}
+	}
+	switch (class) {
+	case CLASS_LOADER:
+		count(&spool.head->sched.loader_nexts);
+		feed(slot_mine(), AUTO_NEXT);
+		return 0;
+	case CLASS_PROFILER:
+		feed(slot_mine(), AUTO_PROFILER_STEP);
+		return 0;
+	case CLASS_OPTIMIZER:
+		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+		return enter(slot_mine(), MARK_OPTIMIZER);
+	case CLASS_ZERO_GRAD:
+		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void sched_end(uint32_t token)
+{
+	uint32_t slot = token >> 8;
+
+	if (!slot || slot > SLOTS)
+		return;
+	atomic_fetch_and_explicit(&slots[slot - 1].open, ~(token & 0xff), memory_order_relaxed);
+	if (!spool.head || atomic_load(&sched.life) != LIFE_ON)
+		return;
+	if (token & MARK_OPTIMIZER) {
+		count(&spool.head->sched.optimizer_steps);
+		if (slot == my_slot)
+			feed(slot, AUTO_UPDATE);
+	} else if (token & MARK_GLOB && !sched.marker.at_begin && claim(slot)) {
+		hit();
+	}
+}
+
+void sched_optimizer_made(void)
+{
+	atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+}
+
+void sched_backward(void)
+{
+	if (!sched_wake())
+		return;
+	count(&spool.head->sched.backwards);
+	if (sched.marker.kind == MARKER_AUTO)
+		feed(slot_mine(), AUTO_BACKWARD);
+}
+
+/* ---- from the program itself ---- */
+
+void sched_step(void)
+{
+	static _Atomic uint32_t said;
+
+	if (sched.marker.kind == MARKER_AUTO && sched_wake()) {
+		atomic_store_explicit(&stepped, 1, memory_order_relaxed);
+		count(&spool.head->sched.marker_hits);
+		sched_boundary("proflaunch_step()", true);
+	} else if (sched.marker.kind != MARKER_AUTO && !atomic_exchange(&said, 1)) {
+		log_note("proflaunch_step() is not counted: another marker was asked for");
+	}
+}
+
+static void symbol_hit(void)
+{
+	if (sched_wake())
+		hit();
+}
+
+/* The function may be in the program, in what it is linked to, or in a library yet to
+ * come; the first one found is taken. */
+void sched_library(void)
+{
+	uint32_t no = 0;
+
+	if (sched.marker.kind != MARKER_SYMBOL || !sched.act->patch ||
+	    !atomic_compare_exchange_strong(&sched.patched, &no, 1))
+		return;
+	if (!sched.act->patch(sched.marker.text, symbol_hit))
+		atomic_store(&sched.patched, 0);
+}
+
+void marks_fork_child(void)
+{
+	my_slot = 0;
+	atomic_store(&slots_taken, 0);
+	atomic_store(&owner, 0);
+	atomic_store(&optimizer, 0);
+	atomic_store(&stepped, 0);
+}

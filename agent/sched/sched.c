@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a process's windows: step 0 begins with its first event (an operator, an
+ * annotation, a marker), boundaries move the plan on, the clock and the exit end it.
+ *
+ * Without a plan from the user the default one is used, and a provisional window is
+ * open from step 0 until its first active step begins: then it is thrown away. It is
+ * kept when that step does not come: at the exit, at the cap, or after a minute.
+ */
+#include "agent/sched/cycle.h"
+#include "agent/core/emit.h"
+#include "agent/core/fmt.h"
+#include "agent/core/log.h"
+#include "agent/core/sys.h"
+#include "agent/sched/state.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#define SPINS 64
+
+enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
+
+struct sched_state sched;
+static __thread bool inside __attribute__((tls_model("initial-exec")));
+
+/* ---- the lock: held for a gate change, never across anything slow ---- */
+
+bool sched_lock(void)
+{
+	if (inside)
+		return false;	/* a signal handler in the middle of a boundary */
+	for (unsigned spins = 1; atomic_exchange_explicit(&sched.lock, 1, memory_order_acquire);
+	     spins++)
+		if (spins % SPINS == 0)
+			sched_yield();
+	inside = true;
+	return true;
+}
+
+void sched_unlock(void)
+{
+	inside = false;
+	atomic_store_explicit(&sched.lock, 0, memory_order_release);
+}
+
+static enum life life(void)
+{
+	return (enum life)atomic_load_explicit(&sched.life, memory_order_acquire);
+}
+
+/* ---- windows by the plan ---- */
+
+void sched_observe(void)
+{
+	bool first = life() == LIFE_NONE &&
+		     (!sched.given || schedule_at(&sched.plan, 0) >= PHASE_RECORD);
+
+	sched.act->observe((cycle_now && !sched.full) || sched.ops || follow_active() ||
+			   (first && atomic_load(&sched.torch)));
+}
+
+static uint32_t kind_flags(void)
+{
+	return sched.marker.kind == MARKER_TIME ? CYCLE_TIMED : 0;
+}
+
+static void open_window(uint32_t flags, uint64_t now)
+{
+	bool thrown = cycle_now && cycle_now->flags & CYCLE_PROVISIONAL;
+
+	sched.full = false;
+	cycle_open((int64_t)sched.step, flags | kind_flags(), now,
+		   thrown ? CYCLE_THROW : CYCLE_KEEP);
+}
+
+/* What torch.profiler does between two steps, and the default plan's own extra. */
+static void turn(enum phase next, uint64_t now)
+{
+	unsigned todo = schedule_change(sched.phase, next);
+
+	sched.phase = next;
+	if (todo & (DO_PREPARE | DO_PREPARE_AGAIN))
+		sched.act->arm();
+	if (todo & (DO_START | DO_START_AGAIN) && next >= PHASE_RECORD) {
+		sched.settled = true;
+		open_window(0, now);
+	} else if (todo & DO_STOP) {
+		cycle_close(now, todo & DO_SAVE ? CYCLE_KEEP : CYCLE_THROW);
+	} else if (!sched.given && !sched.settled && !cycle_now) {
+		open_window(CYCLE_PROVISIONAL, now);
+	} else if (!todo) {
+		return;
+	}
+	sched_observe();
+}
+
+static void open_first(uint64_t now)
+{
+	sched.phase = PHASE_NONE;
+	if (sched.marker.kind == MARKER_NONE) {
+		cycle_open(-1, CYCLE_WHOLE, sched.main_ticks ? sched.main_ticks : now, CYCLE_KEEP);
+		return;
+	}
+	turn(schedule_at(&sched.plan, 0), now);
+	cycle_step_begin(0, now);
+}
+
+static void begin_life(uint64_t now)
+{
+	bool alone = sched.marker.kind == MARKER_NONE || sched.marker.kind == MARKER_TIME;
+
+	sched.step = 0;
+	sched.begun = now;
+	atomic_store(&sched.last, now);
+	if (job_mine && atomic_load(&sched.torch))
+		atomic_store(&job_mine->torch, 1);
+	sched.due_ns = clock_get_ns(CLOCK_MONOTONIC) + (int64_t)sched.marker.period_ns;
+	if (alone)
+		follow_nobody();
+	sched.driver = alone;
+	if (alone || !follow_begin(now))
+		open_first(now);
+	atomic_store_explicit(&sched.life, LIFE_ON, memory_order_release);
+	sched_observe();
+}
+
+bool sched_wake(void)
+{
+	uint32_t none = LIFE_NONE;
+	int saved = errno;
+
+	if (__builtin_expect(life() == LIFE_ON, 1))
+		return true;
+	/* While one thread gets all ready, the others' events go by. */
+	if (!atomic_compare_exchange_strong(&sched.life, &none, LIFE_STARTING))
+		return false;
+	if (!sched.act->begin() || !spool.head) {
+		atomic_store(&sched.life, LIFE_OFF);
+		follow_nobody();
+		sched.act->observe(false);
+	} else if (!sched_lock()) {
+		atomic_store(&sched.life, LIFE_NONE);
+	} else {
+		begin_life(clock_ticks());
+		sched_unlock();
+	}
+	errno = saved;
+	return life() == LIFE_ON;
+}
+
+/* ---- boundaries ---- */
+
+static void remember(const char *chosen)
+{
+	char *to = spool.head->sched.chosen;
+
+	if (chosen && strncmp(to, chosen, sizeof(spool.head->sched.chosen) - 1))
+		fmt(to, sizeof(spool.head->sched.chosen), "%s", chosen);
+}
+
+static void boundary(bool row, uint64_t now)
+{
+	if (!sched.driver)
+		follow_end(now);
+	sched.driver = true;
+	cycle_step_end(now);
+	sched.step++;
+	atomic_store_explicit(&sched.last, now, memory_order_relaxed);
+	turn(schedule_at(&sched.plan, sched.step), now);
+	if (row)
+		cycle_step_begin((int64_t)sched.step, now);
+	atomic_fetch_add_explicit(&spool.head->sched.boundaries, 1, memory_order_relaxed);
+	if (job_mine)
+		atomic_fetch_add_explicit(&job_mine->boundaries, 1, memory_order_relaxed);
+}
+
+void sched_boundary(const char *chosen, bool row)
+{
+	int saved = errno;
+
+	if (sched_wake() && sched_lock()) {
+		if (life() == LIFE_ON) {
+			remember(chosen);
+			boundary(row, clock_ticks());
+		}
+		sched_unlock();
+	}
+	errno = saved;
+}
+
+void sched_follow_changed(void)
+{
+	int saved = errno;
+
+	if (life() == LIFE_NONE) {
+		sched_wake();
+	} else if (life() == LIFE_ON && sched_lock()) {
+		if (life() == LIFE_ON)
+			follow_sync(clock_ticks());
+		sched_unlock();
+	}
+	errno = saved;
+}
+
+/* ---- start, fork, exit ---- */
+
+void sched_start(const struct config *cfg, const struct sched_actions *actions)
+{
+	const char *why;
+
+	sched.act = actions;
+	sched.children = cfg->children;
+	cycle_start(actions->sealed);
+	why = marker_parse(&sched.marker, cfg->marker);
+	if (why) {
+		log_warn("marker = %s: %s; going on with auto", cfg->marker, why);
+		memset(&sched.marker, 0, sizeof(sched.marker));
+	}
+	why = *cfg->schedule ? schedule_parse(&sched.plan, cfg->schedule) : "";
+	if (why && *why)
+		log_warn("schedule = %s: %s; going on with the default", cfg->schedule, why);
+	sched.given = !why;
+	if (why)
+		sched.plan = (struct schedule){ .wait = 1, .warmup = 1, .active = 3, .repeat = 1 };
+	if (sched.marker.kind == MARKER_NONE && *cfg->schedule)
+		log_note("schedule is not used: marker = none makes the whole run one window");
+	sched.ops = marker_may_be_op(&sched.marker);
+	follow_wait_first();
+}
+
+void sched_torch_found(void)
+{
+	int saved = errno;
+
+	if (life() == LIFE_OFF || atomic_exchange(&sched.torch, 1))
+		return;
+	/* So that descendants find us, even if we never record anything ourselves. */
+	if (sched.act->begin() && job_mine)
+		atomic_store(&job_mine->torch, 1);
+	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
+		sched_wake();
+	if (sched_lock()) {
+		sched_observe();
+		sched_unlock();
+	}
+	errno = saved;
+}
+
+void sched_main(void)
+{
+	sched.main_ticks = clock_ticks();
+	if (sched.marker.kind == MARKER_NONE)
+		sched_wake();
+	sched_library();
+}
+
+void sched_fork_child(void)
+{
+	inside = false;
+	atomic_store(&sched.lock, 0);
+	atomic_store(&sched.life, sched.children && life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
+	sched.main_ticks = 0;
+	sched.driver = sched.settled = sched.full = false;
+	cycle_fork_child();
+	marks_fork_child();
+	if (sched.children)
+		follow_wait_first();
+	else
+		follow_nobody();
+}
+
+/* ---- the end ---- */
+
+static bool tell_once(uint32_t bit)
+{
+	return !job || !(atomic_fetch_or(&job->told, bit) & bit);
+}
+
+void sched_say_provisional(const char *why)
+{
+	if (tell_once(TOLD_PROVISIONAL))
+		log_note("%s after %lu step boundaries: kept what was recorded since the first "
+			 "operator; name what ends a step with --marker, or the steps with "
+			 "--schedule", why, (unsigned long)sched.step);
+}
+
+/* A shell around the program has no such function, and need not. */
+static void say_unpatched(void)
+{
+	bool ours = atomic_load(&sched.torch) || !job || !atomic_load(&job->launcher) ||
+		    sys_parent(sys_pid()) == atomic_load(&job->launcher);
+
+	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) && ours &&
+	    tell_once(TOLD_SYMBOL))
+		log_warn("marker symbol:%s was not set: no window could open",
+			 sched.marker.text);
+}
+
+/* True: what was kept was provisional. */
+static bool end_window(uint64_t now)
+{
+	bool keep = follow_keeps();
+	bool provisional = keep && !(cycle_now->flags & CYCLE_CHILD) &&
+			   cycle_now->flags & CYCLE_PROVISIONAL;
+
+	cycle_step_end(now);
+	cycle_close(now, keep ? CYCLE_KEEP : CYCLE_THROW);
+	return provisional;
+}
+
+void sched_exit(void)
+{
+	int saved = errno;
+	bool provisional;
+
+	if (life() == LIFE_OFF || !sched_lock())
+		return;
+	atomic_store(&sched.life, LIFE_OFF);
+	provisional = cycle_now && end_window(clock_ticks());
+	follow_nobody();
+	sched_unlock();
+	if (provisional)
+		sched_say_provisional("the program ended");
+	say_unpatched();
+	errno = saved;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state - what the scheduler's files share: plan, step, role.
+ *
+ * Threads  all but the atomic words: under `lock`.
+ * Memory   static.
+ * Errors   none.
+ * Units    ticks, unless named.
+ */
+#ifndef SCHED_STATE_H
+#define SCHED_STATE_H
+
+#include "agent/sched/marker.h"
+#include "agent/sched/sched.h"
+#include "agent/sched/schedule.h"
+
+#include <stdatomic.h>
+
+enum life { LIFE_NONE, LIFE_STARTING, LIFE_ON, LIFE_OFF };
+
+struct sched_state {
+	_Atomic uint32_t lock;
+	_Atomic uint32_t life;		/* enum life: has step 0 begun in this process? */
+	_Atomic uint32_t torch;		/* libtorch is there */
+	_Atomic uint32_t patched;	/* the symbol: marker is in place */
+	const struct sched_actions *act;
+	struct marker marker;
+	struct schedule plan;
+	bool given;			/* the plan is the user's */
+	bool children;
+	_Atomic bool ops;		/* the marker needs operators outside windows */
+	uint64_t main_ticks;		/* when main began */
+
+	enum phase phase;
+	uint64_t step;
+	uint64_t begun;			/* when step 0 began */
+	_Atomic uint64_t last;		/* when the last boundary was */
+	bool driver;			/* has boundaries of its own, or needs none */
+	bool settled;			/* default plan: nothing is provisional any more */
+	_Atomic bool full;		/* the cap was reached in the open window */
+	int64_t due_ns;			/* time: next boundary, CLOCK_MONOTONIC */
+};
+extern struct sched_state sched;
+
+/* Held for a gate change, never across anything slow. False: this very thread holds it
+ * (we are in a signal handler within a boundary). */
+bool sched_lock(void);
+void sched_unlock(void);
+/* Step 0 begins now, unless it has. False: nothing is (or can be) scheduled here. */
+bool sched_wake(void);
+/* One step ends, the next one begins. `chosen`: what `auto` took, or NULL.
+ * `row`: the step gets a ProfilerStep#N. */
+void sched_boundary(const char *chosen, bool row);
+/* Operator callbacks: on while any of the reasons for them holds. Under the lock. */
+void sched_observe(void);
+
+void sched_say_provisional(const char *why);	/* a line; without the lock */
+
+/* ---- marks.c ---- */
+
+void marks_fork_child(void);
+
+/* ---- follow.c: under the lock ---- */
+
+/* Looks for an ancestor that may drive us. True: its windows decide for now. */
+bool follow_begin(uint64_t now);
+void follow_sync(uint64_t now);
+bool follow_changed(void);		/* cheap; without the lock */
+/* A boundary of our own: what was recorded as a follower becomes ours or goes. */
+void follow_end(uint64_t now);
+/* The process ends: does the open window stay? Makes it ours where nobody drives. */
+bool follow_keeps(void);
+void follow_nobody(void);		/* no call for any event */
+void follow_wait_first(void);		/* sched_follow_changed is called for the first event */
+bool follow_active(void);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What time alone brings: steps by the clock, a provisional window that has waited for
+ * a boundary long enough, a window that is full, a leader's window that ended.
+ *
+ * The writer thread calls this at the lowest priority, so it takes the lock only when
+ * there is something to do: the program must never wait for a thread that waits for
+ * a processor.
+ */
+#include "agent/core/emit.h"
+#include "agent/sched/cycle.h"
+#include "agent/sched/state.h"
+
+#define SECOND 1000000000ll
+#define TICK (SECOND / 10)
+#define PATIENCE 60.0		/* seconds without a boundary: what is provisional is kept */
+
+static bool dropped(const struct cycle_info *info)
+{
+	return atomic_load_explicit(&((struct cycle_info *)info)->whys[DROP_CAP],
+				    memory_order_relaxed);
+}
+
+static bool waited(void)
+{
+	uint64_t last = atomic_load_explicit(&sched.last, memory_order_relaxed);
+	uint64_t now = clock_ticks();
+	double rate = clock_rate(spool.head);
+
+	return rate > 0 && now > last && (double)(now - last) / rate > PATIENCE;
+}
+
+static bool worth_a_look(void)
+{
+	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
+
+	if (!gate_cycle() || !at)
+		return false;
+	return (dropped((struct cycle_info *)(chunk_at(at) + 1)) && !atomic_load(&sched.full)) ||
+	       waited();
+}
+
+/* Why the provisional window is kept now, or NULL. Under the lock. */
+static const char *look(void)
+{
+	const char *why = NULL;
+
+	if (!cycle_now)
+		return NULL;
+	if ((cycle_now->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)) == CYCLE_PROVISIONAL)
+		why = dropped(cycle_now) ? "buffer_mb is full" :
+		      waited() ? "a minute went by" : NULL;
+	if (why) {
+		uint64_t now = clock_ticks();
+
+		cycle_step_end(now);
+		cycle_close(now, CYCLE_KEEP);
+		sched.settled = true;
+	} else if (dropped(cycle_now)) {
+		/* Nothing more can be kept: the rest of the window costs nothing. */
+		atomic_store(&sched.full, true);
+	}
+	sched_observe();
+	return why;
+}
+
+static int64_t tick_time(int64_t now_ns)
+{
+	int64_t period = (int64_t)sched.marker.period_ns;
+
+	if (now_ns >= sched.due_ns) {
+		sched.due_ns += period;
+		/* Late by more than a period: steps that nobody saw are not made up. */
+		if (sched.due_ns <= now_ns)
+			sched.due_ns = now_ns + period;
+		sched_boundary(NULL, true);
+	}
+	return sched.due_ns - now_ns;
+}
+
+int64_t sched_tick(void)
+{
+	const char *why = NULL;
+	int64_t next = TICK;
+
+	if (atomic_load(&sched.life) != LIFE_ON)
+		return TICK;
+	/* A window of ours ends with the leader's even when no event comes here. */
+	if (gate_cycle() && follow_changed())
+		sched_follow_changed();
+	if (sched.marker.kind == MARKER_TIME)
+		next = tick_time(clock_get_ns(CLOCK_MONOTONIC));
+	if (worth_a_look() && sched_lock()) {
+		why = look();
+		sched_unlock();
+	}
+	if (why)
+		sched_say_provisional(why);
+	return next < TICK ? next : TICK;
+}
