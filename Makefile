@@ -97,4 +97,4 @@ clean: ## remove every build folder
 help: ## this text
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile tests/tests.mk | expand -t 16
 
--include $(shell find $(BUILD) -name '*.d' -not -path '*/venv*' 2>/dev/null)
+-include $(shell find $(BUILD)/so $(BUILD)/bin $(BUILD)/unit -type f -name '*.d' 2>/dev/null)
