@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""jit.fork and wait: operators on the inter-op pool's threads.
+
+torch.profiler follows a fork by its thread-local state; what runs where is up to the
+pool, so nothing but the total is printed.
+"""
+import warnings
+
+import torch
+from harness import profiled
+from typing import List
+
+warnings.simplefilter("ignore")
+
+
+@torch.jit.script
+def piece(x, n: int):
+    for i in range(n):
+        x = torch.tanh(x) + i
+    return x.sum()
+
+
+@torch.jit.script
+def spread(x):
+    futures: List[torch.jit.Future[torch.Tensor]] = []
+    for i in range(6):
+        futures.append(torch.jit.fork(piece, x * i, 4))
+    total = torch.zeros(1)
+    for future in futures:
+        total = total + torch.jit.wait(future)
+    return total
+
+
+with profiled():
+    for step in range(3):
+        print(round(spread(torch.ones(5)).item(), 3))

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# setup.sh build|test|NAME... - install what is missing of a list, or of single rows.
+#
+# Two lists say everything that is ever installed.  A row is apt:PACKAGE, or
+# pip:PACKAGE[==VERSION] for the virtual environment $BUILD/venv, or suite:NAME for
+# an unpacked older C library under $BUILD.  Quick when all is there.
+#
+#   PROF_TORCH_INDEX   another package index for torch (its CPU builds are smaller)
+set -eu
+
+build_list='
+apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev
+'
+# demo, checks, fidelity, readers, the matrix of torch versions; in this order.
+test_list='
+apt:python3 apt:python3-venv apt:python3-torch
+apt:binutils apt:g++ apt:libtorch-dev apt:check apt:pkg-config apt:clang-format
+apt:universal-ctags apt:util-linux apt:procps apt:valgrind
+apt:chromium apt:chromium-driver apt:mmdebstrap
+suite:bullseye
+pip:torch==2.13.0 pip:numpy
+pip:transformers pip:accelerate pip:lightning
+pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas
+pip:viztracer==1.1.1 pip:selenium
+pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
+'
+
+BUILD=${BUILD:-build}
+venv=$BUILD/venv
+rows=''
+for name; do
+	case $name in
+	build) rows="$rows $build_list" ;;
+	test)  rows="$rows $test_list" ;;
+	*)     row=$(printf '%s\n' $build_list $test_list | grep -m 1 "^[a-z]*:$name") ||
+			{ echo "setup: $name is on neither list" >&2; exit 2; }
+	       rows="$rows $row" ;;
+	esac
+done
+[ -n "$rows" ] || { sed -n 's/^# \(setup.sh .*\)/\1/p' "$0" >&2; exit 2; }
+
+# One at a time: two checks may be started side by side.
+mkdir -p "$BUILD"
+exec 9> "$BUILD/.setup.lock"
+flock 9
+
+pick() { printf '%s\n' $rows | sed -n "s/^$1://p"; }
+
+as_root() {
+	if [ "$(id -u)" = 0 ]; then "$@"
+	elif command -v sudo > /dev/null; then sudo "$@"
+	else echo "setup: neither root nor sudo; please run: $*" >&2; exit 1
+	fi
+}
+
+missing_apt() {
+	for package in $(pick apt); do
+		case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) in
+		installed) ;;
+		*) echo "$package" ;;
+		esac
+	done
+}
+
+install_apt() {
+	packages=$(missing_apt)
+	[ -n "$packages" ] || return 0
+	command -v apt-get > /dev/null ||
+		{ echo "setup: no apt-get here; needed are:" $packages >&2; exit 1; }
+	echo "setup: apt-get install" $packages
+	as_root apt-get -q -q update
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -q install -y \
+		--no-install-recommends $packages > "$BUILD/setup-apt.log" 2>&1 ||
+		{ tail -n 20 "$BUILD/setup-apt.log" >&2; exit 1; }
+}
+
+# Prints the rows that the environment does not satisfy.
+missing_pip() {
+	"$venv/bin/python" - "$@" << 'END'
+import importlib.metadata, re, sys
+for row in sys.argv[1:]:
+    name, op, want = re.match(r"([\w.-]+)(==|<)?(.*)", row).groups()
+    try:
+        have = importlib.metadata.version(name).split("+")[0]
+    except importlib.metadata.PackageNotFoundError:
+        have = None
+    if have is None or (op == "==" and have != want) \
+            or (op == "<" and int(have.split(".")[0]) >= int(want)):
+        print(row)
+END
+}
+
+install_pip() {
+	[ -n "$(pick pip)" ] || return 0
+	[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+	packages=$(missing_pip $(pick pip))
+	[ -n "$packages" ] || return 0
+	torch=$(printf '%s\n' $packages | grep '^torch==' || true)
+	# This one asks for a whole notebook server; what it imports is on the list.
+	bare=$(printf '%s\n' $packages | grep '^Holistic' || true)
+	rest=$(printf '%s\n' $packages | grep -v -e '^torch==' -e '^Holistic' || true)
+	echo "setup: pip install" $packages
+	pip() { "$venv/bin/pip" -q -q --disable-pip-version-check install "$@"; }
+	[ -z "$torch" ] || pip ${PROF_TORCH_INDEX:+--index-url "$PROF_TORCH_INDEX"} "$torch"
+	[ -z "$rest" ] || pip $rest
+	[ -z "$bare" ] || pip --no-deps "$bare"
+}
+
+# A C library that is older than this machine's, unpacked and never installed.  Where
+# it cannot be had its test says so and is skipped.
+install_suite() {
+	for suite in $(pick suite); do
+		root=$BUILD/suite-$suite
+		[ ! -e "$root/done" ] || continue
+		echo "setup: unpacking libc6 and dash of $suite"
+		rm -rf "$root"
+		mmdebstrap -q --variant=extract --include=libc6,dash \
+			--aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$root" \
+			> "$BUILD/setup-suite.log" 2>&1 || mkdir -p "$root"
+		touch "$root/done"
+	done
+}
+
+install_apt
+install_pip
+install_suite

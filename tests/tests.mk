@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Checks, included by the Makefile.  PYTHONS are the torches that the tests use.
+
+venv     := $(BUILD)/venv/bin/python
+PYTHONS  ?= $(venv) /usr/bin/python3
+run      := BUILD=$(BUILD) tests/run.sh
+ready    := $(MAKE) --no-print-directory
+
+# A run is "script arguments", one word to run.sh.
+unit_runs  = $(tests)
+lint_runs  = $(wildcard tests/lint/*.sh)
+e2e_runs   = $(wildcard tests/e2e/*.sh)
+torch_runs = $(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
+	'tests/fidelity/check.sh $(python) $(prog)'))
+.PHONY: ready built-check built-readers
+
+setup: ## install what building and testing need and this machine lacks
+	$(Q)tests/setup.sh build test
+
+demo: ## from a bare machine to traces of examples/train.py
+	$(Q)tests/setup.sh build
+	$(Q)$(ready) all
+	$(Q)tests/demo.sh
+
+check: setup ## install what is missing, build, run every test
+	$(Q)$(ready) built-check
+
+built-check: all $(tests) $(progs)
+	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)
+
+check-unit: $(tests) ## Check suites
+	$(Q)$(run) $(unit_runs)
+
+check-e2e: all $(progs) ## real programs under the launcher
+	$(Q)$(run) $(e2e_runs)
+
+check-torch: all ## fidelity: our traces against torch.profiler's, event by event
+	$(Q)$(run) $(torch_runs)
+
+check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files
+	$(Q)$(ready) built-readers
+
+built-readers: all
+	$(Q)$(run) $(wildcard tests/readers/check_*.sh)
+
+check-matrix: setup ## torch tests on other torch versions; see docs/measured/matrix.md
+	$(Q)$(ready) all
+	$(Q)BUILD=$(BUILD) tests/matrix.sh
+
+lint: all ## layers, exports, banned calls, sizes, format, what the binary asks for
+	$(Q)$(run) $(lint_runs)
+
+bench: all $(progs) ## what recording costs; the table of the README
+	$(Q)tests/bench/run.sh
+
+fuzz: ## hostile configuration lines, names and spools
+	$(Q)tests/fuzz/run.sh
