@@ -65,7 +65,7 @@ $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
 
 $(BUILD)/prog/%: tests/prog/%.c
 	@mkdir -p $(@D)
-	$(call say,PROG,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -pthread -rdynamic -o $@ $< -ldl
+	$(call say,PROG,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -I. -pthread -rdynamic -o $@ $< -ldl
 
 # Three builds of an object: in the agent, in a program, in a unit test (where
 # it must not replace the test program's own functions).

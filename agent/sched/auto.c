@@ -85,6 +85,8 @@ static bool take_update(struct auto_state *a)
 		a->updates++;
 	else if (!a->updates)
 		a->updates = a->loader;	/* an update without a backward ends a batch, too */
+	if (a->choice == AUTO_BY_BATCH || a->choice == AUTO_BY_BACKWARD)
+		a->boundaries = 0;	/* what was taken for the whole was not: learn anew */
 	if (a->loader && a->choice != AUTO_BY_OPTIMIZER) {
 		a->choice = AUTO_BY_LOADER;
 		if (!learning(a) || a->updates < AUTO_UPDATES)

@@ -36,7 +36,7 @@ enum auto_event {
 
 struct auto_state {
 	enum auto_choice choice;
-	uint32_t boundaries;	/* made by this state */
+	uint32_t boundaries;	/* made since it began to learn */
 	uint32_t updates;	/* optimizer steps since the last boundary */
 	uint32_t waited;	/* batches, or backwards, that made no boundary */
 	bool loader;		/* a DataLoader was seen */

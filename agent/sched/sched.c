@@ -19,10 +19,12 @@
 #include <string.h>
 
 #define SPINS 64
+#define FAILURES 100000u
 
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
 
 struct sched_state sched;
+static struct sched_actions sched_act;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 /* ---- the lock: held for a gate change, never across anything slow ---- */
@@ -126,6 +128,20 @@ static void begin_life(uint64_t now)
 	sched_observe();
 }
 
+/* Another thread may be at it just now; one that fails for good is asked no more. */
+static void not_begun(void)
+{
+	static _Atomic uint32_t failures;
+
+	if (atomic_fetch_add(&failures, 1) < FAILURES) {
+		atomic_store(&sched.life, LIFE_NONE);
+		return;
+	}
+	atomic_store(&sched.life, LIFE_OFF);
+	follow_nobody();
+	sched.act->observe(false);
+}
+
 bool sched_wake(void)
 {
 	uint32_t none = LIFE_NONE;
@@ -137,9 +153,7 @@ bool sched_wake(void)
 	if (!atomic_compare_exchange_strong(&sched.life, &none, LIFE_STARTING))
 		return false;
 	if (!sched.act->begin() || !spool.head) {
-		atomic_store(&sched.life, LIFE_OFF);
-		follow_nobody();
-		sched.act->observe(false);
+		not_begun();
 	} else if (!sched_lock()) {
 		atomic_store(&sched.life, LIFE_NONE);
 	} else {
@@ -210,7 +224,8 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 {
 	const char *why;
 
-	sched.act = actions;
+	sched_act = *actions;
+	sched.act = &sched_act;
 	sched.children = cfg->children;
 	cycle_start(actions->sealed);
 	why = marker_parse(&sched.marker, cfg->marker);
