@@ -4,7 +4,8 @@
  *
  * Threads  parsing: one at a time.  A filled struct config is read-only.
  * Memory   everything lies inside the struct; nothing is allocated.
- * Errors   parsers return NULL for fine, else why not, as text.
+ * Errors   parsers return NULL for fine, else why not, as text that stays until
+ *          the next call.
  * Units    in the table (config.def).
  */
 #ifndef CORE_CONFIG_H
@@ -46,6 +47,9 @@ struct config_option {
 };
 extern const struct config_option config_options[];	/* ends with name NULL */
 
+/* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
+extern const char *(*config_check)(const char *name, const char *value);
+
 void config_defaults(struct config *c);
 /* Sets one option from text; `metadata.<key>` too. */
 const char *config_set(struct config *c, const char *name, const char *value);
@@ -56,6 +60,9 @@ void config_env(struct config *c, char *const *env,
 		void (*bad)(const char *name, const char *why, void *arg), void *arg);
 /* The option name nearest to a misspelt one, or NULL. */
 const char *config_nearest(const char *name);
+/* One option as text, as config_set reads it. Returns the length, like fmt. */
+size_t config_value(const struct config *c, const struct config_option *o, char *buf,
+		    size_t size);
 /* Effective options as "key = value\n" lines (what config_line reads back). */
 size_t config_print(const struct config *c, char *buf, size_t size);
 

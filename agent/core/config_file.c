@@ -6,94 +6,108 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_MOST (64 * 1024)
-#define LINE_MOST 2048
+#define FILE_MOST (64u * 1024)
+#define IMPLICIT "profile.conf"
 
-static bool only_ours(const char *path)
+const char *config_getenv(char *const *env, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, len) && (*env)[len] == '=')
+			return *env + len + 1;
+	return NULL;
+}
+
+/* Could somebody else have written it? */
+static bool ours_alone(const char *path)
 {
 	struct sys_stat st;
 
-	return !sys_stat(path, &st) && st.uid == geteuid() && !(st.mode & 022);
+	return !sys_stat(path, &st) && st.uid == geteuid() && !(st.mode & (S_IWGRP | S_IWOTH));
 }
 
-/* The option's name at the start of a line, for rules and messages. */
-static void key_of(const char *line, char *key, size_t size)
+/* Options that make us run or write something: not from a file that lies about in
+ * a directory which others may write, like /tmp. */
+static bool is_delicate(const char *line)
 {
-	size_t n;
+	static const char *const names[] = { "on_trace", "logdir", "spool" };
 
 	line += strspn(line, " \t");
-	n = strcspn(line, " \t=\r\n");
-	fmt(key, size, "%.*s", (int)n, line);
-}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		size_t len = strlen(names[i]);
 
-static bool needs_trust(const char *key)
-{
-	return !strcmp(key, "logdir") || !strcmp(key, "spool") || !strcmp(key, "on_trace");
-}
-
-static void one_line(struct config *c, const char *path, unsigned number, char *line,
-		     bool trusted, config_file_bad_fn bad, void *arg)
-{
-	char key[128];
-	const char *why;
-
-	key_of(line, key, sizeof(key));
-	if (!trusted && needs_trust(key)) {
-		bad(path, number, key,
-		    "left out: the file or its directory can be written by others", arg);
-		return;
+		if (!strncmp(line, names[i], len) && strchr(" \t=", line[len]) && line[len])
+			return true;
 	}
-	why = config_line(c, line);
-	if (why)
-		bad(path, number, key, why, arg);
+	return false;
 }
 
-int config_file_read(struct config *c, const char *path, config_file_bad_fn bad, void *arg)
+static void read_lines(struct config *c, const char *path, char *text, bool trusted,
+		       config_bad_fn bad, void *arg)
 {
-	static char text[FILE_MOST];
-	bool named = path && *path;
-	char *line, *next;
-	unsigned number = 0;
-	ssize_t n;
+	char where[CONFIG_TEXT + 16], *line = text, *next;
+	unsigned number = 1;
 
-	if (!named)
-		path = "./profile.conf";
-	n = sys_read_file(path, text, sizeof(text));
-	if (n < 0) {
-		if (!named && n == -ENOENT)
-			return 0;
-		bad(path, 0, NULL, sys_error((int)n), arg);
-		return (int)n;
-	}
-	if (n == FILE_MOST - 1)
-		bad(path, 0, NULL, "longer than 64 KiB: the rest is left out", arg);
-	for (line = text; line && *line; line = next) {
+	for (; line; line = next, number++) {
+		const char *no;
+
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (strlen(line) >= LINE_MOST)
-			bad(path, ++number, NULL, "line too long", arg);
-		else
-			one_line(c, path, ++number, line,
-				 named || (only_ours(path) && only_ours(".")), bad, arg);
+		fmt(where, sizeof(where), "%s:%u", path, number);
+		if (!trusted && is_delicate(line)) {
+			log_warn("%s: ignored, because others may write this file or its directory (--config %s makes it count)",
+				 where, path);
+			continue;
+		}
+		no = config_line(c, line);
+		if (no)
+			bad(where, no, arg);
 	}
-	return 0;
 }
 
-void config_file_warn(const char *path, unsigned line, const char *key, const char *why,
+static void read_file(struct config *c, const char *path, bool implicit, config_bad_fn bad,
 		      void *arg)
 {
-	(void)arg;
-	if (line)
-		log_warn("%s:%u: %s: %s", path, line, key ? key : "", why);
+	char *text = sys_map(FILE_MOST);
+	ssize_t n = text ? sys_read_file(path, text, FILE_MOST) : -ENOMEM;
+	struct sys_stat st;
+
+	if (n >= 0 && !sys_stat(path, &st) && S_ISDIR(st.mode))
+		n = -EISDIR;
+	if (n == -ENOENT && implicit)
+		n = 0;
+	else if (n < 0)
+		bad(path, sys_error((int)n), arg);
+	else if ((size_t)n != strlen(text))
+		bad(path, "is no text file", arg);
+	else if (n >= (ssize_t)FILE_MOST - 1)
+		bad(path, "is larger than 64 KiB", arg);
 	else
-		log_warn("%s: %s", path, why);
+		read_lines(c, path, text, !implicit || (ours_alone(path) && ours_alone(".")),
+			   bad, arg);
+	if (text)
+		munmap(text, FILE_MOST);
 }
 
-void config_env_warn(const char *name, const char *why, void *arg)
+void config_load(struct config *c, const char *path, char *const *env, config_bad_fn bad,
+		 void *arg)
 {
-	(void)arg;
-	log_warn("%s: %s", name, why);
+	const char *job = config_getenv(env, "PROF_JOB");
+	const char *named = path && *path ? path : config_getenv(env, "PROF_CONFIG");
+
+	config_defaults(c);
+	if (getauxval(AT_SECURE))
+		return;
+	if (named && *named)
+		fmt(c->config, sizeof(c->config), "%s", named);
+	if (!job || !*job || (path && *path))
+		read_file(c, *c->config ? c->config : IMPLICIT, !*c->config, bad, arg);
+	config_env(c, env, bad, arg);
 }

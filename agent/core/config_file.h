@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config_file - reads profile.conf, and says who is believed.
+ * config_file - profile.conf and the environment, in the right order.
  *
  * Threads  one at a time.
- * Memory   one static buffer of 64 KiB: longer files are cut, with a line.
- * Errors   each bad line goes to bad(); 0, or -errno when a named file cannot be read.
- * Units    lines count from 1.
+ * Memory   a map that lives for one call.
+ * Errors   bad(where, why) for each thing that is wrong ("profile.conf:7"); what
+ *          is right counts nevertheless.
+ * Units    none.
  */
 #ifndef CORE_CONFIG_FILE_H
 #define CORE_CONFIG_FILE_H
 
 #include "agent/core/config.h"
 
-/* `path` NULL: $PROF_CONFIG was not given, so ./profile.conf if it is there; from
- * that one, logdir, spool and on_trace count only when nobody else can write it.
- * bad(path, line, key or NULL, why): line 0 is about the file itself. */
-typedef void (*config_file_bad_fn)(const char *path, unsigned line, const char *key,
-				   const char *why, void *arg);
-int config_file_read(struct config *c, const char *path, config_file_bad_fn bad, void *arg);
+typedef void (*config_bad_fn)(const char *where, const char *why, void *arg);
 
-/* The agent's way of telling: one warning, then on with the default. */
-void config_file_warn(const char *path, unsigned line, const char *key, const char *why,
-		      void *arg);
-void config_env_warn(const char *name, const char *why, void *arg);
+/*
+ * Defaults, then the file `path` (NULL or "": $PROF_CONFIG, then ./profile.conf if
+ * it is there), then PROF_* of `env`. Below a launcher (PROF_JOB is set) no file
+ * is read: the launcher has read it and put everything into the environment.
+ * Nothing is read at all in a program with raised privileges (AT_SECURE).
+ */
+void config_load(struct config *c, const char *path, char *const *env, config_bad_fn bad,
+		 void *arg);
+/* The value of NAME in `env`, or NULL. */
+const char *config_getenv(char *const *env, const char *name);
 
 #endif
