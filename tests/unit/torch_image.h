@@ -36,7 +36,7 @@ enum { LAYOUTS = sizeof(layouts) / sizeof(layouts[0]) };
 static const void *strided_class[2], *sparse_class[2], *undefined_class[2],
 	*type_class[2];
 static const void *nested_class[2], *foreign_class[2];
-static const void *tensor_type[2] = { type_class };
+static const void *const tensor_type[2] __attribute__((unused)) = { type_class };
 static const void *other_type[2] = { foreign_class };
 static uint64_t undefined_tensor[24];
 
@@ -107,6 +107,7 @@ static inline uint8_t *image_tensor(const struct layout *l, uint64_t ndim,
 	put_word(t, l->sizes_at + 96u, numel);
 	t[l->sizes_at + 104] = (uint8_t)dtype;
 	t[l->sizes_at + 110] = 1; /* its metadata may be changed */
+	put_word(t, l->sizes_at + 112u, 0x1000000000001); /* dispatch keys */
 	return t;
 }
 
