@@ -238,7 +238,7 @@ static bool usable(void)
 
 bool abi_find(void)
 {
-	if (torch_cpu.handle)
+	if (abi.add)
 		return usable();
 	if (!open_library(&torch_cpu))
 		return false;
@@ -253,6 +253,15 @@ bool abi_find(void)
 	guess_values();
 	ask_bool_tag();
 	return usable();
+}
+
+void *abi_engine(void)
+{
+	if (!abi.engine_execute && open_library(&torch_cpu))
+		abi.engine_execute = abi_symbol(
+			"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE"
+			"RKS2_IN2at6TensorESaIS9_EEbbbS7_");
+	return abi.engine_execute;
 }
 
 static const char *state_text(uint32_t state)

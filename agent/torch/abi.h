@@ -87,6 +87,9 @@ bool abi_settled(bool inputs);
 /* What was found, as JSON object text, for the trace's metadata. */
 size_t abi_facts(char *buf, size_t size);
 
+/* torch::autograd::Engine::execute, also before abi_find said yes. */
+void *abi_engine(void);
+
 /* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
 void *abi_symbol(const char *name);
 
