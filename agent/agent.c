@@ -15,16 +15,16 @@
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
 #include "agent/hooks/hook.h"
+#include "agent/hooks/loader.h"
 #include "agent/hooks/patch.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 #include "writer/writer.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -43,28 +43,18 @@ static bool facts_settled;
 
 extern char **environ;
 
-static const char *env_value(const char *name)
-{
-	size_t n = strlen(name);
-
-	for (char **e = environ; e && *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
-			return *e + n + 1;
-	return NULL;
-}
-
 /* ---- begin: when something is to be recorded for the first time ---- */
 
 static void join_job(const char *dir)
 {
-	if (job_join(env_value("PROF_JOB"), dir) && dir)
+	if (job_join(config_getenv(environ, "PROF_JOB"), dir) && dir)
 		job_make(dir, 0);
 	job_enlist();
 }
 
 static void fact_text(const char *key, const char *name)
 {
-	const char *value = env_value(name);
+	const char *value = config_getenv(environ, name);
 	char json[256];
 
 	/* Only plain words: these are ranks and sizes that launchers set. */
@@ -99,7 +89,9 @@ static bool start_parts(void)
 	static char dir[4096];
 	const char *why = "";
 	uint64_t cap = (uint64_t)config.buffer_mb << 20;
-	bool placed = !place_spool(&config, dir, sizeof(dir), &why);
+	bool placed = !place_spool(&config, config_getenv(environ, "TMPDIR"), dir,
+				   sizeof(dir), &why) &&
+		      dir[0];
 	int err;
 
 	if (gate_start() || thread_start())
@@ -174,26 +166,26 @@ static void look_for_torch(void)
 	sched_torch_found();
 }
 
-static int first_object(struct dl_phdr_info *info, size_t size, void *adds)
+static bool is_python(void)
 {
-	if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
-		*(unsigned long long *)adds = info->dlpi_adds;
-	return 1;
+	return hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 }
 
-/* dlsym is how a library just opened gets used: PyInit_* by Python's importer. So
- * this is the moment to look, if anything was mapped since the last time. */
+/* dlsym is how a library just opened gets used, so it is the moment to look. Python's
+ * importer asks for PyInit_* right after dlopen returned. Any other name may come from a
+ * constructor in the middle of dlopen, where libtorch is mapped but not initialised. */
 static void on_symbol(const char *name)
 {
 	static _Atomic unsigned long long seen;
-	unsigned long long adds = 0;
+	unsigned long long adds;
 
-	(void)name;
 	if (!on)
 		return;
-	dl_iterate_phdr(first_object, &adds);
-	if (atomic_exchange_explicit(&seen, adds, memory_order_relaxed) == adds)
+	adds = loader_adds();
+	if (atomic_load_explicit(&seen, memory_order_relaxed) == adds ||
+	    (strncmp(name, "PyInit_", 7) && (is_python() || loader_busy())))
 		return;
+	atomic_store_explicit(&seen, adds, memory_order_relaxed);
 	look_for_torch();
 	sched_library();
 }
@@ -250,13 +242,10 @@ static void on_fork_parent(void)
 
 /* ---- start and stop ---- */
 
-static void read_config(void)
+static void bad_option(const char *where, const char *why, void *arg)
 {
-	config_defaults(&config);
-	if (!env_value("PROF_JOB"))	/* else the launcher has read it */
-		config_file_read(&config, env_value("PROF_CONFIG"), config_file_warn, NULL);
-	config_env(&config, environ, config_env_warn, NULL);
-	log_quiet = config.quiet;
+	(void)arg;
+	log_warn("%s: %s", where, why);
 }
 
 static const struct torch_listener torch_to = {
@@ -274,7 +263,8 @@ static void __attribute__((constructor)) start(void)
 
 	if (getauxval(AT_SECURE))
 		return;
-	read_config();
+	config_load(&config, NULL, environ, bad_option, NULL);
+	log_quiet = config.quiet;
 	clock_start();
 	own_pid = sys_pid();
 	sched_start(&config, &(struct sched_actions){

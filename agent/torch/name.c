@@ -98,7 +98,8 @@ uint32_t name_id(struct name_cache *cache, const void *rf)
 	at = ((uintptr_t)schema >> 4 ^ (uintptr_t)schema >> 14) & (NAME_CACHE - 1);
 	if (cache->slot[at].schema == schema && cache->slot[at].check == check)
 		return cache->slot[at].id;
-	overload = string_at((const char *)schema + abi.schema_overload_at);
+	if (abi.schema_overload_at)
+		overload = string_at((const char *)schema + abi.schema_overload_at);
 	cache->slot[at].id = add(s, overload);
 	cache->slot[at].check = check;
 	cache->slot[at].schema = cache->slot[at].id ? schema : NULL;
