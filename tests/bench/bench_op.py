@@ -61,6 +61,9 @@ def main():
         sys.exit("no libtorch")
     floors = (0, 1) if MODE == "plain" else (2,)
     loop()
+    STEP()
+    torch.zeros([2, 2]).sum([0])  # what the agent wants to see once before it is settled
+    STEP()
     added = {"proflaunch": [], "torch.profiler": [], **{f"floor{f}": [] for f in floors}}
     bare = []
     for _ in range(ROUNDS):

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the rows of the cost table and prints them as Markdown.
+
+Each figure is the median of at least nine rounds that alternate with their baseline in
+one run; the buffer is large enough that nothing is dropped.
+"""
+import argparse
+import glob
+import json
+import os
+import resource
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--build", default="build")
+parser.add_argument("--python", required=True)
+parser.add_argument("--rounds", type=int, default=9)
+parser.add_argument("rows", nargs="*")
+args = parser.parse_args()
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.abspath(args.build)
+AGENT, LAUNCHER = BUILD + "/libproflaunch.so", BUILD + "/proflaunch"
+FLOOR = BUILD + "/floor.so"
+WORK = tempfile.mkdtemp()
+
+
+def env(**options):
+    """The agent alone, without the launcher: PROF_<NAME> for each option."""
+    e = {k: v for k, v in os.environ.items() if not k.startswith("PROF_")}
+    if options:
+        e.update(LD_PRELOAD=AGENT, PROF_LOGDIR=WORK + "/log", PROF_QUIET="1", PROF_BUFFER_MB="4096",
+                 **{f"PROF_{k.upper()}": str(v) for k, v in options.items()})
+    return e
+
+
+def output(command, **kw):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, cwd=WORK, **kw)
+    if done.returncode:
+        raise SystemExit(f"{command}: {done.returncode}\n{done.stderr}")
+    return done.stdout.strip().splitlines()[-1] if done.stdout.strip() else ""
+
+
+def clean():
+    shutil.rmtree(WORK + "/log", ignore_errors=True)
+
+
+def script(name, *more, environment=None):
+    return output([args.python, f"{HERE}/{name}", *map(str, more)], env=environment or env())
+
+
+MODES = {"plain": {}, "shapes": {"record_shapes": 1}, "memory": {"record_shapes": 1, "profile_memory": 1}}
+
+
+def row_op():
+    for mode, options in MODES.items():
+        r = json.loads(script("bench_op.py", mode, FLOOR, 2 * args.rounds + 3,
+                              environment=env(schedule="wait=1,active=1", **options)))
+        clean()
+        floors = {k: v for k, v in r.items() if k.startswith("floor")}
+        yield (f"ns added per op in a window, {mode} (bare {r['bare']:.0f})", f"+{r['torch.profiler']:.0f}",
+               ", ".join(f"+{v:.0f}" for v in floors.values()),
+               f"+{r['proflaunch']:.0f} = {r['proflaunch'] / r['torch.profiler']:.2f}× = floor {r['proflaunch'] - max(floors.values()):+.0f}")
+
+
+def row_step():
+    rows = {"bare": [], "ours": [], "torch": [], "first": []}
+    for _ in range(args.rounds):
+        rows["bare"].append(float(script("step.py")))
+        rows["ours"].append(float(script("step.py", environment=env(schedule="wait=1000000,active=1"))))
+        rows["torch"].append(float(script("step.py", "--profiler")))
+        clean()
+    bare = statistics.median(rows["bare"])
+    yield (f"ns per step while idle, `auto` (step: {bare:.0f})", f"+{statistics.median(rows['torch']) - bare:.0f}", "0",
+           f"{statistics.median(rows['ours']) - bare:+.0f}")
+
+
+def row_idle():
+    bare, ours = [], []
+    for _ in range(args.rounds):
+        bare.append(json.loads(script("ops.py", "--who", "bare", "--ops", 200000))["ns_per_op"])
+        ours.append(json.loads(script("ops.py", "--who", "idle", "--ops", 200000,
+                                      environment=env(schedule="wait=1000000,active=1")))["ns_per_op"])
+        clean()
+    yield (f"ns per op while idle (bare {statistics.median(bare):.0f})", "0", "0",
+           f"{statistics.median(ours) - statistics.median(bare):+.0f}")
+    bare, ours = [], []
+    for _ in range(args.rounds):
+        bare.append(json.loads(script("ops.py", "--who", "bare", "--ops", 200000))["ns_per_op"])
+        ours.append(json.loads(script("ops.py", "--who", "default", "--ops", 200000, environment=env(marker="auto")))["ns_per_op"])
+        clean()
+    yield ("ns per op in the default mode, before the first boundary", "–", "",
+           f"{statistics.median(ours) - statistics.median(bare):+.0f}")
+
+
+def row_stall():
+    for mode in ("plain", "shapes"):
+        theirs = json.loads(script("stall.py", mode, "torch.profiler", 3))
+        bare = json.loads(script("stall.py", mode, "bare", args.rounds))
+        ours = json.loads(script("stall.py", mode, "proflaunch", args.rounds,
+                                 environment=env(schedule="wait=1,active=1", **MODES[mode])))
+        clean()
+        busy = subprocess.Popen(["sh", "-c", "while :; do dd if=/dev/zero of=busy bs=1M count=64 conv=fsync 2>/dev/null; done"],
+                                cwd=WORK, start_new_session=True)
+        beside = json.loads(script("stall.py", mode, "proflaunch", args.rounds,
+                                   environment=env(schedule="wait=1,active=1", **MODES[mode])))
+        os.killpg(busy.pid, 15)
+        busy.wait()
+        clean()
+        yield (f"the step that ends a window of 200 k ops, {mode}", f"{theirs['seal_us_median'] / 1e3:.0f} ms", "0",
+               f"{ours['seal_us_median']:.0f} µs median, {ours['seal_us_worst']:.0f} µs worst; "
+               f"beside a process that writes and syncs {beside['seal_us_median']:.0f} / {beside['seal_us_worst']:.0f}")
+        yield (f"worst single op: in the window / after it, {mode}",
+               f"{theirs['worst_op_in_window_us']:.0f} / {theirs['worst_op_after_us']:.0f} µs",
+               f"bare: {bare['worst_op_in_window_us']:.0f} / {bare['worst_op_after_us']:.0f}",
+               f"{ours['worst_op_in_window_us']:.0f} / {ours['worst_op_after_us']:.0f} µs; beside writer "
+               f"{beside['worst_op_in_window_us']:.0f} / {beside['worst_op_after_us']:.0f}")
+
+
+def children_cpu():
+    use = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return use.ru_utime + use.ru_stime
+
+
+def recover_once(ops, shapes, form="json"):
+    """Records, leaves without formatting, and lets `recover` do all of it."""
+    extra = ["--shapes"] if shapes else []
+    r = json.loads(script("ops.py", "--who", "proflaunch", "--ops", ops, *extra,
+                          environment=env(marker="none", format=form, **MODES["shapes" if shapes else "plain"])))
+    spool = glob.glob(WORK + "/log/.proflaunch/*.spool")
+    r["spool"] = os.stat(spool[0]).st_blocks * 512
+    begin = children_cpu()
+    child = subprocess.Popen([LAUNCHER, "recover", WORK + "/log"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, use = os.wait4(child.pid, 0)
+    assert status == 0
+    r["cpu_us"] = (children_cpu() - begin) / ops * 1e6
+    r["recover_rss"] = use.ru_maxrss * 1024
+    files = glob.glob(WORK + "/log/*.pt.trace.json*")
+    r["bytes"] = os.path.getsize(files[0]) / ops
+    clean()
+    return r
+
+
+def row_write():
+    for shapes in (False, True):
+        what = "shapes" if shapes else "plain"
+        theirs = json.loads(script("ops.py", "--who", "torch.profiler", "--ops", 1000000, *(["--shapes"] if shapes else [])))
+        runs = [recover_once(1000000, shapes) for _ in range(args.rounds)]
+        zipped = recover_once(1000000, shapes, "json.gz")
+        med = {k: statistics.median(r[k] for r in runs) for k in ("cpu_us", "bytes", "anon_growth", "spool")}
+        yield (f"event → file, CPU µs per op, {what} (`recover` alone)", f"{theirs['cpu_us_per_op']:.2f}", "",
+               f"{med['cpu_us']:.2f}; gzip {zipped['cpu_us']:.2f}")
+        yield (f"memory per op while recording: growth of private memory + spool, {what}",
+               f"{theirs['memory_per_op']:.0f} B", "", f"{(max(0, med['anon_growth']) + med['spool']) / 1e6:.0f} B")
+        yield (f"file, bytes per op JSON / gzip, {what}", f"{theirs['bytes_per_op']:.0f} / {theirs['gz_bytes_per_op']:.0f}", "",
+               f"{med['bytes']:.0f} / {zipped['bytes']:.1f}")
+
+
+def row_start():
+    for code, goal in (("pass", "≤ 3 ms"), ("import torch", "≤ 10 ms")):
+        bare, ours, launched = [], [], []
+        for _ in range(args.rounds if code != "pass" else 5 * args.rounds):
+            for times, command, e in ((bare, [], env()), (ours, [], env(marker="auto")),
+                                      (launched, [LAUNCHER, "-q", "--logdir", WORK + "/log", "--"], env())):
+                begin = time.perf_counter()
+                output([*command, args.python, "-c", code], env=e)
+                times.append(time.perf_counter() - begin)
+            clean()
+        m = statistics.median
+        yield (f"added to `python3 -c '{code}'` ({m(bare) * 1e3:.0f} ms), goal {goal}", "–", "",
+               f"agent {1e3 * (m(ours) - m(bare)):+.1f} ms, with launcher {1e3 * (m(launched) - m(bare)):+.1f} ms")
+
+
+def row_growth():
+    cells = []
+    for ops in (10**4, 10**5, 10**6, 10**7):
+        runs = [recover_once(ops, False) for _ in range(3 if ops > 10**6 else args.rounds)]
+        cells.append(f"10^{len(str(ops)) - 1}: {statistics.median(r['ns_per_op'] for r in runs):.0f} ns, "
+                     f"{statistics.median(r['cpu_us'] for r in runs):.2f} µs, recover RSS {max(r['recover_rss'] for r in runs) >> 20} MiB")
+    yield ("growth: ns per op in the loop, µs per event to file", "2.4 → 3.0 µs", "flat", "; ".join(cells))
+
+
+ROWS = {"op": row_op, "step": row_step, "idle": row_idle, "stall": row_stall, "write": row_write, "start": row_start,
+        "growth": row_growth}
+
+
+def main():
+    print("| what | torch.profiler | floor | proflaunch |\n| --- | --- | --- | --- |")
+    for name in args.rows or ROWS:
+        for cells in ROWS[name]():
+            print("| " + " | ".join(cells) + " |", flush=True)
+    shutil.rmtree(WORK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [row...] - what recording costs, next to torch.profiler; a Markdown table.
+# PYTHON names the interpreter whose torch is measured (default: the test environment's).
+set -eu
+BUILD=${BUILD:-build}
+PYTHON=${PYTHON:-$BUILD/venv/bin/python}
+${CC:-cc} -O2 -Wall -shared -fPIC -o "$BUILD/floor.so" tests/bench/floor.c -ldl
+exec "$PYTHON" tests/bench/bench.py --build "$BUILD" --python "$PYTHON" "$@"
