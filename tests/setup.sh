@@ -21,7 +21,7 @@ apt:chromium apt:chromium-driver apt:mmdebstrap
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
-pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas
+pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas<3
 pip:viztracer==1.1.1 pip:selenium
 pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
 '

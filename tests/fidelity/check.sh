@@ -38,4 +38,6 @@ for torch in "$work"/torch/*.json; do
 	[ -n "$ours" ] || fail "no trace of ours for process $pid"
 	python3 "$here/compare.py" "$torch" "$ours" "$prog" || rc=1
 done
+# shellcheck disable=SC2046 - no blanks in these names
+python3 "$here/../readers/strict.py" $(find "$work/log" -name '*.pt.trace.json') || rc=1
 exit $rc

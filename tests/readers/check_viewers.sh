@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Perfetto and chrome://tracing on every fidelity program: JSON and gzip, nothing lost.
+#
+# The JSON files are those of the fidelity tests where these have run; the gzip files are
+# made here, without torch.profiler in the program.
+# run: timeout 1500
+set -u
+python=$BUILD/venv/bin/python
+work=$BUILD/readers/viewers
+rm -rf "$work"
+mkdir -p "$work"
+export PYTHONPATH=tests/fidelity PYTHONDONTWRITEBYTECODE=1
+rc=0
+record() {	# FORMAT PROGRAM FOLDER
+	"$BUILD/proflaunch" --logdir "$3" --format "$1" --marker none --record-shapes \
+		--profile-memory -- $python "$2" > "$work/out" 2> "$work/err" ||
+		{ echo "$2 fails under us:"; tail -n 5 "$work/err"; rc=1; }
+}
+
+for prog in tests/fidelity/progs/*.py; do
+	$python tests/fidelity/needs.py "$prog" > /dev/null || continue
+	name=$(basename "$prog" .py)
+	record json.gz "$prog" "$work/$name.gz"
+	[ -n "$(find "$BUILD"/fidelity/*/"$name"/log -name '*.pt.trace.json' 2>/dev/null | head -n 1)" ] ||
+		record json "$prog" "$work/$name"
+done
+files=$(find "$work" "$BUILD/fidelity" -name '*.pt.trace.json' -o -name '*.pt.trace.json.gz')
+[ "$(echo "$files" | grep -c 'gz$')" -gt 0 ] || { echo "no gzip files"; exit 1; }
+# shellcheck disable=SC2086 - no blanks in these names
+python3 tests/readers/strict.py $files || rc=1
+$python tests/readers/viewers.py $files || rc=1
+exit $rc
