@@ -149,7 +149,7 @@ static void copy_version(const char *from)
  * version behind the name instead. */
 static void find_version(void)
 {
-	static const char mark[] = "\n__version__ = '";
+	static const char mark[] = "__version__ = '";
 	static char text[2048];
 	char path[sizeof(torch_cpu.path) + 16];
 	const char *base = strrchr(torch_cpu.path, '/');
