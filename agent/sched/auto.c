@@ -64,14 +64,15 @@ static bool take_next(struct auto_state *a, bool optimizer)
 	if (a->choice == AUTO_BY_OPTIMIZER) {
 		if (!learning(a))
 			return false;
-		a->choice = AUTO_BY_LOADER;	/* a step before the loop: the loop counts */
+		a->choice = AUTO_BY_LOADER; /* a step before the loop: the loop counts */
 	}
 	if (a->updates)
 		return boundary(a, AUTO_BY_LOADER);
 	if (a->choice == AUTO_BY_LOADER || first)
 		return false;
-	return nothing_better(a, optimizer || a->batch_backward) ?
-	       boundary(a, AUTO_BY_BATCH) : false;
+	return nothing_better(a, optimizer || a->batch_backward)
+		       ? boundary(a, AUTO_BY_BATCH)
+		       : false;
 }
 
 static bool take_update(struct auto_state *a)
@@ -84,9 +85,10 @@ static bool take_update(struct auto_state *a)
 	if (counts)
 		a->updates++;
 	else if (!a->updates)
-		a->updates = a->loader;	/* an update without a backward ends a batch, too */
+		a->updates =
+			a->loader; /* an update without a backward ends a batch, too */
 	if (a->choice == AUTO_BY_BATCH || a->choice == AUTO_BY_BACKWARD)
-		a->boundaries = 0;	/* what was taken for the whole was not: learn anew */
+		a->boundaries = 0; /* what was taken for the whole was not: learn anew */
 	if (a->loader && a->choice != AUTO_BY_OPTIMIZER) {
 		a->choice = AUTO_BY_LOADER;
 		if (!learning(a) || a->updates < AUTO_UPDATES)

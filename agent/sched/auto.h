@@ -13,36 +13,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AUTO_LEARN 3u	/* boundaries after which a choice stands for good */
-#define AUTO_HOLD 32u	/* batches (or backwards) to wait for an optimizer known to be there */
-#define AUTO_UPDATES 16u /* updates without a batch that say: the loader does not drive the loop */
+#define AUTO_LEARN 3u /* boundaries after which a choice stands for good */
+#define AUTO_HOLD \
+	32u /* batches (or backwards) to wait for an optimizer known to be there */
+#define AUTO_UPDATES \
+	16u /* updates without a batch that say: the loader does not drive the loop */
 
 enum auto_choice {
 	AUTO_UNDECIDED,
-	AUTO_BY_PROFILER,	/* ProfilerStep# of the program's own torch.profiler */
-	AUTO_BY_LOADER,		/* DataLoader __next__ after an Optimizer.step */
-	AUTO_BY_OPTIMIZER,	/* the first Optimizer.step after a backward */
-	AUTO_BY_BATCH,		/* DataLoader __next__ alone */
-	AUTO_BY_BACKWARD,	/* bursts of backward */
+	AUTO_BY_PROFILER, /* ProfilerStep# of the program's own torch.profiler */
+	AUTO_BY_LOADER, /* DataLoader __next__ after an Optimizer.step */
+	AUTO_BY_OPTIMIZER, /* the first Optimizer.step after a backward */
+	AUTO_BY_BATCH, /* DataLoader __next__ alone */
+	AUTO_BY_BACKWARD, /* bursts of backward */
 	AUTO_CHOICES
 };
 
 enum auto_event {
-	AUTO_PROFILER_STEP,	/* ProfilerStep#N begins */
-	AUTO_NEXT,		/* a DataLoader's __next__ begins */
-	AUTO_UPDATE,		/* an outermost Optimizer.step# has ended */
-	AUTO_BACKWARD		/* autograd's engine is entered */
+	AUTO_PROFILER_STEP, /* ProfilerStep#N begins */
+	AUTO_NEXT, /* a DataLoader's __next__ begins */
+	AUTO_UPDATE, /* an outermost Optimizer.step# has ended */
+	AUTO_BACKWARD /* autograd's engine is entered */
 };
 
 struct auto_state {
 	enum auto_choice choice;
-	uint32_t boundaries;	/* made since it began to learn */
-	uint32_t updates;	/* optimizer steps since the last boundary */
-	uint32_t waited;	/* batches, or backwards, that made no boundary */
-	bool loader;		/* a DataLoader was seen */
-	bool sure;		/* waited for an optimizer in vain */
+	uint32_t boundaries; /* made since it began to learn */
+	uint32_t updates; /* optimizer steps since the last boundary */
+	uint32_t waited; /* batches, or backwards, that made no boundary */
+	bool loader; /* a DataLoader was seen */
+	bool sure; /* waited for an optimizer in vain */
 	bool backward_seen, backward_fresh;
-	bool batch_backward;	/* there was a backward since the first batch */
+	bool batch_backward; /* there was a backward since the first batch */
 	uint64_t last_backward, long_gap;
 };
 

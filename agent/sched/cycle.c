@@ -10,7 +10,7 @@ static void (*told)(void);
 static int64_t last_stamp;
 
 static struct {
-	struct rec_step *rec;		/* the step that is open, NULL = none */
+	struct rec_step *rec; /* the step that is open, NULL = none */
 	uint64_t cycle;
 } step;
 
@@ -34,7 +34,7 @@ static void publish_begin(const struct cycle_info *info)
 
 	if (!w)
 		return;
-	atomic_store(&w->cycle, 0);	/* readers of the old one see that it is gone */
+	atomic_store(&w->cycle, 0); /* readers of the old one see that it is gone */
 	atomic_store(&w->begin, info->begin);
 	atomic_store(&w->end, 0);
 	atomic_store(&w->fate, info->flags & CYCLE_PROVISIONAL ? FATE_OPEN : FATE_KEPT);
@@ -109,7 +109,8 @@ static void hand_over(struct cycle_info *old, enum cycle_end how)
 		return;
 	if (how == CYCLE_THROW)
 		atomic_fetch_add(&spool.head->totals.discarded, 1);
-	atomic_store_explicit(&old->state, how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
+	atomic_store_explicit(&old->state,
+			      how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
 			      memory_order_release);
 	if (told)
 		told();

@@ -24,7 +24,7 @@
 
 enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
 
-static _Atomic uint64_t nobody;		/* stays 0 */
+static _Atomic uint64_t nobody; /* stays 0 */
 _Atomic uint64_t *sched_follow = &nobody;
 uint64_t sched_followed = 0;
 
@@ -155,7 +155,7 @@ void follow_end(uint64_t now)
 	follow_nobody();
 	sched.phase = schedule_at(&sched.plan, 0);
 	if (!cycle_now && sched.phase >= PHASE_RECORD)
-		sched.phase = PHASE_NONE;	/* so that the next step opens one */
+		sched.phase = PHASE_NONE; /* so that the next step opens one */
 	if (!child)
 		return;
 	if (sched.given && sched.phase < PHASE_RECORD) {
@@ -166,7 +166,8 @@ void follow_end(uint64_t now)
 	if (!sched.given)
 		cycle_now->flags |= CYCLE_PROVISIONAL;
 	cycle_settle(CYCLE_CHILD | (sched.given ? CYCLE_PROVISIONAL : 0));
-	cycle_step_begin(0, sched.begun > cycle_now->begin ? sched.begun : cycle_now->begin);
+	cycle_step_begin(0,
+			 sched.begun > cycle_now->begin ? sched.begun : cycle_now->begin);
 }
 
 bool follow_keeps(void)

@@ -103,13 +103,16 @@ enum marker_class marker_classify(const char *name, size_t len)
 	case 'O':
 		if (has_prefix(name, len, "Optimizer.step#"))
 			return CLASS_OPTIMIZER;
-		return has_prefix(name, len, "Optimizer.zero_grad#") ? CLASS_ZERO_GRAD :
-								       CLASS_OTHER;
+		return has_prefix(name, len, "Optimizer.zero_grad#") ? CLASS_ZERO_GRAD
+								     : CLASS_OTHER;
 	case 'P':
-		return has_prefix(name, len, "ProfilerStep#") ? CLASS_PROFILER : CLASS_OTHER;
+		return has_prefix(name, len, "ProfilerStep#") ? CLASS_PROFILER
+							      : CLASS_OTHER;
 	case 'e':
 		return has_prefix(name, len, "enumerate(DataLoader)#") &&
-				cut_suffix(name, &len, ".__next__") ? CLASS_LOADER : CLASS_OTHER;
+				       cut_suffix(name, &len, ".__next__")
+			       ? CLASS_LOADER
+			       : CLASS_OTHER;
 	}
 	return CLASS_OTHER;
 }
@@ -120,7 +123,7 @@ static bool match_set(const char *glob, size_t len, size_t *at, unsigned char c)
 	size_t i = *at + 1, first;
 	bool not = i < len && (glob[i] == '!' || glob[i] == '^'), hit = false;
 
-	i += not;
+	i += not ;
 	for (first = i; i < len && (glob[i] != ']' || i == first); i++) {
 		unsigned char low = (unsigned char)glob[i], high = low;
 
@@ -135,7 +138,7 @@ static bool match_set(const char *glob, size_t len, size_t *at, unsigned char c)
 		return c == '[';
 	}
 	*at = i + 1;
-	return hit != not;
+	return hit != not ;
 }
 
 static bool match_one(const char *glob, size_t len, size_t *at, char c)
@@ -189,8 +192,10 @@ bool marker_matches(const struct marker *m, const char *name, size_t len)
 /* Names under which torch itself makes annotations are never operators. */
 bool marker_may_be_op(const struct marker *m)
 {
-	static const char *const annotations[] = { "Optimizer.", "enumerate(", "ProfilerStep#",
-						   "DistributedDataParallel.", "DataParallel." };
+	static const char *const annotations[] = { "Optimizer.", "enumerate(",
+						   "ProfilerStep#",
+						   "DistributedDataParallel.",
+						   "DataParallel." };
 
 	for (size_t i = 0; i < sizeof(annotations) / sizeof(annotations[0]); i++)
 		if (has_prefix(m->text, m->plain, annotations[i]))

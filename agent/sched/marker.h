@@ -18,15 +18,21 @@ enum marker_kind { MARKER_AUTO, MARKER_TORCH, MARKER_SYMBOL, MARKER_TIME, MARKER
 
 struct marker {
 	enum marker_kind kind;
-	bool at_begin;		/* torch: the edge */
-	uint64_t period_ns;	/* time: */
-	size_t len;		/* of text */
-	size_t plain;		/* leading bytes of text without wildcards */
-	char text[1024];	/* torch: the glob; symbol: [library!]name */
+	bool at_begin; /* torch: the edge */
+	uint64_t period_ns; /* time: */
+	size_t len; /* of text */
+	size_t plain; /* leading bytes of text without wildcards */
+	char text[1024]; /* torch: the glob; symbol: [library!]name */
 };
 
 /* User annotations that mean something to `auto` and to the counters. */
-enum marker_class { CLASS_OTHER, CLASS_LOADER, CLASS_OPTIMIZER, CLASS_ZERO_GRAD, CLASS_PROFILER };
+enum marker_class {
+	CLASS_OTHER,
+	CLASS_LOADER,
+	CLASS_OPTIMIZER,
+	CLASS_ZERO_GRAD,
+	CLASS_PROFILER
+};
 
 const char *marker_parse(struct marker *m, const char *text);
 enum marker_class marker_classify(const char *name, size_t len);

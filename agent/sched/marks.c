@@ -13,22 +13,23 @@
 
 #include <string.h>
 
-#define SLOTS 256u			/* threads that have markers; later ones are not counted */
+#define SLOTS 256u /* threads that have markers; later ones are not counted */
 
 enum mark { MARK_OPTIMIZER = 1, MARK_GLOB = 2 };
 
 struct mark_slot {
 	struct auto_state state;
-	_Atomic uint32_t open;		/* bits: enum mark */
+	_Atomic uint32_t open; /* bits: enum mark */
 };
 
 static struct mark_slot slots[SLOTS];
 static _Atomic uint32_t slots_taken;
-static __thread uint32_t my_slot __attribute__((tls_model("initial-exec"))); /* number + 1 */
+static __thread uint32_t my_slot
+	__attribute__((tls_model("initial-exec"))); /* number + 1 */
 
-static _Atomic uint32_t owner;		/* slot + 1 of the thread that made the first boundary */
-static _Atomic uint32_t optimizer;	/* this process has one */
-static _Atomic uint32_t stepped;	/* proflaunch_step() was called: it wins over auto */
+static _Atomic uint32_t owner; /* slot + 1 of the thread that made the first boundary */
+static _Atomic uint32_t optimizer; /* this process has one */
+static _Atomic uint32_t stepped; /* proflaunch_step() was called: it wins over auto */
 
 static void count(_Atomic uint64_t *counter)
 {
@@ -87,10 +88,14 @@ static void feed(uint32_t slot, enum auto_event event)
 	    atomic_load_explicit(&stepped, memory_order_relaxed))
 		return;
 	state = &slots[slot - 1].state;
-	if (auto_take(state, event, atomic_load_explicit(&optimizer, memory_order_relaxed),
-		      event == AUTO_BACKWARD ? clock_ticks() : 0) && claim(slot))
-		/* Where the program makes rows of its own, ours would double each step. */
-		sched_boundary(auto_text(state->choice), state->choice != AUTO_BY_PROFILER);
+	if (auto_take(state, event,
+		      atomic_load_explicit(&optimizer, memory_order_relaxed),
+		      event == AUTO_BACKWARD ? clock_ticks() : 0) &&
+	    claim(slot))
+		/* Where the program makes rows of its own, ours would double each step.
+		 */
+		sched_boundary(auto_text(state->choice),
+			       state->choice != AUTO_BY_PROFILER);
 }
 
 /* ---- torch:<glob> ---- */
@@ -176,7 +181,8 @@ void sched_end(uint32_t token)
 
 	if (!slot || slot > SLOTS)
 		return;
-	atomic_fetch_and_explicit(&slots[slot - 1].open, ~(token & 0xff), memory_order_relaxed);
+	atomic_fetch_and_explicit(&slots[slot - 1].open, ~(token & 0xff),
+				  memory_order_relaxed);
 	if (!spool.head || atomic_load(&sched.life) != LIFE_ON)
 		return;
 	if (token & MARK_OPTIMIZER) {
@@ -213,7 +219,8 @@ void sched_step(void)
 		count(&spool.head->sched.marker_hits);
 		sched_boundary("proflaunch_step()", true);
 	} else if (sched.marker.kind != MARKER_AUTO && !atomic_exchange(&said, 1)) {
-		log_note("proflaunch_step() is not counted: another marker was asked for");
+		log_note(
+			"proflaunch_step() is not counted: another marker was asked for");
 	}
 }
 

@@ -7,18 +7,18 @@
  * open from step 0 until its first active step begins: then it is thrown away. It is
  * kept when that step does not come: at the exit, at the cap, or after a minute.
  */
-#include "agent/sched/cycle.h"
 #include "agent/core/emit.h"
 #include "agent/core/fmt.h"
 #include "agent/core/log.h"
 #include "agent/core/sys.h"
+#include "agent/sched/cycle.h"
 #include "agent/sched/state.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
 
-#define SPINS 64
+#define SPINS    64
 #define FAILURES 100000u
 
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
@@ -32,9 +32,9 @@ static __thread bool inside __attribute__((tls_model("initial-exec")));
 bool sched_lock(void)
 {
 	if (inside)
-		return false;	/* a signal handler in the middle of a boundary */
-	for (unsigned spins = 1; atomic_exchange_explicit(&sched.lock, 1, memory_order_acquire);
-	     spins++)
+		return false; /* a signal handler in the middle of a boundary */
+	for (unsigned spins = 1;
+	     atomic_exchange_explicit(&sched.lock, 1, memory_order_acquire); spins++)
 		if (spins % SPINS == 0)
 			sched_yield();
 	inside = true;
@@ -102,7 +102,8 @@ static void open_first(uint64_t now)
 {
 	sched.phase = PHASE_NONE;
 	if (sched.marker.kind == MARKER_NONE) {
-		cycle_open(-1, CYCLE_WHOLE, sched.main_ticks ? sched.main_ticks : now, CYCLE_KEEP);
+		cycle_open(-1, CYCLE_WHOLE, sched.main_ticks ? sched.main_ticks : now,
+			   CYCLE_KEEP);
 		return;
 	}
 	turn(schedule_at(&sched.plan, 0), now);
@@ -235,12 +236,16 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 	}
 	why = *cfg->schedule ? schedule_parse(&sched.plan, cfg->schedule) : "";
 	if (why && *why)
-		log_warn("schedule = %s: %s; going on with the default", cfg->schedule, why);
+		log_warn("schedule = %s: %s; going on with the default", cfg->schedule,
+			 why);
 	sched.given = !why;
 	if (why)
-		sched.plan = (struct schedule){ .wait = 1, .warmup = 1, .active = 3, .repeat = 1 };
+		sched.plan = (struct schedule){
+			.wait = 1, .warmup = 1, .active = 3, .repeat = 1
+		};
 	if (sched.marker.kind == MARKER_NONE && *cfg->schedule)
-		log_note("schedule is not used: marker = none makes the whole run one window");
+		log_note(
+			"schedule is not used: marker = none makes the whole run one window");
 	sched.ops = marker_may_be_op(&sched.marker);
 	follow_wait_first();
 }
@@ -275,7 +280,8 @@ void sched_fork_child(void)
 {
 	inside = false;
 	atomic_store(&sched.lock, 0);
-	atomic_store(&sched.life, sched.children && life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
+	atomic_store(&sched.life,
+		     sched.children && life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
 	sched.main_ticks = 0;
 	sched.driver = sched.settled = sched.full = false;
 	cycle_fork_child();
@@ -296,9 +302,11 @@ static bool tell_once(uint32_t bit)
 void sched_say_provisional(const char *why)
 {
 	if (tell_once(TOLD_PROVISIONAL))
-		log_note("%s after %lu step boundaries: kept what was recorded since the first "
-			 "operator; name what ends a step with --marker, or the steps with "
-			 "--schedule", why, (unsigned long)sched.step);
+		log_note(
+			"%s after %lu step boundaries: kept what was recorded since the first "
+			"operator; name what ends a step with --marker, or the steps with "
+			"--schedule",
+			why, (unsigned long)sched.step);
 }
 
 /* A shell around the program has no such function, and need not. */

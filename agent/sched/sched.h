@@ -19,11 +19,11 @@
 
 /* What must be caused above this folder; agent.c fills it in. */
 struct sched_actions {
-	void (*observe)(bool on);	/* operator callbacks on or off (torch) */
-	void (*arm)(void);		/* a window is near: the writer prepares memory */
-	void (*sealed)(void);		/* a cycle is ready for the writer */
-	bool (*begin)(void);		/* spool, threads and writer thread must be there */
-	bool (*patch)(const char *symbol, void (*hit)(void));	/* symbol: marker (hooks) */
+	void (*observe)(bool on); /* operator callbacks on or off (torch) */
+	void (*arm)(void); /* a window is near: the writer prepares memory */
+	void (*sealed)(void); /* a cycle is ready for the writer */
+	bool (*begin)(void); /* spool, threads and writer thread must be there */
+	bool (*patch)(const char *symbol, void (*hit)(void)); /* symbol: marker (hooks) */
 };
 
 /* Parses the plan and the marker; no window opens yet. Called by agent.c's start. */
@@ -43,15 +43,17 @@ void sched_end(uint32_t token);
 /* The same for operators; called only while sched_wants_ops (op-name markers). */
 uint32_t sched_op_begin(const char *name, size_t len);
 bool sched_wants_ops(void);
-/* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its steps. */
+/* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its
+ * steps. */
 void sched_optimizer_made(void);
-void sched_backward(void);		/* autograd::Engine::execute is entered */
-void sched_step(void);			/* proflaunch_step() */
+void sched_backward(void); /* autograd::Engine::execute is entered */
+void sched_step(void); /* proflaunch_step() */
 
 /* The first operator of a process that follows nobody yet / any op while following. */
-extern _Atomic uint64_t *sched_follow;	/* the ancestor's gate; points to a constant 0 if none */
-extern uint64_t sched_followed;		/* its value when we last looked */
-void sched_follow_changed(void);	/* call when *sched_follow != sched_followed */
+extern _Atomic uint64_t
+	*sched_follow; /* the ancestor's gate; points to a constant 0 if none */
+extern uint64_t sched_followed; /* its value when we last looked */
+void sched_follow_changed(void); /* call when *sched_follow != sched_followed */
 
 /* atfork child (async-signal-safe: stores only). */
 void sched_fork_child(void);

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SCHEDULE_MOST 1000000000000ull	/* so that no sum of them can overflow */
+#define SCHEDULE_MOST 1000000000000ull /* so that no sum of them can overflow */
 
 static const struct {
 	const char *name;
@@ -99,7 +99,7 @@ enum phase schedule_at(const struct schedule *plan, uint64_t step)
 		return PHASE_NONE;
 	step -= plan->skip_first;
 	if (plan->skip_first_wait)
-		step += plan->wait;	/* the first cycle has no wait */
+		step += plan->wait; /* the first cycle has no wait */
 	if (plan->repeat && step / length >= plan->repeat)
 		return PHASE_NONE;
 	at = step % length;

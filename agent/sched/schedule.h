@@ -16,15 +16,22 @@ struct schedule {
 	uint64_t skip_first, wait, warmup, active, repeat, skip_first_wait;
 };
 
-enum phase { PHASE_NONE, PHASE_WARMUP, PHASE_RECORD, PHASE_SAVE };	/* torch's actions */
+enum phase { PHASE_NONE, PHASE_WARMUP, PHASE_RECORD, PHASE_SAVE }; /* torch's actions */
 
 /* "wait=1,warmup=1,active=3": `active` must be there, others default to 0. */
 const char *schedule_parse(struct schedule *plan, const char *text);
 enum phase schedule_at(const struct schedule *plan, uint64_t step);
 
 /* What to do between two steps, in this order of bits (trace-format 5.3). */
-enum change { DO_PREPARE = 1, DO_START = 2, DO_STOP = 4, DO_SAVE = 8, DO_PREPARE_AGAIN = 16, DO_START_AGAIN = 32 };
+enum change {
+	DO_PREPARE = 1,
+	DO_START = 2,
+	DO_STOP = 4,
+	DO_SAVE = 8,
+	DO_PREPARE_AGAIN = 16,
+	DO_START_AGAIN = 32
+};
 unsigned schedule_change(enum phase before, enum phase after);
-unsigned schedule_end(enum phase before);	/* the program ends in this phase */
+unsigned schedule_end(enum phase before); /* the program ends in this phase */
 
 #endif

@@ -20,25 +20,25 @@ enum life { LIFE_NONE, LIFE_STARTING, LIFE_ON, LIFE_OFF };
 
 struct sched_state {
 	_Atomic uint32_t lock;
-	_Atomic uint32_t life;		/* enum life: has step 0 begun in this process? */
-	_Atomic uint32_t torch;		/* libtorch is there */
-	_Atomic uint32_t patched;	/* the symbol: marker is in place */
+	_Atomic uint32_t life; /* enum life: has step 0 begun in this process? */
+	_Atomic uint32_t torch; /* libtorch is there */
+	_Atomic uint32_t patched; /* the symbol: marker is in place */
 	const struct sched_actions *act;
 	struct marker marker;
 	struct schedule plan;
-	bool given;			/* the plan is the user's */
+	bool given; /* the plan is the user's */
 	bool children;
-	_Atomic bool ops;		/* the marker needs operators outside windows */
-	uint64_t main_ticks;		/* when main began */
+	_Atomic bool ops; /* the marker needs operators outside windows */
+	uint64_t main_ticks; /* when main began */
 
 	enum phase phase;
 	uint64_t step;
-	uint64_t begun;			/* when step 0 began */
-	_Atomic uint64_t last;		/* when the last boundary was */
-	bool driver;			/* has boundaries of its own, or needs none */
-	bool settled;			/* default plan: nothing is provisional any more */
-	_Atomic bool full;		/* the cap was reached in the open window */
-	int64_t due_ns;			/* time: next boundary, CLOCK_MONOTONIC */
+	uint64_t begun; /* when step 0 began */
+	_Atomic uint64_t last; /* when the last boundary was */
+	bool driver; /* has boundaries of its own, or needs none */
+	bool settled; /* default plan: nothing is provisional any more */
+	_Atomic bool full; /* the cap was reached in the open window */
+	int64_t due_ns; /* time: next boundary, CLOCK_MONOTONIC */
 };
 extern struct sched_state sched;
 
@@ -54,7 +54,7 @@ void sched_boundary(const char *chosen, bool row);
 /* Operator callbacks: on while any of the reasons for them holds. Under the lock. */
 void sched_observe(void);
 
-void sched_say_provisional(const char *why);	/* a line; without the lock */
+void sched_say_provisional(const char *why); /* a line; without the lock */
 
 /* ---- marks.c ---- */
 
@@ -65,13 +65,13 @@ void marks_fork_child(void);
 /* Looks for an ancestor that may drive us. True: its windows decide for now. */
 bool follow_begin(uint64_t now);
 void follow_sync(uint64_t now);
-bool follow_changed(void);		/* cheap; without the lock */
+bool follow_changed(void); /* cheap; without the lock */
 /* A boundary of our own: what was recorded as a follower becomes ours or goes. */
 void follow_end(uint64_t now);
 /* The process ends: does the open window stay? Makes it ours where nobody drives. */
 bool follow_keeps(void);
-void follow_nobody(void);		/* no call for any event */
-void follow_wait_first(void);		/* sched_follow_changed is called for the first event */
+void follow_nobody(void); /* no call for any event */
+void follow_wait_first(void); /* sched_follow_changed is called for the first event */
 bool follow_active(void);
 
 #endif

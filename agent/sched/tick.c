@@ -11,9 +11,9 @@
 #include "agent/sched/cycle.h"
 #include "agent/sched/state.h"
 
-#define SECOND 1000000000ll
-#define TICK (SECOND / 10)
-#define PATIENCE 60.0		/* seconds without a boundary: what is provisional is kept */
+#define SECOND   1000000000ll
+#define TICK     (SECOND / 10)
+#define PATIENCE 60.0 /* seconds without a boundary: what is provisional is kept */
 
 static bool dropped(const struct cycle_info *info)
 {
@@ -36,7 +36,8 @@ static bool worth_a_look(void)
 
 	if (!gate_cycle() || !at)
 		return false;
-	return (dropped((struct cycle_info *)(chunk_at(at) + 1)) && !atomic_load(&sched.full)) ||
+	return (dropped((struct cycle_info *)(chunk_at(at) + 1)) &&
+		!atomic_load(&sched.full)) ||
 	       waited();
 }
 
@@ -48,8 +49,9 @@ static const char *look(void)
 	if (!cycle_now)
 		return NULL;
 	if ((cycle_now->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)) == CYCLE_PROVISIONAL)
-		why = dropped(cycle_now) ? "buffer_mb is full" :
-		      waited() ? "a minute went by" : NULL;
+		why = dropped(cycle_now) ? "buffer_mb is full"
+		      : waited()         ? "a minute went by"
+					 : NULL;
 	if (why) {
 		uint64_t now = clock_ticks();
 

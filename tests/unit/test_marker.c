@@ -31,9 +31,11 @@ END_TEST
 
 START_TEST(wrong_markers_are_refused)
 {
-	static const char *const bad[] = { "torch:", "symbol:", "time:", "time:0", "time:-1",
-					   "time:5s", "symbol:x@end", "symbol:!x", "symbol:x!",
-					   "python:x", "Auto", "torch:@end", "time:99999999999" };
+	static const char *const bad[] = {
+		"torch:",  "symbol:",      "time:",           "time:0",    "time:-1",
+		"time:5s", "symbol:x@end", "symbol:!x",       "symbol:x!", "python:x",
+		"Auto",    "torch:@end",   "time:99999999999"
+	};
 	struct marker m;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -45,15 +47,32 @@ static const struct {
 	const char *glob, *name;
 	bool want;
 } globs[] = {
-	{ "abc", "abc", true }, { "abc", "abcd", false }, { "abc", "ab", false },
-	{ "*", "", true }, { "*", "x", true }, { "", "", true }, { "", "x", false },
-	{ "a*c", "abbbc", true }, { "a*c", "abbbcd", false }, { "a*b*c", "axxbyyc", true },
-	{ "?", "x", true }, { "?", "", false }, { "a?c", "abc", true },
-	{ "[a-c]x", "bx", true }, { "[a-c]x", "dx", false }, { "[!a-c]x", "dx", true },
-	{ "[]]", "]", true }, { "[a", "[a", true }, { "\\*", "*", true }, { "\\*", "x", false },
+	{ "abc", "abc", true },
+	{ "abc", "abcd", false },
+	{ "abc", "ab", false },
+	{ "*", "", true },
+	{ "*", "x", true },
+	{ "", "", true },
+	{ "", "x", false },
+	{ "a*c", "abbbc", true },
+	{ "a*c", "abbbcd", false },
+	{ "a*b*c", "axxbyyc", true },
+	{ "?", "x", true },
+	{ "?", "", false },
+	{ "a?c", "abc", true },
+	{ "[a-c]x", "bx", true },
+	{ "[a-c]x", "dx", false },
+	{ "[!a-c]x", "dx", true },
+	{ "[]]", "]", true },
+	{ "[a", "[a", true },
+	{ "\\*", "*", true },
+	{ "\\*", "x", false },
 	{ "Optimizer.step#*", "Optimizer.step#SGD.step", true },
-	{ "aten::*", "aten::add_", true }, { "aten::*", "at", false },
-	{ "*step*", "my step 3", true }, { "**", "abc", true }, { "a**", "a", true },
+	{ "aten::*", "aten::add_", true },
+	{ "aten::*", "at", false },
+	{ "*step*", "my step 3", true },
+	{ "**", "abc", true },
+	{ "a**", "a", true },
 };
 
 START_TEST(globs_match_as_in_a_shell)
@@ -61,8 +80,9 @@ START_TEST(globs_match_as_in_a_shell)
 	struct marker m = { .kind = MARKER_TORCH };
 	const char *name = globs[_i].name;
 
-	ck_assert_int_eq(marker_glob(globs[_i].glob, strlen(globs[_i].glob), name, strlen(name)),
-			 globs[_i].want);
+	ck_assert_int_eq(
+		marker_glob(globs[_i].glob, strlen(globs[_i].glob), name, strlen(name)),
+		globs[_i].want);
 	if (!*globs[_i].glob)
 		return;
 	strcpy(m.text, "torch:");
@@ -92,8 +112,10 @@ START_TEST(names_of_torch_have_their_classes)
 	} names[] = {
 		{ "Optimizer.step#SGD.step", CLASS_OPTIMIZER },
 		{ "Optimizer.zero_grad#SGD.zero_grad", CLASS_ZERO_GRAD },
-		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", CLASS_LOADER },
-		{ "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", CLASS_LOADER },
+		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+		  CLASS_LOADER },
+		{ "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+		  CLASS_LOADER },
 		{ "enumerate(DataPipe)#x.__next__", CLASS_OTHER },
 		{ "ProfilerStep#12", CLASS_PROFILER },
 		{ "Optimizer", CLASS_OTHER },
@@ -129,7 +151,8 @@ int main(void)
 
 	tcase_add_test(tc, markers_are_understood);
 	tcase_add_test(tc, wrong_markers_are_refused);
-	tcase_add_loop_test(tc, globs_match_as_in_a_shell, 0, sizeof(globs) / sizeof(globs[0]));
+	tcase_add_loop_test(tc, globs_match_as_in_a_shell, 0,
+			    sizeof(globs) / sizeof(globs[0]));
 	tcase_add_test(tc, a_glob_never_takes_exponential_time);
 	tcase_add_test(tc, names_of_torch_have_their_classes);
 	tcase_add_test(tc, only_possible_operators_are_watched_outside_windows);

@@ -36,9 +36,22 @@ END_TEST
 START_TEST(wrong_plans_are_refused)
 {
 	static const char *const bad[] = {
-		"", "wait=1", "active=0", "active", "active=", "active=-1", "active=1,",
-		"active=1,active=2", "actve=1", "active=1 wait=2", "active=1;wait=2",
-		"active=99999999999999999999", "active=1x", "=1", ",active=1", "active==1",
+		"",
+		"wait=1",
+		"active=0",
+		"active",
+		"active=",
+		"active=-1",
+		"active=1,",
+		"active=1,active=2",
+		"actve=1",
+		"active=1 wait=2",
+		"active=1;wait=2",
+		"active=99999999999999999999",
+		"active=1x",
+		"=1",
+		",active=1",
+		"active==1",
 	};
 	struct schedule plan;
 
@@ -49,8 +62,9 @@ END_TEST
 
 START_TEST(every_window_is_saved_exactly_once)
 {
-	struct schedule plan = { .skip_first = 7, .wait = 3, .warmup = 2, .active = 4,
-				 .repeat = 11 };
+	struct schedule plan = {
+		.skip_first = 7, .wait = 3, .warmup = 2, .active = 4, .repeat = 11
+	};
 	unsigned saved = 0;
 
 	for (uint64_t step = 0; step < 1000; step++)
@@ -63,8 +77,9 @@ START_TEST(the_largest_plan_does_not_overflow)
 {
 	struct schedule plan;
 
-	ck_assert_ptr_null(schedule_parse(&plan, "skip_first=1000000000000,wait=1000000000000,"
-						 "warmup=1000000000000,active=1000000000000"));
+	ck_assert_ptr_null(schedule_parse(&plan,
+					  "skip_first=1000000000000,wait=1000000000000,"
+					  "warmup=1000000000000,active=1000000000000"));
 	ck_assert_int_eq(schedule_at(&plan, 4000000000000 - 1), PHASE_SAVE);
 	ck_assert_int_eq(schedule_at(&plan, UINT64_MAX), schedule_at(&plan, UINT64_MAX));
 }
@@ -74,20 +89,20 @@ END_TEST
 enum { N = PHASE_NONE, W = PHASE_WARMUP, R = PHASE_RECORD, S = PHASE_SAVE, END };
 static const struct {
 	int before, after;
-	const char *actions;	/* P prepare, S start, X stop, R ready */
+	const char *actions; /* P prepare, S start, X stop, R ready */
 } table[] = {
-	{ N, N, "" }, { N, W, "P" }, { N, R, "PS" }, { N, S, "PS" },
-	{ W, N, "SX" }, { W, W, "" }, { W, R, "S" }, { W, S, "S" },
-	{ R, N, "X" }, { R, W, "X" }, { R, R, "" }, { R, S, "" },
-	{ S, N, "XR" }, { S, W, "XRP" }, { S, R, "XRPS" }, { S, S, "XRPS" },
+	{ N, N, "" },   { N, W, "P" },    { N, R, "PS" },   { N, S, "PS" },
+	{ W, N, "SX" }, { W, W, "" },     { W, R, "S" },    { W, S, "S" },
+	{ R, N, "X" },  { R, W, "X" },    { R, R, "" },     { R, S, "" },
+	{ S, N, "XR" }, { S, W, "XRP" },  { S, R, "XRPS" }, { S, S, "XRPS" },
 	{ N, END, "" }, { W, END, "SX" }, { R, END, "XR" }, { S, END, "XR" },
 };
 
 START_TEST(transitions_are_those_of_torch)
 {
-	unsigned todo = table[_i].after == END ?
-			schedule_end(table[_i].before) :
-			schedule_change(table[_i].before, table[_i].after);
+	unsigned todo = table[_i].after == END
+				? schedule_end(table[_i].before)
+				: schedule_change(table[_i].before, table[_i].after);
 	char got[8] = "", *p = got;
 
 	for (unsigned bit = 0; bit < 6; bit++)
@@ -101,7 +116,8 @@ int main(void)
 {
 	TCase *tc = tcase_create("schedule");
 
-	tcase_add_loop_test(tc, phases_follow_the_plan, 0, sizeof(rows) / sizeof(rows[0]));
+	tcase_add_loop_test(tc, phases_follow_the_plan, 0,
+			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tc, wrong_plans_are_refused);
 	tcase_add_test(tc, every_window_is_saved_exactly_once);
 	tcase_add_test(tc, the_largest_plan_does_not_overflow);

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * patch_parts - the steps of patching a function, one file each.
+ *
+ * Threads  one at a time.
+ * Memory   static, and the pages that patch_near makes.
+ * Errors   NULL for fine, else why not, as text; true or false where only asked.
+ * Units    bytes and addresses.
+ */
+#ifndef HOOKS_PATCH_PARTS_H
+#define HOOKS_PATCH_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- patch_find.c: where is it ---- */
+
+struct patch_found {
+	uintptr_t at; /* 0: not found */
+	size_t size;
+	bool ifunc; /* `at` is a resolver */
+	unsigned others; /* more functions of that name in the same object */
+	char object[256]; /* file name, for the lines */
+};
+
+/* Looks through the mapped objects that were not looked through before. */
+bool patch_find(const char *library, size_t library_len, const char *name,
+		struct patch_found *found);
+
+/* ---- patch_elf.c: one object's tables, all bounds checked ---- */
+
+struct patch_elf {
+	const uint8_t *file; /* the whole file, mapped; NULL = not needed */
+	size_t size;
+};
+
+struct patch_symbols { /* what a table says about one name */
+	uintptr_t value; /* before the load address is added */
+	size_t size;
+	bool ifunc;
+	unsigned count; /* different addresses under that name */
+};
+
+bool patch_elf_open(struct patch_elf *elf, const char *path);
+void patch_elf_close(struct patch_elf *elf);
+/* Is it the file that is mapped there? Compares the first page's headers. */
+bool patch_elf_is(const struct patch_elf *elf, const void *mapped, size_t mapped_size);
+void patch_elf_symtab(const struct patch_elf *elf, const char *name,
+		      struct patch_symbols *out);
+
+/* ---- patch_code.c: what its first instructions are ---- */
+
+#define PATCH_JUMP 5 /* bytes of jmp rel32 */
+#define PATCH_CODE 128 /* room for relocated instructions */
+
+struct patch_plan {
+	uintptr_t at; /* where the jump goes: the entry, or behind its endbr64 */
+	uint8_t length; /* bytes of whole instructions that it replaces */
+	uint8_t first; /* bytes of the first one */
+};
+
+const char *patch_code_plan(const struct patch_found *f, struct patch_plan *plan);
+/* Writes the replaced instructions for address `to`, then a jump behind them. */
+const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, uintptr_t to,
+			    size_t *used);
+
+/* ---- patch_stub.c: memory near it, and the way to `hit` ---- */
+
+#define PATCH_STUB 32 /* bytes: endbr64, call, jmp */
+
+/* A page within 2 GiB of `at`, writable until patch_seal; NULL. */
+uint8_t *patch_near(uintptr_t at);
+bool patch_seal(uint8_t *page);
+/* Writes the stub's beginning: calls hit(). Returns its length. */
+size_t patch_stub_begin(uint8_t *code);
+/* Writes a jump to any address. Returns its length. */
+size_t patch_stub_jump(uint8_t *code, uintptr_t to);
+void patch_stub_hit(void (*hit)(void));
+
+/* ---- patch_maps.c: what /proc/self says ---- */
+
+/* Calls fn for each mapping, lowest first, until it returns true. */
+bool patch_maps(bool (*fn)(uintptr_t begin, uintptr_t end, int prot, void *arg),
+		void *arg);
+int patch_prot(uintptr_t at); /* protection of the page at `at`, -1 = not mapped */
+unsigned patch_threads(void); /* of the program: ours are not counted */
+
+/* ---- patch_got.c: the slots that lead to it ---- */
+
+/* Points them to `stub`. Returns how many; where they pointed goes to
+ * `ready`, which completes the stub, before the first slot is changed. */
+unsigned patch_got(const char *name, const struct patch_found *f, uintptr_t stub,
+		   bool (*ready)(uintptr_t original, void *arg), void *arg);
+
+#endif
