@@ -12,8 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum proof { PROVEN_SIZES = 1, PROVEN_LIST = 2, PROVEN_BOOL = 4, PROVEN_ALL = 7 };
-enum { MOST_TRIES = 4096, MOST_INPUTS = 4096, MOST_DIMS = 64, TEXT_MOST = 4096 };
+enum proof {
+	PROVEN_INPUTS = 1,
+	PROVEN_SIZES = 2,
+	PROVEN_LIST = 4,
+	PROVEN_BOOL = 8,
+	PROVEN_ALL = 15,
+};
+enum { MOST_TRIES = 4096, MOST_INPUTS = 4096, MOST_DIMS = 1024, TEXT_MOST = 4096 };
 
 static _Atomic uint32_t proven; /* enum proof */
 static _Atomic uint32_t forward_tries;
@@ -199,13 +205,13 @@ static bool sizes_fit(const uint8_t *tensor, uint32_t at)
 	for (uint64_t i = 0; i < ndim; i++)
 		product *= (uint64_t)size[i];
 	return product == word_at(tensor, at + 96) &&
-	       word_at(tensor, at + 104) % 65536 < 64;
+	       word_at(tensor, at + 104) % 65536 < 256;
 }
 
 /* The one candidate that fits this tensor; 0 when none or several do. */
 static uint32_t sizes_candidate(const uint8_t *tensor)
 {
-	static const uint8_t candidates[] = { 72, 64, 56 };
+	static const uint8_t candidates[] = { 72, 64, 56, 48 };
 	uint32_t found = 0;
 
 	if (!readable(tensor, 72 + 112))
@@ -252,16 +258,32 @@ static bool same_sizes(const struct vector *all, const struct abi_value *in, siz
 	return same;
 }
 
+/* No dimensions, as far as the guess goes: nothing to learn from, and not worth the
+ * system calls of a closer look at each of a million events. */
+static bool dull(const uint8_t *tensor)
+{
+	uint32_t at = get(&abi.sizes_at);
+
+	return tensor == abi.undefined ||
+	       (at && !word_at(tensor, at) && word_at(tensor, at + 96) == 1);
+}
+
 static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
 {
 	struct vector all = { NULL, NULL, NULL };
 	uint32_t at = 0;
 
-	for (size_t i = 0; i < n && !at; i++)
-		if (in[i].tag == 1 && in[i].u.p != abi.undefined)
-			at = sizes_candidate(in[i].u.p);
+	for (size_t i = 0; i < n && !at; i++) {
+		if (in[i].tag != 1 || dull(in[i].u.p))
+			continue;
+		at = sizes_candidate(in[i].u.p);
+		if (!at && get(&abi.sizes_at) && plain(in[i].u.p, get(&abi.sizes_at))) {
+			values_off("tensor shapes");
+			return;
+		}
+	}
 	if (!at)
-		return; /* only scalars: this event cannot tell */
+		return;
 	set(&abi.sizes_at, at);
 	if (!abi.input_sizes) {
 		atomic_fetch_or(&proven, PROVEN_SIZES);
@@ -277,6 +299,17 @@ static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
 		values_off("tensor shapes");
 }
 
+static bool inputs_fit(const uint8_t *rf, const struct abi_value *in, size_t n)
+{
+	if (get(&proven) & PROVEN_INPUTS)
+		return true;
+	if (!abi.num_inputs || n > MOST_INPUTS || n != abi.num_inputs(rf) ||
+	    !readable(in, n * sizeof(*in)) || !abi.strided_vtable || !abi.undefined)
+		return false;
+	atomic_fetch_or(&proven, PROVEN_INPUTS);
+	return true;
+}
+
 static void learn_values(const uint8_t *rf)
 {
 	const struct abi_value *in = pointer_at(rf, abi.inputs_at);
@@ -284,8 +317,7 @@ static void learn_values(const uint8_t *rf)
 
 	if (rf[abi.index_at] != 1 || !n)
 		return;
-	if (!abi.num_inputs || n > MOST_INPUTS || n != abi.num_inputs(rf) ||
-	    !readable(in, n * sizeof(*in)) || !abi.strided_vtable || !abi.undefined) {
+	if (!inputs_fit(rf, in, n)) {
 		values_off("inputs");
 		return;
 	}

@@ -277,6 +277,28 @@ START_TEST(sizes_that_torch_contradicts_are_off)
 }
 END_TEST
 
+/* A guess from the version, and a tensor that lies otherwise than any we know. */
+START_TEST(a_layout_of_tomorrow_is_off_not_misread)
+{
+	static const int64_t sizes[] = { 3, 5 };
+	uint8_t *t;
+
+	begin(_i);
+	abi.sizes_at = l->sizes_at;
+	abi.bool_tag = l->bool_tag;
+	abi.list_at = l->list_at;
+	struct abi_value v = tensor_of(0, 2, sizes);
+
+	t = (uint8_t *)(uintptr_t)v.u.p;
+	put_word(t, l->sizes_at + 96u, 16); /* not 3 * 5 */
+	operator("aten::neg", &v, 1);
+	abi_learn(rf, true);
+	ck_assert_uint_eq(abi.values, ABI_OFF);
+	ck_assert_uint_eq(asked_sizes, 0);
+	ck_assert_uint_eq(lines_said(), 1);
+}
+END_TEST
+
 START_TEST(inputs_that_torch_counts_differently_are_off)
 {
 	static const int64_t sizes[] = { 3, 5 };
@@ -354,6 +376,7 @@ int main(void)
 	tcase_add_loop_test(tc, a_list_settles_the_rest, 0, LAYOUTS);
 	tcase_add_loop_test(tc, an_empty_list_is_enough, 0, LAYOUTS);
 	tcase_add_loop_test(tc, sizes_that_torch_contradicts_are_off, 0, LAYOUTS);
+	tcase_add_loop_test(tc, a_layout_of_tomorrow_is_off_not_misread, 0, LAYOUTS);
 	tcase_add_loop_test(tc, inputs_that_torch_counts_differently_are_off, 0, LAYOUTS);
 	tcase_add_loop_test(tc, torch_is_not_asked_about_symbolic_or_custom_sizes, 0,
 			    LAYOUTS);
