@@ -73,35 +73,45 @@ double clock_rate(const struct spool_header *head)
 	return (double)(b->ticks - a->ticks) * 1e9 / (double)(b->mono_ns - a->mono_ns);
 }
 
-/*
- * Epoch time of the first triple plus elapsed raw time: steps of CLOCK_REALTIME
- * (NTP, an operator's hand) must not bend a trace. Raw time between two triples
- * is linear in ticks.
- */
-int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks)
+/* The last triple at or before `ticks`, else the first. */
+static const struct clock_triple *before(const struct spool_header *head, uint64_t n,
+					 uint64_t ticks)
 {
-	uint64_t n = clocks_of(head), lo = 0, hi = n;
-	const struct clock_triple *c = head->clock;
-	double per_tick;
+	uint64_t lo = 0, hi = n;
 
-	if (head->clock_kind != CLOCK_TSC)
-		return n ? c[0].real_ns + ((int64_t)ticks - c[0].mono_ns) : (int64_t)ticks;
-	if (n < 2)
-		return n ? c[0].real_ns : 0;
 	while (hi - lo > 1) {
 		uint64_t mid = (lo + hi) / 2;
 
-		if (c[mid].ticks <= ticks)
+		if (head->clock[mid].ticks <= ticks)
 			lo = mid;
 		else
 			hi = mid;
 	}
-	if (lo + 1 >= n)
-		lo = n - 2;
-	c += lo;
-	if (c[1].ticks <= c[0].ticks)
-		return head->clock[0].real_ns;
-	per_tick = (double)(c[1].mono_ns - c[0].mono_ns) / (double)(c[1].ticks - c[0].ticks);
-	return head->clock[0].real_ns + (c[0].mono_ns - head->clock[0].mono_ns) +
-	       (int64_t)((double)(int64_t)(ticks - c[0].ticks) * per_tick);
+	return &head->clock[lo];
+}
+
+/*
+ * Within a window time is a straight line in ticks: a step of CLOCK_REALTIME (an
+ * operator's hand, a leap) must not bend it. Between windows the line starts anew at
+ * the epoch time of then, so that hosts stay as aligned as NTP keeps them.
+ */
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t anchor)
+{
+	uint64_t n = clocks_of(head);
+	const struct clock_triple *c;
+	struct clock_line line = { 0, 0, 1e9 / clock_rate(head) };
+
+	if (!n)
+		return line;
+	c = before(head, n, anchor);
+	line.ticks = c->ticks;
+	line.ns = c->real_ns;
+	return line;
+}
+
+int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks)
+{
+	struct clock_line line = clock_line_at(head, ticks);
+
+	return clock_line_ns(&line, ticks);
 }

@@ -37,7 +37,19 @@ static inline uint64_t clock_ticks(void)
 void clock_start(void);
 /* Stores a triple in the spool header (thinning old ones); the writer thread, each second. */
 void clock_sample(struct spool_header *head);
-/* Ticks to epoch ns by the stored triples: linear between, extended beyond. */
+/* One window's clock: epoch ns as a straight line in ticks, right at `anchor`. */
+struct clock_line {
+	uint64_t ticks;
+	int64_t ns;
+	double per_tick;
+};
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t anchor);
+static inline int64_t clock_line_ns(const struct clock_line *line, uint64_t ticks)
+{
+	return line->ns + (int64_t)((double)(int64_t)(ticks - line->ticks) * line->per_tick);
+}
+/* The same for a single moment. Not for the events of one window: two of them may
+ * straddle a step of the wall clock. */
 int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks);
 /* Best guess of ticks per second so far; for estimates only. */
 double clock_rate(const struct spool_header *head);
