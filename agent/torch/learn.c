@@ -208,22 +208,24 @@ static bool sizes_fit(const uint8_t *tensor, uint32_t at)
 	       word_at(tensor, at + 104) % 65536 < 256;
 }
 
-/* The one candidate that fits this tensor; 0 when none or several do. */
+/* The one candidate that fits this tensor, the guess if it is among several; else 0. */
 static uint32_t sizes_candidate(const uint8_t *tensor)
 {
 	static const uint8_t candidates[] = { 72, 64, 56, 48 };
-	uint32_t found = 0;
+	uint32_t guess = get(&abi.sizes_at), found = 0;
+	unsigned fits = 0;
 
 	if (!readable(tensor, 72 + 112))
 		return 0;
 	for (size_t i = 0; i < sizeof(candidates); i++) {
 		if (!sizes_fit(tensor, candidates[i]))
 			continue;
-		if (found)
-			return 0;
+		if (candidates[i] == guess)
+			return guess;
 		found = candidates[i];
+		fits++;
 	}
-	return found;
+	return fits == 1 ? found : 0;
 }
 
 /* inputSizes would throw for symbolic sizes and call Python for custom ones. */
