@@ -6,18 +6,7 @@
 
 uint64_t clock_kind = CLOCK_NS;
 
-/* The kernel itself keeps time by the counter only when it found it invariant
- * and the same on all cores: trust its verdict rather than CPUID alone. */
-void clock_start(void)
-{
-#if defined __x86_64__
-	char source[32];
-
-	if (sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-			  source, sizeof(source)) > 0 && !strncmp(source, "tsc", 3))
-		clock_kind = CLOCK_TSC;
-#endif
-}
+static struct clock_triple first;	/* from the process's start */
 
 /* Times around the counter; the narrowest of a few tries names one moment best. */
 static struct clock_triple triple_now(void)
@@ -37,6 +26,31 @@ static struct clock_triple triple_now(void)
 		best = (struct clock_triple){ before + width / 2, real, mono };
 	}
 	return best;
+}
+
+/* The kernel itself keeps time by the counter only when it found it invariant
+ * and the same on all cores: trust its verdict rather than CPUID alone. */
+void clock_start(void)
+{
+#if defined __x86_64__
+	char source[32];
+
+	if (sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+			  source, sizeof(source)) > 0 && !strncmp(source, "tsc", 3))
+		clock_kind = CLOCK_TSC;
+#endif
+	first = triple_now();
+}
+
+void clock_begin(struct spool_header *head)
+{
+	/* Two triples from the first day, far apart: the rate is known even to those
+	 * who read the spool of a process that was killed at once. */
+	if (first.ticks) {
+		head->clock[0] = first;
+		atomic_store_explicit(&head->clocks, 1, memory_order_release);
+	}
+	clock_sample(head);
 }
 
 void clock_sample(struct spool_header *head)

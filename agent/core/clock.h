@@ -35,6 +35,8 @@ static inline uint64_t clock_ticks(void)
 }
 
 void clock_start(void);
+/* A new spool's first triples: the process's start, and now. */
+void clock_begin(struct spool_header *head);
 /* Stores a triple in the spool header (thinning old ones); the writer thread, each second. */
 void clock_sample(struct spool_header *head);
 /* One window's clock: epoch ns as a straight line in ticks, right at `anchor`. */

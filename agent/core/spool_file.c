@@ -193,7 +193,7 @@ int spool_open(const char *dir, uint64_t cap)
 	((struct spool_header *)spool.base)->cap = cap;
 	((struct spool_header *)spool.base)->kept = !err;
 	spool.head = (struct spool_header *)spool.base;
-	clock_sample(spool.head);
+	clock_begin(spool.head);
 	errno = saved;
 	return dir ? err : 0;
 }
