@@ -97,9 +97,7 @@ static bool leads_there(const struct dl_phdr_info *info, const struct slots *s,
 	bool unbound = type == R_X86_64_JUMP_SLOT && lies_in(info, value) &&
 		       !lies_in(info, s->f->at);
 
-	if (s->original)
-		return value == s->original || unbound;
-	return value && !lies_in(info, value);
+	return value == s->original || unbound;
 }
 
 static void change(const struct dl_phdr_info *info, struct slots *s,
@@ -113,8 +111,6 @@ static void change(const struct dl_phdr_info *info, struct slots *s,
 	    strcmp(t->names + sym->st_name, s->name) ||
 	    !leads_there(info, s, atomic_load(slot), type))
 		return;
-	if (!s->original)
-		s->original = atomic_load(slot);
 	if (!s->changed && !s->ready(s->original, s->arg))
 		return;
 	s->changed += store(slot, s->stub);
@@ -143,11 +139,14 @@ unsigned patch_got(const char *name, const struct patch_found *f, uintptr_t stub
 		.name = name,
 		.f = f,
 		.stub = stub,
-		.original = f->ifunc ? 0 : f->at,
+		.original = f->at,
 		.ready = ready,
 		.arg = arg,
 	};
 
+	/* A resolver only looks at the processor; the loader calls it for each object. */
+	if (f->ifunc)
+		s.original = ((uintptr_t(*)(void))f->at)();
 	dl_iterate_phdr(each_object, &s);
 	return s.changed;
 }
