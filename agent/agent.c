@@ -216,6 +216,8 @@ static void on_backward(void)
 
 static void on_fork_child(void)
 {
+	if (!on)
+		return;
 	writer_forget();
 	spool_forget();
 	thread_forget();
@@ -224,18 +226,21 @@ static void on_fork_child(void)
 	sched_fork_child();
 	torch_fork_child();
 	facts_settled = false;
-	if (on)
-		atomic_store(&state, config.children ? FRESH : ASIDE);
+	atomic_store(&state, config.children ? FRESH : ASIDE);
 }
 
 static void on_fork_prepare(void)
 {
+	if (!on)
+		return;
 	writer_pause();
 	torch_fork_prepare();
 }
 
 static void on_fork_parent(void)
 {
+	if (!on)
+		return;
 	torch_fork_parent();
 	writer_resume();
 }
@@ -256,17 +261,10 @@ static const struct torch_listener torch_to = {
 	.follow_seen = &sched_followed,
 };
 
-static void __attribute__((constructor)) start(void)
+static void wire(void)
 {
 	static struct torch_listener listener;
-	int saved = errno;
 
-	if (getauxval(AT_SECURE))
-		return;
-	config_load(&config, NULL, environ, bad_option, NULL);
-	log_quiet = config.quiet;
-	clock_start();
-	own_pid = sys_pid();
 	sched_start(&config, &(struct sched_actions){
 				     .observe = torch_observe,
 				     .arm = writer_wake,
@@ -278,7 +276,13 @@ static void __attribute__((constructor)) start(void)
 	if (sched_wants_ops())
 		listener.op_begin = sched_op_begin;
 	torch_start(&config, &listener);
-	on = true;
+}
+
+static void __attribute__((constructor)) start(void)
+{
+	int saved = errno;
+
+	/* Even where we stay out of it, the jumping hooks must know where to jump. */
 	hook_start(&(struct hook_listener){
 		.symbol = on_symbol,
 		.main = on_main,
@@ -288,6 +292,14 @@ static void __attribute__((constructor)) start(void)
 		.fork_parent = on_fork_parent,
 		.fork_child = on_fork_child,
 	});
+	if (!getauxval(AT_SECURE)) {
+		config_load(&config, NULL, environ, bad_option, NULL);
+		log_quiet = config.quiet;
+		clock_start();
+		own_pid = sys_pid();
+		wire();
+		on = true;
+	}
 	errno = saved;
 }
 
