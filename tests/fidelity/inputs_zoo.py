@@ -263,10 +263,12 @@ def custom():
         torch.int8, 2.5, [1, 2.5, 1 + 2j], [3, -4], [None, torch.ones(1)], ["a", "b"])
 
 
-def run():
-    """All cases; returns the names of those this torch cannot do."""
+def run(leave_out=()):
+    """All cases but those named; returns the names of those this torch cannot do."""
     skipped = []
     for f in CASES:
+        if f.__name__ in leave_out:
+            continue
         try:
             f()
         except (AttributeError, NotImplementedError, RuntimeError, TypeError, ImportError,
