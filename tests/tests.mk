@@ -9,10 +9,11 @@ ready    := $(MAKE) --no-print-directory
 # A run is "script arguments", one word to run.sh.
 unit_runs  = $(tests)
 lint_runs  = $(wildcard tests/lint/*.sh)
-e2e_runs   = $(wildcard tests/e2e/*.sh)
+e2e_runs   = $(wildcard tests/e2e/*.sh tests/e2e/test_*.py)
 torch_runs = $(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
 	'tests/fidelity/check.sh $(python) $(prog)'))
-.PHONY: ready built-check built-readers
+cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
+.PHONY: built-check built-readers
 
 setup: ## install what building and testing need and this machine lacks
 	$(Q)tests/setup.sh build test
@@ -25,13 +26,13 @@ demo: ## from a bare machine to traces of examples/train.py
 check: setup ## install what is missing, build, run every test
 	$(Q)$(ready) built-check
 
-built-check: all $(tests) $(progs)
+built-check: all $(tests) $(progs) $(cxx_progs)
 	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)
 
 check-unit: $(tests) ## Check suites
 	$(Q)$(run) $(unit_runs)
 
-check-e2e: all $(progs) ## real programs under the launcher
+check-e2e: all $(progs) $(cxx_progs) ## real programs under the launcher
 	$(Q)$(run) $(e2e_runs)
 
 check-torch: all ## fidelity: our traces against torch.profiler's, event by event
@@ -55,3 +56,8 @@ bench: all $(progs) ## what recording costs; the table of the README
 
 fuzz: ## hostile configuration lines, names and spools
 	$(Q)tests/fuzz/run.sh
+
+# C++ programs, on the system's libtorch.
+$(BUILD)/prog/%: tests/prog/%.cc
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CXX) -O1 -g -Wall -pthread -rdynamic -o $@ $< -ltorch_cpu -lc10

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 500
+"""Bad surroundings: the program goes on, the message is clear, the counts are right."""
+import concurrent.futures
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import prof
+
+MANY = 200_000
+
+
+def counted(trace, name):
+    return len(trace.named(name))
+
+
+def drops(trace):
+    return sum(trace.facts["drops"].values())
+
+
+def many(log, **given):
+    run = prof.launch([prof.prog("edges"), "many", str(MANY)], log,
+                      **{"marker": "none", **given})
+    assert run.out == f"{MANY}\n", run.out
+    return run
+
+
+def mounted(kind, size, command):
+    """The command with a file system of its own mounted at $PLACE."""
+    script = f'mount -t tmpfs -o size={size},{kind} tmpfs "$PLACE" && exec "$@"'
+    return ["unshare", "-m" if os.getuid() == 0 else "-rm", "sh", "-c", script, "sh", *command]
+
+
+def in_small_place(kind, size, place, spool=None):
+    given = ["--spool", spool] if spool else []
+    command = mounted(kind, size, [
+        prof.LAUNCHER, "--logdir", os.path.join(place, "log"), "--marker", "none", *given, "--",
+        prof.prog("edges"), "many", str(MANY)])
+    process = prof.plain(command, env={**os.environ, "PLACE": place})
+    if "mount" in process.stderr and "denied" in process.stderr:
+        raise prof.Skip("no right to mount here")
+    assert (process.stdout, process.returncode) == (f"{MANY}\n", 0), process
+    return process.stderr
+
+
+def test_disk_full():
+    """Neither the spool nor the trace fits; then only the trace does not."""
+    with prof.folder() as place, prof.folder() as spool:
+        assert "No space left on device" in in_small_place("rw", "1m", place)
+        assert "No space left on device" in in_small_place("rw", "1m", place, spool)
+        assert not os.listdir(spool), os.listdir(spool)
+
+
+def test_read_only_directory():
+    with prof.folder() as place:
+        assert "Read-only file system" in in_small_place("ro", "1m", place)
+
+
+def test_log_directory_is_a_file():
+    with prof.folder() as place:
+        path = os.path.join(place, "file")
+        open(path, "w").close()
+        run = many(path)
+        assert "Not a directory" in run.err or "File exists" in run.err, run.err
+
+
+def test_file_size_limit():
+    """RLIMIT_FSIZE kills by SIGXFSZ whoever is careless."""
+    for limit in (1 << 14, 1 << 20):
+        with prof.folder() as log:
+            run = many(log, wrap=["prlimit", f"--fsize={limit}"])
+            assert "File too large" in run.err, run.err
+
+
+def test_cap():
+    """The cap is hard; what did not fit is counted, and in the file."""
+    with prof.folder() as log:
+        run = many(log, buffer_mb=1)
+        trace = run.only()
+        seen = counted(trace, "one of many")
+        assert 1000 < seen < MANY, seen
+        assert seen + drops(trace) == MANY, (seen, trace.facts["drops"])
+        assert str(drops(trace)) in run.err.replace(",", "").replace("_", ""), run.err
+        prof.strict(run.paths())
+
+
+def test_cap_over_many_windows():
+    with prof.folder() as log:
+        run = prof.launch([prof.prog("edges"), "counting", "60000"], log, buffer_mb=1,
+                          schedule="active=1")
+        assert run.out.endswith("60000\n")
+        seen = sum(counted(t, "counted") + drops(t) for t in run.traces())
+        assert seen >= 50_000, seen
+        prof.strict(run.paths())
+
+
+def test_busy_machine():
+    """More runnable threads than processors, all through."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
+             for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        with prof.folder() as log:
+            trace = many(log).only()
+            assert counted(trace, "one of many") + drops(trace) == MANY
+            assert not drops(trace), trace.facts["drops"]
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_eight_launchers():
+    """In one log directory: each finishes its own, nobody touches another's."""
+    def one(number):
+        return prof.launch([prof.prog("edges"), "many", str(1000 + number)], log, marker="none")
+
+    with prof.folder() as log:
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            runs = list(pool.map(one, range(8)))
+        assert [run.out for run in runs] == [f"{1000 + n}\n" for n in range(8)]
+        traces = runs[0].traces()
+        assert sorted(counted(t, "one of many") for t in traces) == list(range(1000, 1008))
+        assert not runs[0].left_over(), runs[0].left_over()
+        prof.strict(runs[0].paths())
+
+
+def recovered(log, printed, others):
+    """What was printed as done before the kill is in the files, which are valid."""
+    run = prof.Run(prof.plain([prof.LAUNCHER, "recover", log]), log)
+    seen = sum(counted(trace, "counted") for trace in run.traces())
+    assert seen >= printed, (printed, seen, run.err, others)
+    assert not run.left_over(), run.left_over()
+    if run.paths():
+        prof.strict(run.paths())
+    return seen
+
+
+def kill_at(moment, launcher_too):
+    with prof.folder() as log:
+        process = subprocess.Popen(
+            [prof.LAUNCHER, "--logdir", log, "--marker", "none", "--",
+             prof.prog("edges"), "counting", "100000000"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        out = process.stdout.readline()
+        time.sleep(moment)
+        child = prof.plain(["pgrep", "-P", str(process.pid)]).stdout.split()
+        if launcher_too:
+            process.send_signal(signal.SIGSTOP)
+        for pid in child:
+            os.kill(int(pid), signal.SIGKILL)
+        if launcher_too:
+            process.kill()
+        rest, err = process.communicate(timeout=60)
+        printed = (out + rest).count(b"\n")
+        assert printed > 0
+        assert process.returncode == -signal.SIGKILL, (process.returncode, err)
+        recovered(log, printed, err)
+
+
+def test_kill_at_random_moments():
+    chance = random.Random(1)
+    for round_number in range(50):
+        kill_at(chance.random() ** 3 * 0.2, launcher_too=False)
+
+
+def test_kill_with_the_launcher():
+    chance = random.Random(2)
+    for round_number in range(50):
+        kill_at(chance.random() ** 3 * 0.2, launcher_too=True)
+
+
+def test_recover_leaves_the_living_alone():
+    with prof.folder() as log:
+        process = subprocess.Popen(
+            [prof.LAUNCHER, "--logdir", log, "--marker", "none", "--",
+             prof.prog("edges"), "counting", "100000000"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        process.stdout.readline()
+        spools = set(os.listdir(os.path.join(log, ".proflaunch")))
+        answer = prof.plain([prof.LAUNCHER, "recover", log])
+        assert answer.returncode == 0, answer
+        assert set(os.listdir(os.path.join(log, ".proflaunch"))) == spools
+        os.killpg(process.pid, signal.SIGKILL)
+        printed = 1 + process.communicate()[0].count(b"\n")
+        recovered(log, printed, answer.stderr)
+
+
+prof.main(sys.modules[__name__])
