@@ -60,10 +60,10 @@ bool follow_changed(void)
 	return atomic_load_explicit(sched_follow, memory_order_acquire) != sched_followed;
 }
 
-/* The ancestor's gate, or 0 when its slot is somebody else's by now. */
-static uint64_t leader_gate(void)
+/* Its slot is somebody else's by now: nobody leads any more. */
+static bool leader_gone(void)
 {
-	return atomic_load(&leader->pid) == leader_pid ? atomic_load(&leader->gate) : 0;
+	return atomic_load(&leader->pid) != leader_pid;
 }
 
 static struct job_window *leader_window(uint64_t number)
@@ -108,7 +108,14 @@ void follow_sync(uint64_t now)
 
 	if (!leader)
 		return;
-	number = leader_gate();
+	if (leader_gone()) {
+		if (cycle_now && cycle_now->flags & CYCLE_CHILD)
+			cycle_close(now, CYCLE_KEEP);
+		follow_nobody();
+		sched_observe();
+		return;
+	}
+	number = atomic_load(&leader->gate);
 	if (number == seen && seen != NEVER)
 		return;
 	watch(&leader->gate, number);
@@ -140,7 +147,7 @@ bool follow_begin(uint64_t now)
 	}
 	leader_pid = atomic_load(&leader->pid);
 	watch(&leader->gate, NEVER);
-	if (leader_gate() || atomic_load(&leader->boundaries)) {
+	if (atomic_load(&leader->gate) || atomic_load(&leader->boundaries)) {
 		follow_sync(now);
 		return true;
 	}
@@ -170,6 +177,7 @@ void follow_end(uint64_t now)
 			 sched.begun > cycle_now->begin ? sched.begun : cycle_now->begin);
 }
 
+/* Loads and stores only: _exit comes here, too. */
 bool follow_keeps(void)
 {
 	uint64_t end = 0;

@@ -102,8 +102,9 @@ static void feed(uint32_t slot, enum auto_event event)
 
 static void hit(void)
 {
-	count(&spool.head->sched.marker_hits);
 	sched_boundary(NULL, true);
+	if (spool.head)
+		count(&spool.head->sched.marker_hits);
 }
 
 static uint32_t glob_begin(const char *name, size_t len)
@@ -214,20 +215,15 @@ void sched_step(void)
 {
 	static _Atomic uint32_t said;
 
-	if (sched.marker.kind == MARKER_AUTO && sched_wake()) {
+	if (sched.marker.kind == MARKER_AUTO) {
 		atomic_store_explicit(&stepped, 1, memory_order_relaxed);
-		count(&spool.head->sched.marker_hits);
 		sched_boundary("proflaunch_step()", true);
-	} else if (sched.marker.kind != MARKER_AUTO && !atomic_exchange(&said, 1)) {
+		if (spool.head)
+			count(&spool.head->sched.marker_hits);
+	} else if (!atomic_exchange(&said, 1)) {
 		log_note(
 			"proflaunch_step() is not counted: another marker was asked for");
 	}
-}
-
-static void symbol_hit(void)
-{
-	if (sched_wake())
-		hit();
 }
 
 /* The function may be in the program, in what it is linked to, or in a library yet to
@@ -239,7 +235,7 @@ void sched_library(void)
 	if (sched.marker.kind != MARKER_SYMBOL || !sched.act->patch ||
 	    !atomic_compare_exchange_strong(&sched.patched, &no, 1))
 		return;
-	if (!sched.act->patch(sched.marker.text, symbol_hit))
+	if (!sched.act->patch(sched.marker.text, hit))
 		atomic_store(&sched.patched, 0);
 }
 

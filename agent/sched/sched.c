@@ -143,13 +143,11 @@ static void not_begun(void)
 	sched.act->observe(false);
 }
 
-bool sched_wake(void)
+static bool wake_at(uint64_t begun)
 {
 	uint32_t none = LIFE_NONE;
 	int saved = errno;
 
-	if (__builtin_expect(life() == LIFE_ON, 1))
-		return true;
 	/* While one thread gets all ready, the others' events go by. */
 	if (!atomic_compare_exchange_strong(&sched.life, &none, LIFE_STARTING))
 		return false;
@@ -158,11 +156,16 @@ bool sched_wake(void)
 	} else if (!sched_lock()) {
 		atomic_store(&sched.life, LIFE_NONE);
 	} else {
-		begin_life(clock_ticks());
+		begin_life(begun ? begun : clock_ticks());
 		sched_unlock();
 	}
 	errno = saved;
 	return life() == LIFE_ON;
+}
+
+bool sched_wake(void)
+{
+	return __builtin_expect(life() == LIFE_ON, 1) || wake_at(0);
 }
 
 /* ---- boundaries ---- */
@@ -195,7 +198,9 @@ void sched_boundary(const char *chosen, bool row)
 {
 	int saved = errno;
 
-	if (sched_wake() && sched_lock()) {
+	/* When the boundary is the first event of all, the step that it ends is what
+	 * the program did so far. */
+	if ((life() == LIFE_ON || wake_at(sched.main_ticks)) && sched_lock()) {
 		if (life() == LIFE_ON) {
 			remember(chosen);
 			boundary(row, clock_ticks());
@@ -348,4 +353,10 @@ void sched_exit(void)
 		sched_say_provisional("the program ended");
 	say_unpatched();
 	errno = saved;
+}
+
+void sched_leave(void)
+{
+	if (life() == LIFE_ON && cycle_now && !follow_keeps())
+		atomic_store(&cycle_now->state, CYCLE_DISCARDED);
 }

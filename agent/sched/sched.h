@@ -59,6 +59,8 @@ void sched_follow_changed(void); /* call when *sched_follow != sched_followed */
 void sched_fork_child(void);
 /* Normal exit: seals what is open. Does not wait. */
 void sched_exit(void);
+/* _exit: what a follower has is settled by stores alone; nothing is sealed. */
+void sched_leave(void);
 /* Tick of the writer thread (about every 100 ms, or when sched_deadline_ns says):
  * time: markers and the 60 s rule. Returns ns until it wants the next one. */
 int64_t sched_tick(void);
