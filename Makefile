@@ -21,7 +21,7 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 
 # ---- sources: one folder is one layer ---------------------------------------
 agent  := $(wildcard agent/*.c agent/*/*.c writer/*.c)
-front  := $(wildcard launcher/*.c agent/core/*.c agent/sched/schedule.c) $(filter-out writer/thread.c,$(wildcard writer/*.c))
+front  := $(wildcard launcher/*.c agent/core/*.c agent/sched/schedule.c agent/sched/marker.c) $(filter-out writer/thread.c,$(wildcard writer/*.c))
 tests  := $(patsubst tests/unit/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 progs  := $(patsubst tests/prog/%.c,$(BUILD)/prog/%,$(wildcard tests/prog/*.c))
 

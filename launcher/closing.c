@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/closing.h"
+#include "agent/sched/schedule.h"
+#include "launcher/find.h"
+#include "launcher/say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_SCHEDULE "wait=1,warmup=1,active=3,repeat=1"
+
+static const char *const kind_text[] = {
+#define KIND(name, text) text,
+	RECORD_KINDS(KIND)
+#undef KIND
+};
+
+/* A path as one can paste it into a shell; from a ring of two. */
+static const char *quoted(const char *path)
+{
+	static char ring[2][4 * PATH_MAX];
+	static unsigned at;
+	char *out = ring[at++ % 2], *p = out;
+
+	if (!path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			       "/._-+:,@%=")])
+		return path;
+	*p++ = '\'';
+	for (; *path && p < out + sizeof(ring[0]) - 8; path++)
+		p += *path == '\'' ? sprintf(p, "'\\''") : sprintf(p, "%c", *path);
+	strcpy(p, "'");
+	return out;
+}
+
+static uint64_t events_of(const struct sweep *s)
+{
+	return s->events[REC_OP] + s->events[REC_ANNOTATION] + s->events[REC_MEMORY] +
+	       s->events[REC_OOM];
+}
+
+static void say_files(const struct closing *c)
+{
+	const struct sweep *s = c->sweep;
+	char cost[96] = "";
+
+	if (s->cost_ns && c->seconds > 0)
+		snprintf(cost, sizeof(cost), ", about %.3g ms of overhead (%.2g %% of the run)",
+			 (double)s->cost_ns / 1e6, (double)s->cost_ns / 1e7 / c->seconds);
+	say_note("%s in %s: %s, %s%s", say_count(s->files, "trace file"), c->config->logdir,
+		 say_count(s->steps, "step"), say_count(events_of(s), "event"), cost);
+	if (*s->chosen && !strcmp(c->config->marker, "auto"))
+		say_note("step boundaries: %s, %s seen", s->chosen, say_number(s->boundaries));
+}
+
+static void say_drops(const struct closing *c)
+{
+	const struct sweep *s = c->sweep;
+	char list[512] = "";
+	size_t n = 0;
+
+	for (unsigned i = 1; i < REC_KINDS; i++)
+		if (s->drops[i] && n < sizeof(list))
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s %s", n ? ", " : "",
+					      say_number(s->drops[i]), kind_text[i]);
+	if (!n)
+		return;
+	say_warn("not recorded: %s", list);
+	if (s->whys[DROP_CAP])
+		say_warn("buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
+			 c->config->buffer_mb, 4 * c->config->buffer_mb);
+	if (s->whys[DROP_LATE])
+		say_warn("%s came after its window had been written", say_count(s->whys[DROP_LATE], "event"));
+}
+
+/* ---- nothing was recorded: why, and what to do ---- */
+
+static const char *seen(const struct sweep *s)
+{
+	static char text[256];
+
+	if (s->optimizer_steps)
+		snprintf(text, sizeof(text), "%s Optimizer.step", say_number(s->optimizer_steps));
+	else if (s->boundaries)
+		snprintf(text, sizeof(text), "%s step ends", say_number(s->boundaries));
+	else if (s->loader_nexts)
+		snprintf(text, sizeof(text), "%s DataLoader batches", say_number(s->loader_nexts));
+	else
+		snprintf(text, sizeof(text), "no end of a step");
+	return text;
+}
+
+static void say_no_boundary(const struct closing *c)
+{
+	const char *marker = c->config->marker;
+
+	if (strcmp(marker, "auto"))
+		say_warn("nothing was recorded: the marker %s was never seen; check its spelling, or try --marker auto",
+			 marker);
+	else
+		say_warn("nothing was recorded: no Optimizer.step and no DataLoader was seen, so no step ended; name what ends a step (--marker torch:<name>), or record all of it: --marker none");
+}
+
+static void say_no_window(const struct closing *c)
+{
+	const struct sweep *s = c->sweep;
+	const char *text = *c->config->schedule ? c->config->schedule : DEFAULT_SCHEDULE;
+	struct schedule plan;
+
+	if (schedule_parse(&plan, text)) {
+		say_warn("nothing was recorded: %s cannot be read as a schedule", text);
+		return;
+	}
+	say_warn("nothing was recorded: saw %s, the schedule needs %s before its first window; try --schedule wait=0,warmup=1,active=1",
+		 seen(s), say_number(plan.skip_first + plan.wait + plan.warmup));
+}
+
+static void say_nothing(const struct closing *c)
+{
+	const struct sweep *s = c->sweep;
+
+	if (!c->started && !s->spools)
+		say_warn("nothing was recorded: the agent did not start in the program; proflaunch doctor -- <command> says more");
+	else if (!c->torch && !s->spools)
+		say_warn("nothing was recorded: the program and its children loaded no libtorch");
+	else if (s->windows)
+		say_warn("nothing was recorded: a window was open, but no operator ran in it");
+	else if (!s->boundaries)
+		say_no_boundary(c);
+	else
+		say_no_window(c);
+}
+
+void closing_say(const struct closing *c)
+{
+	const struct sweep *s = c->sweep;
+
+	if (s->living)
+		say_note("%s still in use by running processes: proflaunch recover %s finishes what they leave",
+			 say_count(s->living, "spool"), quoted(c->config->logdir));
+	if (s->failed)
+		say_warn("%s could not be finished; they lie in %s",
+			 say_count(s->failed, "spool"), c->spool_dir);
+	if (s->files)
+		say_files(c);
+	else if (!s->living && !s->failed)
+		say_nothing(c);
+	say_drops(c);
+	if (s->files)
+		say_note("to see them: tensorboard --logdir %s", quoted(c->config->logdir));
+}

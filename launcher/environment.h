@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * environment - what the program's environment carries for the agent.
+ *
+ * Threads  one.
+ * Memory   allocated, never freed: one per run.
+ * Errors   NULL when memory is short.
+ * Units    none.
+ */
+#ifndef LAUNCHER_ENVIRONMENT_H
+#define LAUNCHER_ENVIRONMENT_H
+
+#include "agent/core/config.h"
+
+/* `env` plus every option as PROF_*, PROF_JOB, and the agent first in LD_PRELOAD. */
+char **environment_make(char *const *env, const struct config *c, const char *agent,
+			const char *job);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define WIDTH 88
+
+/* Text in lines of at most WIDTH bytes, each after `prefix`; the first is begun. */
+static void wrap(const char *prefix, size_t column, const char *text)
+{
+	size_t at = column;
+
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (at > column && at + 1 + len > WIDTH) {
+			printf("\n%s", prefix);
+			at = column;
+		} else if (at > column) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", (int)len, text);
+		at += len;
+		text += len + strspn(text + len, " ");
+	}
+	putchar('\n');
+}
+
+static void print_spelling(const struct config_option *o)
+{
+	char name[64], left[128];
+
+	snprintf(name, sizeof(name), "%s", o->name);
+	for (char *p = name; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	snprintf(left, sizeof(left), "  --%s %s", name,
+		 *o->values ? o->values : o->type == CFG_flag ? "[on|off]" : o->unit);
+	printf("%-30s", left);
+	if (strlen(left) >= 30)
+		printf("\n%-30s", "");
+}
+
+static void print_option(const struct config_option *o)
+{
+	char text[1024];
+
+	print_spelling(o);
+	if (*o->def)
+		snprintf(text, sizeof(text), "%s (default %s)", o->help, o->def);
+	else
+		snprintf(text, sizeof(text), "%s", o->help);
+	wrap("                              ", 30, text);
+}
+
+void help_print(void)
+{
+	printf("usage: proflaunch [options] -- command [arguments]\n"
+	       "       proflaunch recover [directory ...]\n"
+	       "       proflaunch doctor [options] -- command [arguments]\n"
+	       "\n"
+	       "Runs an unmodified PyTorch program and writes trace files of its training steps,\n"
+	       "as torch.profiler would. Each option can also be a line of profile.conf\n"
+	       "(logdir = D) or an environment variable (PROF_LOGDIR=D).\n"
+	       "\n");
+	for (const struct config_option *o = config_options; o->name; o++)
+		print_option(o);
+	printf("  --metadata.<key> value      goes into every trace file as it is\n"
+	       "  -q                          the same as --quiet\n"
+	       "  -h, --help                  this text\n"
+	       "  -V, --version               the version\n"
+	       "  --print-config              a commented profile.conf with all defaults\n"
+	       "  --print-man page            manual page proflaunch.1 or profile.conf.5\n"
+	       "\n"
+	       "recover   finishes the traces of programs that were killed\n"
+	       "doctor    says whether profiling would work for a command, and what to do if not\n"
+	       "\n"
+	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
+}
+
+/* ---- profile.conf.example ---- */
+
+static void print_range(const struct config_option *o)
+{
+	if (o->type == CFG_u32)
+		printf("# A number from %u to %u (%s).\n", o->low, o->high, o->unit);
+	else if (o->type == CFG_choice)
+		printf("# One of: %s\n", o->values);
+	else if (o->type == CFG_flag)
+		printf("# on or off\n");
+}
+
+void help_print_config(void)
+{
+	printf("# profile.conf: options of proflaunch; every one is shown with its default.\n"
+	       "#\n"
+	       "# Read from --config FILE, else $PROF_CONFIG, else ./profile.conf if it is there.\n"
+	       "# PROF_<OPTION> in the environment wins over this file, --<option> over both.\n");
+	for (const struct config_option *o = config_options; o->name; o++) {
+		if (!strcmp(o->name, "config"))
+			continue;	/* a file does not name the next one */
+		printf("\n# ");
+		wrap("# ", 2, o->help);
+		print_range(o);
+		printf("#%s =%s%s\n", o->name, *o->def ? " " : "", o->def);
+	}
+	printf("\n# Goes into every trace file as it is; any key.\n"
+	       "#metadata.team = vision\n");
+}

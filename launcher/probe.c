@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/probe.h"
+#include "agent/core/job.h"
+#include "launcher/environment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void read_all(int fd, char *buf, size_t size)
+{
+	char rest[4096];
+	size_t n = 0;
+	ssize_t got;
+
+	/* What does not fit is read all the same: the writer must not block. */
+	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n) :
+				     read(fd, rest, sizeof(rest))) > 0)
+		if (n + 1 < size)
+			n += (size_t)got;
+	buf[n] = '\0';
+}
+
+static int capture(struct probe *p, char *const *argv, char *const *env)
+{
+	int pipes[2], null;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		null = open("/dev/null", O_RDONLY);
+		dup2(null, STDIN_FILENO);
+		dup2(pipes[1], STDOUT_FILENO);
+		dup2(pipes[1], STDERR_FILENO);
+		execve(argv[0], argv, env);
+		_exit(127);
+	}
+	close(pipes[1]);
+	if (pid > 0) {
+		read_all(pipes[0], p->out, sizeof(p->out));
+		while (waitpid(pid, &p->status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(pipes[0]);
+	return pid < 0 ? -EAGAIN : 0;
+}
+
+int probe_loader(struct probe *p, const char *image, const char *agent)
+{
+	char *argv[] = { (char *)image, NULL };
+	char preload[PATH_MAX + 16];
+	char *env[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", "LD_BIND_NOW=1", NULL };
+
+	memset(p, 0, sizeof(*p));
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", agent);
+	return capture(p, argv, env);
+}
+
+/* ---- a run ---- */
+
+static void read_spool(struct probe *p, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	struct spool_view view;
+	struct spool_header *h;
+	struct stat st;
+	void *base;
+
+	if (fd < 0)
+		return;
+	base = fstat(fd, &st) || st.st_size < SPOOL_HEADER ? MAP_FAILED :
+	       mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
+	if (base == MAP_FAILED)
+		return;
+	if (!spool_view_init(&view, base, (uint64_t)st.st_size)) {
+		h = base;
+		p->spooled = true;
+		p->events = atomic_load(&h->totals.events[REC_OP]);
+		snprintf(p->facts, sizeof(p->facts), "%.*s", SPOOL_FACTS - 1, h->facts);
+	}
+	munmap(base, (size_t)st.st_size);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int run_in(struct probe *p, char *const *argv, const char *agent, const char *dir)
+{
+	char page[PATH_MAX + 96], pattern[PATH_MAX + 96], **env;
+	struct config c;
+	glob_t spools;
+	int err;
+
+	config_defaults(&c);
+	config_set(&c, "marker", "none");
+	config_set(&c, "buffer_mb", "16");
+	config_set(&c, "record_shapes", "on");
+	config_set(&c, "logdir", dir);
+	config_set(&c, "spool", dir);
+	/* A launcher is there (us), so the agent leaves its spool for us to look at. */
+	err = job_make(dir, (uint32_t)getpid());
+	if (err)
+		return err;
+	snprintf(page, sizeof(page), "%s/%.71s.job", dir, job->id);
+	env = environment_make(environ, &c, agent, page);
+	err = env ? capture(p, argv, env) : -ENOMEM;
+	snprintf(pattern, sizeof(pattern), "%s/*.spool", dir);
+	if (!err && !glob(pattern, 0, NULL, &spools)) {
+		read_spool(p, spools.gl_pathv[0]);
+		globfree(&spools);
+	}
+	return err;
+}
+
+int probe_run(struct probe *p, char *const *argv, const char *agent)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX];
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir))
+		return -errno;
+	err = run_in(p, argv, agent, dir);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return err;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recover - `proflaunch recover D`: finish what killed programs left.
+ *
+ * Threads  one.
+ * Memory   none.
+ * Errors   exit status: 0 nothing is left to do, 1 something could not be finished.
+ * Units    none.
+ */
+#ifndef LAUNCHER_RECOVER_H
+#define LAUNCHER_RECOVER_H
+
+#include "launcher/args.h"
+
+int recover_main(struct args *a);
+
+#endif

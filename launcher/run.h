@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run - a program under the agent, from its start to the closing lines.
+ *
+ * Threads  one.
+ * Memory   none to give back.
+ * Errors   what only the machine refuses is one line: the program runs all the same.
+ * Units    none.
+ */
+#ifndef LAUNCHER_RUN_H
+#define LAUNCHER_RUN_H
+
+#include "launcher/args.h"
+
+int run_main(struct args *a, char **env);
+/* Makes c->logdir absolute. 0 or -errno. */
+int run_absolute(struct config *c);
+
+#endif

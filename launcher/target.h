@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * target - which program a command starts, and whether the agent can go with it.
+ *
+ * Threads  one.
+ * Memory   inside the struct.
+ * Errors   target_find: 0, or -ENOENT / -EACCES as execvp would say.
+ * Units    none.
+ */
+#ifndef LAUNCHER_TARGET_H
+#define LAUNCHER_TARGET_H
+
+#include <limits.h>
+
+struct target {
+	char path[PATH_MAX];	/* what execve is given */
+	char image[PATH_MAX];	/* what really runs: the interpreter of a script */
+	char why[256];		/* why preloading would not work or break it; "" = it works */
+	const char *advice;	/* what to do about it */
+};
+
+/* Looks the command up in PATH, follows #! lines, and reads the ELF file. */
+int target_find(struct target *t, const char *command);
+
+#endif
