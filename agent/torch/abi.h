@@ -37,6 +37,7 @@ struct abi_value {
 };
 
 enum abi_state { ABI_UNKNOWN, ABI_GOOD, ABI_OFF };
+enum { ABI_SETTLED = 1, ABI_SETTLED_INPUTS = 2 };
 
 struct abi {
 	/* functions of libtorch_cpu; NULL = not there */
@@ -59,6 +60,8 @@ struct abi {
 	_Atomic uint32_t fwd_at;		/* forward thread id, 0 = unknown */
 	/* FunctionSchema */
 	uint16_t schema_overload_at;		/* 0 = could not be confirmed */
+
+	_Atomic uint32_t settled;		/* ABI_SETTLED*: nothing more to learn, without or with inputs */
 
 	/* values: only needed with record_shapes */
 	_Atomic uint32_t values;		/* enum abi_state: GOOD = inputs_put may be called */
@@ -83,7 +86,11 @@ bool abi_find(void);
  * `inputs`: the callback asked for inputs. Cheap once everything is settled:
  * callers test abi_settled first. */
 void abi_learn(const void *rf, bool inputs);
-bool abi_settled(bool inputs);
+static inline bool abi_settled(bool inputs)
+{
+	return atomic_load_explicit(&abi.settled, memory_order_relaxed) &
+	       (inputs ? ABI_SETTLED_INPUTS : ABI_SETTLED);
+}
 /* What was found, as JSON object text, for the trace's metadata. */
 size_t abi_facts(char *buf, size_t size);
 

@@ -337,24 +337,27 @@ static void learn_values(const uint8_t *rf)
 		set(&abi.values, ABI_GOOD);
 }
 
+static uint32_t settled(void)
+{
+	if (get(&abi.record) == ABI_OFF)
+		return ABI_SETTLED | ABI_SETTLED_INPUTS;
+	if (get(&abi.record) != ABI_GOOD ||
+	    (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES))
+		return 0;
+	if (get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
+		return ABI_SETTLED;
+	return ABI_SETTLED | ABI_SETTLED_INPUTS;
+}
+
 void abi_learn(const void *rf, bool inputs)
 {
 	if (get(&abi.record) == ABI_UNKNOWN)
 		learn_record(rf);
-	if (get(&abi.record) != ABI_GOOD)
-		return;
-	if (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES)
-		learn_forward(rf);
-	if (inputs && get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
-		learn_values(rf);
-}
-
-bool abi_settled(bool inputs)
-{
-	if (get(&abi.record) == ABI_OFF)
-		return true;
-	if (get(&abi.record) != ABI_GOOD ||
-	    (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES))
-		return false;
-	return !inputs || get(&abi.values) == ABI_OFF || get(&proven) == PROVEN_ALL;
+	if (get(&abi.record) == ABI_GOOD) {
+		if (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES)
+			learn_forward(rf);
+		if (inputs && get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
+			learn_values(rf);
+	}
+	set(&abi.settled, settled());
 }
