@@ -61,7 +61,7 @@ struct abi {
 	/* FunctionSchema */
 	uint16_t schema_overload_at;		/* 0 = could not be confirmed */
 
-	_Atomic uint32_t settled;		/* ABI_SETTLED*: nothing more to learn, without or with inputs */
+	_Atomic uint32_t settled;		/* ABI_SETTLED*: nothing more to learn */
 
 	/* values: only needed with record_shapes */
 	_Atomic uint32_t values;		/* enum abi_state: GOOD = inputs_put may be called */
