@@ -145,21 +145,20 @@ static unsigned patch_callers(const char *name, const struct patch_found *f)
 
 bool patch_symbol(const char *spec, void (*hit)(void))
 {
-	static bool tried, done;
+	static bool settled;
 	const char *bang = strchr(spec, '!'), *name = bang ? bang + 1 : spec, *why;
 	struct patch_found f;
 	unsigned slots;
 
-	if (tried ||
+	if (settled ||
 	    !patch_find(bang ? spec : NULL, bang ? (size_t)(bang - spec) : 0, name, &f))
-		return done;
-	tried = true;
+		return settled;
+	settled = true;
 	patch_stub_hit(hit);
 	why = patch_entry(&f);
 	if (!why)
-		return done = true;
+		return true;
 	slots = patch_callers(name, &f);
-	done = slots;
 	if (slots)
 		log_warn(
 			"marker symbol:%s: the function in %s stays as it is (%s); %u calls of it "
@@ -168,5 +167,5 @@ bool patch_symbol(const char *spec, void (*hit)(void))
 	else
 		log_warn("marker symbol:%s: the function in %s cannot be marked: %s",
 			 spec, f.object, why);
-	return done;
+	return true;
 }

@@ -4,8 +4,8 @@
  *
  * Threads  patch_symbol: one at a time.  `hit`: whoever calls the function.
  * Memory   a page near the function, never given back.
- * Errors   false: not there (nothing is said: a later library may bring it), or
- *          refused for good (said once, with the reason).
+ * Errors   false: not there (nothing is said: a later library may bring it). True:
+ *          found, and that settles it: in place, or refused with one line that says why.
  * Units    none.
  *
  * The entry is changed by one aligned store into a jump to a stub of ours, which saves

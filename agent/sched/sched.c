@@ -315,15 +315,17 @@ void sched_say_provisional(const char *why)
 }
 
 /* A shell around the program has no such function, and need not. */
-static void say_unpatched(void)
+static void say_not_found(void)
 {
 	bool ours = atomic_load(&sched.torch) || !job || !atomic_load(&job->launcher) ||
 		    sys_parent(sys_pid()) == atomic_load(&job->launcher);
 
 	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) && ours &&
 	    tell_once(TOLD_SYMBOL))
-		log_warn("marker symbol:%s was not set: no window could open",
-			 sched.marker.text);
+		log_warn(
+			"marker symbol:%s: there is no such function in the program or its "
+			"libraries (a stripped one has no names of local functions)",
+			sched.marker.text);
 }
 
 /* True: what was kept was provisional. */
@@ -351,7 +353,7 @@ void sched_exit(void)
 	sched_unlock();
 	if (provisional)
 		sched_say_provisional("the program ended");
-	say_unpatched();
+	say_not_found();
 	errno = saved;
 }
 

@@ -23,7 +23,8 @@ struct sched_actions {
 	void (*arm)(void); /* a window is near: the writer prepares memory */
 	void (*sealed)(void); /* a cycle is ready for the writer */
 	bool (*begin)(void); /* spool, threads and writer thread must be there */
-	bool (*patch)(const char *symbol, void (*hit)(void)); /* symbol: marker (hooks) */
+	/* symbol: marker (hooks). False: not there, ask again when a library came. */
+	bool (*patch)(const char *symbol, void (*hit)(void));
 };
 
 /* Parses the plan and the marker; no window opens yet. Called by agent.c's start. */

@@ -22,7 +22,7 @@ struct sched_state {
 	_Atomic uint32_t lock;
 	_Atomic uint32_t life; /* enum life: has step 0 begun in this process? */
 	_Atomic uint32_t torch; /* libtorch is there */
-	_Atomic uint32_t patched; /* the symbol: marker is in place */
+	_Atomic uint32_t patched; /* the symbol: marker was found */
 	const struct sched_actions *act;
 	struct marker marker;
 	struct schedule plan;
