@@ -10,7 +10,9 @@ ready    := $(MAKE) --no-print-directory
 unit_runs  = $(tests)
 lint_runs  = $(wildcard tests/lint/*.sh)
 e2e_runs   = $(wildcard tests/e2e/*.sh tests/e2e/test_*.py)
-torch_runs = $(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
+torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh venv' \
+	'$(venv) tests/fidelity/schedule_property.py $(BUILD)/prog/schedule_at' \
+	$(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
 	'tests/fidelity/check.sh $(python) $(prog)'))
 cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
 .PHONY: built-check built-readers
@@ -35,7 +37,7 @@ check-unit: $(tests) ## Check suites
 check-e2e: all $(progs) $(cxx_progs) ## real programs under the launcher
 	$(Q)$(run) $(e2e_runs)
 
-check-torch: all ## fidelity: our traces against torch.profiler's, event by event
+check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, event by event
 	$(Q)$(run) $(torch_runs)
 
 check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files

@@ -11,7 +11,8 @@ python=$1
 prog=$2
 here=$(dirname "$0")
 name=$(basename "$prog" .py)
-work=$BUILD/fidelity/$($python -c 'import sys; print(sys.prefix.strip("/").replace("/", "-"))')/$name
+prefix=$($python -c 'import sys; print(sys.prefix.strip("/").replace("/", "-"))')
+work=${FIDELITY_WORK:-$BUILD/fidelity/$prefix}/$name
 rm -rf "$work"
 mkdir -p "$work/plain" "$work/torch"
 

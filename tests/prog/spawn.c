@@ -107,6 +107,7 @@ static void spawned(void)
 	err = posix_spawn(&pid, "/no/such/program", NULL, NULL, bad, environ);
 	printf("posix_spawn fails: %s\n", strerror(err));
 	printf("system: %d\n", WEXITSTATUS(system("exit 17")));
+	fflush(stdout);
 }
 
 static void grandchildren(void)

@@ -1,0 +1,93 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Three spellings, one order, and every mistake with its place and the right name.
+. tests/e2e/launcher.inc
+value() { "$prof" -q "$@" -- sh -c 'echo $PROF_'$name; }
+
+# default < file < environment < command line
+name=BUFFER_MB
+want 256 "$(value)" "the default"
+echo 'buffer_mb = 100' > profile.conf
+want 100 "$(value)" "./profile.conf"
+echo 'buffer_mb = 101' > other.conf
+want 101 "$(PROF_CONFIG=other.conf value)" "PROF_CONFIG"
+echo 'buffer_mb = 102' > third.conf
+want 102 "$(PROF_CONFIG=other.conf value --config third.conf)" "--config"
+want 103 "$(PROF_BUFFER_MB=103 value --config third.conf)" "the environment over the file"
+want 104 "$(PROF_BUFFER_MB=103 value --buffer-mb 104)" "the command line over all"
+want 105 "$(value --buffer_mb=105)" "an underscore and an equals sign"
+want 106 "$(value --buffer-mb 105 --buffer-mb 106)" "the last one"
+want 256 "$(value --buffer-mb 256)" "back to the default"
+rm profile.conf
+
+name=RECORD_SHAPES
+for on in --record-shapes '--record-shapes on' --record-shapes=yes '--record_shapes 1' '--record-shapes true'; do
+	want on "$(value $on)" "$on"
+done
+want off "$(PROF_RECORD_SHAPES=1 value --record-shapes off)" "--record-shapes off"
+want on "$(PROF_RECORD_SHAPES=1 value)" "PROF_RECORD_SHAPES=1"
+
+name=METADATA_team
+printf '# a comment\n\n  metadata.team  =  "vision  "  \r\n' > profile.conf
+want 'vision  ' "$("$prof" -q -- sh -c 'echo "$PROF_METADATA_team"')" "metadata from the file"
+want speech "$(value --metadata.team speech)" "metadata on the command line"
+want sound "$(PROF_METADATA_team=sound value)" "metadata in the environment"
+name=LOGDIR
+want "$work/a b/c" "$(value --logdir './a b/c')" "a log directory becomes absolute"
+rm profile.conf
+
+# bad TEXT ARGUMENTS: exit 2, the text on stderr, nothing started
+bad() {
+	text=$1; shift
+	run "$@" -- touch started
+	want 2 $status "$*: status"
+	has "$text" err "$*"
+	[ ! -e started ] || fail "$*: the program was started"
+}
+bad '--logdri: no such option (did you mean logdir?)' --logdri x
+bad "--buffer-mb: 'many' is no number from 1 to 1048576" --buffer-mb many
+bad "--buffer-mb: '0' is no number" --buffer-mb 0
+bad "--buffer-mb: '99999999999999999999' is no number" --buffer-mb 99999999999999999999
+bad "--format: 'xml' is none of json|json.gz" --format xml
+bad "--children: 'maybe' is neither on nor off" --children=maybe
+bad '--schedule: active must be given' --schedule wait=1
+bad '--schedule:' --schedule wait=1,activ=3
+bad '--marker:' --marker foo:bar
+bad '--file: %x is none of' --file '%h_%x'
+bad '--spool:' --spool somewhere
+bad '--metadata.: a metadata key' --metadata.= x
+bad 'missing.conf: No such file or directory' --config missing.conf
+bad '--logdir: its value is missing' --logdir
+bad '-x: no such option' -x
+mkdir dir.conf
+bad 'dir.conf: Is a directory' --config dir.conf
+printf 'record_shapes = on\n\nlogdri = x\nbuffer_mb = 0\nnonsense\n' > profile.conf
+bad 'profile.conf:3: logdri: no such option (did you mean logdir?)'
+has "profile.conf:4: buffer_mb: '0' is no number" err "all mistakes at once"
+has 'profile.conf:5: expected: option = value' err "all mistakes at once"
+printf 'schedule = wait=1\n' > profile.conf
+bad 'profile.conf:1: schedule: active must be given'
+head -c 70000 /dev/zero | tr '\0' '#' > profile.conf
+bad 'profile.conf: is larger than 64 KiB'
+rm profile.conf
+PROF_BUFER_MB=1; export PROF_BUFER_MB
+bad 'PROF_BUFER_MB: no such option (did you mean buffer_mb?)'
+unset PROF_BUFER_MB
+PROF_DATABASE_URL=x "$prof" -q -- true || fail "somebody else's PROF_ name was refused"
+PROF_FORMAT=xml; export PROF_FORMAT
+bad "PROF_FORMAT: 'xml' is none of json|json.gz"
+unset PROF_FORMAT
+
+# Delicate options of an implicit file that others may write do not count.
+name=LOGDIR
+printf 'logdir = %s/evil\nbuffer_mb = 99\n' "$work" > profile.conf
+want "$work/evil" "$(value)" "a file of our own"
+chmod 666 profile.conf
+want "$work/log" "$(value 2> err)" "a file that others may write"
+has 'profile.conf:1: ignored, because others may write' err "it is said"
+name=BUFFER_MB
+want 99 "$(value 2> err)" "harmless options of such a file"
+chmod 644 profile.conf; chmod 777 "$work"
+name=LOGDIR
+want "$work/log" "$(value 2> err)" "a directory that others may write"
+want "$work/evil" "$(value --config profile.conf)" "the same file, named"
