@@ -130,19 +130,22 @@ static int take_option(struct args *a, char **argv)
 	return took;
 }
 
-static void take_word(struct args *a, const char *word)
+/* Returns false when the rest of the line cannot be ours. */
+static bool take_word(struct args *a, const char *word)
 {
 	char hint[256];
 
 	if (!a->verb && is_in(word, verbs)) {
 		a->verb = word;
-	} else if (a->verb && a->operands < ARGS_OPERANDS) {
-		a->operand[a->operands++] = word;
-	} else {
-		snprintf(hint, sizeof(hint), "put -- before the command: proflaunch [options] -- %s ...",
-			 word);
-		complain(a, word, hint);
+		return true;
 	}
+	if (a->verb && a->operands < ARGS_OPERANDS) {
+		a->operand[a->operands++] = word;
+		return true;
+	}
+	snprintf(hint, sizeof(hint), "put -- before the command: proflaunch [options] -- %s ...", word);
+	complain(a, word, hint);
+	return false;
 }
 
 /* One argument that is not an option of the table. Returns false for others. */
@@ -179,8 +182,8 @@ static void take_all(struct args *a, char **argv)
 			argv++;
 		else if (!strncmp(*argv, "--", 2))
 			argv += take_option(a, argv);
-		else
-			take_word(a, *argv++);
+		else if (!take_word(a, *argv++))
+			return;
 	}
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,14 +53,34 @@ static void signals_give_back(void)
 	sigprocmask(SIG_SETMASK, &old_mask, NULL);
 }
 
-static void start(char *const *argv, char *const *env)
+/* As a shell starts a script without a #! line; argv[0] gives way to the shell's. */
+static void start_text(const char *path, char **argv, char *const *env)
+{
+	size_t n = 0;
+
+	while (argv[n])
+		n++;
+	char **sh = calloc(n + 2, sizeof(*sh));
+
+	if (!sh)
+		return;
+	sh[0] = "sh";
+	sh[1] = (char *)path;
+	for (size_t i = 1; i < n; i++)
+		sh[i + 1] = argv[i];
+	execve("/bin/sh", sh, env);
+}
+
+static void start(const char *path, bool text, char **argv, char *const *env)
 {
 	int err;
 
 	signals_give_back();
-	execvpe(argv[0], argv, env);
+	execve(path, argv, env);
+	if (errno == ENOEXEC && text)
+		start_text(path, argv, env);
 	err = errno;
-	say_warn("%s: %s", argv[0], err == ENOENT ? "command not found" : strerror(err));
+	say_warn("%s: %s", argv[0], strerror(err));
 	_exit(err == ENOENT ? 127 : 126);
 }
 
@@ -122,7 +141,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-int child_run(char *const *argv, char *const *env, int *status)
+int child_run(const char *path, bool text, char **argv, char *const *env, int *status)
 {
 	struct sigaction quiet = { .sa_handler = nothing };
 	pid_t pid;
@@ -130,7 +149,7 @@ int child_run(char *const *argv, char *const *env, int *status)
 	signals_take();
 	pid = fork();
 	if (!pid)
-		start(argv, env);
+		start(path, text, argv, env);
 	if (pid < 0) {
 		int err = -errno;
 

@@ -118,10 +118,10 @@ static void say_nothing(const struct closing *c)
 {
 	const struct sweep *s = c->sweep;
 
-	if (!c->started && !s->spools)
-		say_warn("nothing was recorded: the agent did not start in the program; proflaunch doctor -- <command> says more");
-	else if (!c->torch && !s->spools)
-		say_warn("nothing was recorded: the program and its children loaded no libtorch");
+	if (c->started && !s->spools)
+		say_note("records lay in memory: what was written is in %s", c->config->logdir);
+	else if (!s->spools)
+		say_note("nothing was recorded: no libtorch was loaded by the program or its children (proflaunch doctor -- <command> says more)");
 	else if (s->windows)
 		say_warn("nothing was recorded: a window was open, but no operator ran in it");
 	else if (!s->boundaries)

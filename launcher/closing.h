@@ -13,11 +13,10 @@
 #include "agent/core/config.h"
 #include "launcher/sweep.h"
 
-/* `torch`: a process of the job found libtorch; `started`: the agent ran at all. */
 struct closing {
 	const struct config *config;	/* logdir absolute */
 	const struct sweep *sweep;
-	bool started, torch;
+	bool started;			/* a process of the job was about to record */
 	const char *spool_dir;
 	double seconds;			/* how long the program ran */
 };

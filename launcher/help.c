@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/help.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,6 +95,8 @@ static void print_range(const struct config_option *o)
 
 void help_print_config(void)
 {
+	char text[1024];
+
 	printf("# profile.conf: options of proflaunch; every one is shown with its default.\n"
 	       "#\n"
 	       "# Read from --config FILE, else $PROF_CONFIG, else ./profile.conf if it is there.\n"
@@ -101,8 +104,9 @@ void help_print_config(void)
 	for (const struct config_option *o = config_options; o->name; o++) {
 		if (!strcmp(o->name, "config"))
 			continue;	/* a file does not name the next one */
+		snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)o->help[0]), o->help + 1);
 		printf("\n# ");
-		wrap("# ", 2, o->help);
+		wrap("# ", 2, text);
 		print_range(o);
 		printf("#%s =%s%s\n", o->name, *o->def ? " " : "", o->def);
 	}

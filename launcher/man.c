@@ -17,6 +17,9 @@ static void put(const char *text)
 			printf("\\&%c", *p);
 		else
 			putchar(*p);
+		/* A long plan may be broken after a comma, without a hyphen. */
+		if (*p == ',' && p[1] && p[1] != ' ')
+			fputs("\\:", stdout);
 	}
 }
 
@@ -35,7 +38,8 @@ static void put_upper(const char *name)
 static void head(const char *page, const char *section)
 {
 	printf(".\\\" Generated from the option table: proflaunch --print-man %s.%s\n"
-	       ".TH %s %s \"2026-11-21\" \"proflaunch %s\"\n", page, section, page, section, VERSION);
+	       ".TH %s %s \"2026-11-21\" \"proflaunch %s\"\n"
+	       ".nh\n.ad l\n", page, section, page, section, VERSION);
 }
 
 static void section(const char *name)
@@ -56,8 +60,8 @@ static void print_value(const struct config_option *o)
 
 static void print_help(const struct config_option *o)
 {
-	putchar('\n');
-	put(o->help);
+	printf("\n%c", toupper((unsigned char)o->help[0]));
+	put(o->help + 1);
 	fputs(".\n", stdout);
 	if (o->type == CFG_u32)
 		printf("A number from %u to %u.\n", o->low, o->high);

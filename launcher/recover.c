@@ -50,7 +50,7 @@ static void sweep_logdir(struct sweep *s, const struct args *a, const char *dir)
 	s->logdir = NULL;
 	sweep_dir(s, dir);
 	sweep_pages(dir);
-	snprintf(c.logdir, sizeof(c.logdir), "%s", dir);
+	snprintf(c.logdir, sizeof(c.logdir), "%.1023s", dir);
 	if (!place_spool(&c, getenv("TMPDIR"), placed, sizeof(placed), &why) && *placed &&
 	    strcmp(placed, inside) && strcmp(placed, dir)) {
 		sweep_dir(s, placed);

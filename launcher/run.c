@@ -121,10 +121,8 @@ static bool prepare_agent(struct run *r, const struct target *t)
 
 static void look_at_page(struct closing *c)
 {
-	for (unsigned i = 0; i < JOB_SLOTS; i++) {
+	for (unsigned i = 0; i < JOB_SLOTS; i++)
 		c->started |= atomic_load(&job->slot[i].pid) != 0;
-		c->torch |= atomic_load(&job->slot[i].torch) != 0;
-	}
 }
 
 static void clean(struct run *r, bool living)
@@ -180,7 +178,7 @@ int run_main(struct args *a, char **env)
 	if (!child_env)
 		child_env = env;
 	begin_ns = clock_get_ns(CLOCK_MONOTONIC);
-	err = child_run(a->command, child_env, &status);
+	err = child_run(t.path, t.text, a->command, child_env, &status);
 	if (job)
 		finish(&r, (double)(clock_get_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9);
 	if (err) {

@@ -59,7 +59,7 @@ static char *env_word(char *rest)
 }
 
 /* The interpreter that a script names. 1 = it is no script. */
-static int script(const char *path, char *next, size_t size)
+static int script(struct target *t, const char *path, char *next, size_t size)
 {
 	char line[512], *p, *rest, *slash;
 	FILE *f = fopen(path, "re");
@@ -68,11 +68,13 @@ static int script(const char *path, char *next, size_t size)
 	if (f)
 		fclose(f);
 	line[n] = '\0';
-	if (n >= 4 && !memcmp(line, "\177ELF", 4))
-		return 1;
-	/* Text without a #! line: execvp and shells give it to /bin/sh. */
-	if (n < 2 || line[0] != '#' || line[1] != '!')
-		return f ? look_up(next, size, "/bin/sh") : 1;
+	if (n < 2 || line[0] != '#' || line[1] != '!') {
+		/* Text without a #! line: shells and execvp give it to /bin/sh. */
+		if (!f || memchr(line, '\0', n) || !memcmp(line, "\177ELF", 4))
+			return 1;
+		t->text = true;
+		return look_up(next, size, "/bin/sh");
+	}
 	line[strcspn(line, "\r\n")] = '\0';
 	p = line + 2 + strspn(line + 2, " \t");
 	rest = p + strcspn(p, " \t");
@@ -142,7 +144,7 @@ int target_find(struct target *t, const char *command)
 		return err;
 	strcpy(t->image, t->path);
 	for (unsigned i = 0; i < SCRIPTS; i++) {
-		err = script(t->image, next, sizeof(next));
+		err = script(t, t->image, next, sizeof(next));
 		if (err == 1)
 			break;
 		if (err) {

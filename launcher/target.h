@@ -11,10 +11,12 @@
 #define LAUNCHER_TARGET_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct target {
 	char path[PATH_MAX];	/* what execve is given */
 	char image[PATH_MAX];	/* what really runs: the interpreter of a script */
+	bool text;		/* no program and no #! line: /bin/sh reads it */
 	char why[256];		/* why preloading would not work or break it; "" = it works */
 	const char *advice;	/* what to do about it */
 };
