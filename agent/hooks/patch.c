@@ -112,7 +112,7 @@ static const char *patch_entry(const struct patch_found *f)
 	if (!page)
 		return "no memory can be had near it";
 	at = patch_stub_begin(page);
-	why = patch_code_move(&plan, page + at, (uintptr_t)page + at, &used);
+	why = patch_code_move(&plan, page + at, &used);
 	if (!why && !patch_seal(page))
 		why = "no memory can be made executable";
 	if (!why)

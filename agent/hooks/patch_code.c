@@ -15,7 +15,7 @@
 #define LIBRARY "libZydis.so.4.0"
 #define LONGEST 15 /* bytes of one instruction */
 
-enum kind { KIND_OTHER, KIND_CALL, KIND_JUMP, KIND_BRANCH };
+enum kind { KIND_OTHER, KIND_CALL, KIND_JUMP, KIND_BRANCH, KIND_RETURN };
 
 struct insn {
 	uint8_t length;
@@ -23,6 +23,8 @@ struct insn {
 	bool relative; /* has a branch target */
 	int64_t target; /* from its end */
 	bool rip; /* has memory relative to its end */
+	bool stack; /* its memory may be relative to the stack pointer */
+	uint8_t modrm_at;
 	uint8_t disp_at;
 	int32_t disp;
 	enum kind kind;
@@ -40,7 +42,14 @@ static struct {
 
 static bool decode(const uint8_t *code, size_t size, struct insn *insn)
 {
-	enum { OK = 0, HAS_MODRM = 1, CALL = 20, UNCONDITIONAL = 96, CONDITIONAL = 28 };
+	enum {
+		OK = 0,
+		HAS_MODRM = 1,
+		CALL = 20,
+		UNCONDITIONAL = 96,
+		CONDITIONAL = 28,
+		RETURN = 75
+	};
 	_Alignas(8) uint8_t out[2048] = { 0 };
 	uint32_t category;
 	int64_t value;
@@ -57,6 +66,8 @@ static bool decode(const uint8_t *code, size_t size, struct insn *insn)
 	insn->target = value;
 	insn->rip =
 		out[32] & HAS_MODRM && out[255] == 0 && out[257] == 5 && out[272] == 32;
+	insn->modrm_at = out[258];
+	insn->stack = out[32] & HAS_MODRM && out[257] == 4;
 	insn->disp_at = out[273];
 	memcpy(&insn->disp, out + 264, sizeof(insn->disp));
 	insn->kind = category == CALL            ? KIND_CALL
@@ -183,22 +194,35 @@ static const char *check_branches(const struct patch_found *f,
 	return NULL;
 }
 
-const char *patch_code_plan(const struct patch_found *f, struct patch_plan *plan)
+static bool fits_word(uintptr_t at)
 {
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	const char *why = open_zydis();
-	struct insn insn;
-	size_t skip;
+	return at % 16 + PATCH_JUMP <= 16;
+}
 
-	if (why)
-		return why;
-	if (!f->size)
-		return "its size is not known";
-	/* Indirect calls may have to find the endbr64 in its place. */
-	skip = f->size > 4 && !memcmp((void *)f->at, endbr64, 4) ? 4 : 0;
-	*plan = (struct patch_plan){ .at = f->at + skip };
+/* Past instructions that only lead to the next one, to where the jump lies within one
+ * aligned word. What they did is done: the stub leaves all of it alone. */
+static size_t find_place(const struct patch_found *f, size_t i)
+{
+	struct insn insn;
+
+	while (!fits_word(f->at + i)) {
+		if (i >= f->size ||
+		    !decode((const uint8_t *)f->at + i, f->size - i, &insn) ||
+		    insn.kind != KIND_OTHER)
+			return f->size;
+		i += insn.length;
+	}
+	return i;
+}
+
+static const char *take_instructions(const struct patch_found *f, size_t from,
+				     struct patch_plan *plan)
+{
+	struct insn insn;
+
+	*plan = (struct patch_plan){ .at = f->at + from };
 	while (plan->length < PATCH_JUMP) {
-		size_t i = skip + plan->length;
+		size_t i = from + plan->length;
 
 		if (i >= f->size)
 			return "it is too short";
@@ -208,9 +232,26 @@ const char *patch_code_plan(const struct patch_found *f, struct patch_plan *plan
 			plan->first = insn.length;
 		plan->length += insn.length;
 	}
-	if (plan->at % 16 + PATCH_JUMP > 16)
+	return NULL;
+}
+
+const char *patch_code_plan(const struct patch_found *f, struct patch_plan *plan)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const char *why = open_zydis();
+	size_t entry, from;
+
+	if (why)
+		return why;
+	if (!f->size)
+		return "its size is not known";
+	/* Indirect calls may have to find the endbr64 in its place. */
+	entry = f->size > 4 && !memcmp((void *)f->at, endbr64, 4) ? 4 : 0;
+	from = find_place(f, entry);
+	why = take_instructions(f, from, plan);
+	if (why && from > entry)
 		return "its entry lies across an aligned 16-byte word";
-	return check_branches(f, plan);
+	return why ? why : check_branches(f, plan);
 }
 
 /* ---- moving the first instructions ---- */
@@ -224,10 +265,9 @@ static bool put_distance(uint8_t *to, int64_t distance)
 }
 
 /* A short branch may not reach from there: each becomes its long form. */
-static const char *move_branch(const struct insn *insn, uintptr_t target, uint8_t *code,
-			       uintptr_t to, size_t *used)
+static const char *move_branch(const struct insn *insn, uintptr_t target, uint8_t *p,
+			       size_t *used)
 {
-	uint8_t *p = code + *used;
 	size_t n = 0;
 
 	if (insn->kind == KIND_JUMP) {
@@ -237,48 +277,100 @@ static const char *move_branch(const struct insn *insn, uintptr_t target, uint8_
 		p[n++] = 0x0f;
 		p[n++] = 0x80 | (insn->opcode & 15);
 	} else {
-		return insn->kind == KIND_CALL
-			       ? "it begins with a call"
-			       : "it begins with a branch that cannot be moved";
+		return "it begins with a branch that cannot be moved";
 	}
 	n += 4;
 	*used += n;
-	return put_distance(p + n - 4, (int64_t)(target - (to + *used)))
+	return put_distance(p + n - 4, (int64_t)(target - (uintptr_t)(p + n)))
 		       ? NULL
 		       : "a branch at its entry goes too far";
 }
 
-const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, uintptr_t to,
-			    size_t *used)
+static const char *move_plain(const struct insn *insn, const uint8_t *from, uint8_t *p,
+			      size_t *used)
 {
-	struct insn insn;
+	uintptr_t data = (uintptr_t)from + insn->length + (uintptr_t)(intptr_t)insn->disp;
+
+	memcpy(p, from, insn->length);
+	*used += insn->length;
+	return !insn->rip || put_distance(p + insn->disp_at,
+					  (int64_t)(data - (uintptr_t)(p + insn->length)))
+		       ? NULL
+		       : "data that its entry uses is too far away";
+}
+
+/* Shadow stacks hold the real return addresses; without one this instruction is none. */
+static bool has_shadow_stack(void)
+{
+	uint64_t at = 0;
+
+	__asm__ volatile("rdsspq %0" : "+r"(at));
+	return at;
+}
+
+/*
+ * The callee must see the address it would have seen: unwinders know nothing of our
+ * page. So the address is pushed, and the call becomes a jump; it returns to behind
+ * what was replaced, and nothing follows it here.
+ */
+static const char *move_call(const struct insn *insn, const uint8_t *from, uint8_t *p,
+			     size_t *used)
+{
+	uintptr_t end = (uintptr_t)from + insn->length;
+	struct insn jump = *insn;
+	size_t n = patch_stub_push(p, end), more = 0;
+	const char *why;
+
+	if (has_shadow_stack())
+		return "it begins with a call, and there is a shadow stack";
+	jump.kind = KIND_JUMP;
+	if (insn->relative) {
+		why = move_branch(&jump, end + (uintptr_t)insn->target, p + n, &more);
+	} else {
+		uint8_t *modrm = p + n + insn->modrm_at;
+
+		why = move_plain(insn, from, p + n, &more);
+		if (insn->opcode != 0xff || (*modrm >> 3 & 7) != 2 || insn->stack)
+			why = "it begins with a call that cannot be moved";
+		*modrm = (uint8_t)((*modrm & ~0x38) | 4 << 3); /* call is /2, jmp is /4 */
+	}
+	*used += n + more;
+	return why;
+}
+
+static const char *move_back(const struct patch_plan *plan, uint8_t *p, size_t *used)
+{
+	*p = 0xe9;
+	*used += PATCH_JUMP;
+	return put_distance(p + 1, (int64_t)(plan->at + plan->length -
+					     (uintptr_t)(p + PATCH_JUMP)))
+		       ? NULL
+		       : "no memory near it";
+}
+
+const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, size_t *used)
+{
 	const char *why = NULL;
+	struct insn insn;
 
 	*used = 0;
 	for (size_t i = 0; i < plan->length && !why; i += insn.length) {
 		const uint8_t *from = (const uint8_t *)plan->at + i;
-		uintptr_t end;
+		uint8_t *p = code + *used;
 
 		if (!decode(from, LONGEST, &insn))
 			return "an instruction at its entry is unknown";
-		end = (uintptr_t)from + insn.length;
-		if (insn.relative) {
-			why = move_branch(&insn, end + (uintptr_t)insn.target, code, to,
-					  used);
-			continue;
-		}
-		memcpy(code + *used, from, insn.length);
-		if (insn.rip &&
-		    !put_distance(code + *used + insn.disp_at,
-				  (int64_t)(end + (uintptr_t)(intptr_t)insn.disp -
-					    (to + *used + insn.length))))
-			why = "data that its entry uses is too far away";
-		*used += insn.length;
+		if (insn.kind == KIND_CALL)
+			return i + insn.length < plan->length
+				       ? "it begins with a call that cannot be moved"
+				       : move_call(&insn, from, p, used);
+		if (insn.relative)
+			why = move_branch(&insn,
+					  (uintptr_t)from + insn.length +
+						  (uintptr_t)insn.target,
+					  p, used);
+		else
+			why = move_plain(&insn, from, p, used);
 	}
-	code[*used] = 0xe9;
-	*used += PATCH_JUMP;
-	if (!put_distance(code + *used - 4,
-			  (int64_t)(plan->at + plan->length - (to + *used))))
-		why = why ? why : "no memory near it";
-	return why;
+	return why ? why : move_back(plan, code + *used, used);
 }

@@ -61,13 +61,11 @@ struct patch_plan {
 };
 
 const char *patch_code_plan(const struct patch_found *f, struct patch_plan *plan);
-/* Writes the replaced instructions for address `to`, then a jump behind them. */
-const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, uintptr_t to,
-			    size_t *used);
+/* Writes the replaced instructions, changed to run at `code` itself, and a jump behind
+ * them; at most PATCH_CODE bytes. */
+const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, size_t *used);
 
 /* ---- patch_stub.c: memory near it, and the way to `hit` ---- */
-
-#define PATCH_STUB 32 /* bytes: endbr64, call, jmp */
 
 /* A page within 2 GiB of `at`, writable until patch_seal; NULL. */
 uint8_t *patch_near(uintptr_t at);
@@ -76,6 +74,8 @@ bool patch_seal(uint8_t *page);
 size_t patch_stub_begin(uint8_t *code);
 /* Writes a jump to any address. Returns its length. */
 size_t patch_stub_jump(uint8_t *code, uintptr_t to);
+/* Writes a push of any value (once in a page). Returns its length. */
+size_t patch_stub_push(uint8_t *code, uintptr_t value);
 void patch_stub_hit(void (*hit)(void));
 
 /* ---- patch_maps.c: what /proc/self says ---- */

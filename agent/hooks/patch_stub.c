@@ -2,7 +2,8 @@
 /*
  * The page near a patched function, and what runs there:
  *
- *	endbr64; call *ENTER(%rip); <the function's first instructions>; jmp back
+ *	endbr64; skip the red zone; call *ENTER(%rip); back over the red zone;
+ *	<the function's first instructions>; jmp back
  *
  * patch_enter saves every register that a function may be given or that its callers
  * may count on (gcc knows which ones a local function leaves alone), with xsave
@@ -18,6 +19,7 @@
 
 #define PAGE       4096ul
 #define NEAR       0x7ff00000ul /* a little less than 2 GiB */
+#define PUSH_AT    (PAGE - 24) /* in the page: what patch_stub_push pushes */
 #define ENTER_AT   (PAGE - 16) /* in the page: address of patch_enter */
 #define JUMP_AT    (PAGE - 8) /* in the page: where patch_stub_jump goes */
 #define XSAVE_MASK 0xe6u /* SSE, AVX, AVX-512; not x87, not AMX */
@@ -200,10 +202,21 @@ static size_t put_indirect(uint8_t *code, uint8_t modrm, size_t cell, uintptr_t 
 
 size_t patch_stub_begin(uint8_t *code)
 {
-	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	/* endbr64; lea -128(%rsp), %rsp: a leaf function may use what is below. */
+	static const uint8_t before[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x48,
+					  0x8d, 0x64, 0x24, 0x80 };
+	static const uint8_t after[] = { 0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0 };
+	size_t n = sizeof(before);
 
-	memcpy(code, endbr64, 4);
-	return 4 + put_indirect(code + 4, 0x15, ENTER_AT, (uintptr_t)patch_enter);
+	memcpy(code, before, sizeof(before));
+	n += put_indirect(code + n, 0x15, ENTER_AT, (uintptr_t)patch_enter);
+	memcpy(code + n, after, sizeof(after));
+	return n + sizeof(after);
+}
+
+size_t patch_stub_push(uint8_t *code, uintptr_t value)
+{
+	return put_indirect(code, 0x35, PUSH_AT, value);
 }
 
 size_t patch_stub_jump(uint8_t *code, uintptr_t to)

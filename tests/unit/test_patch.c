@@ -96,6 +96,25 @@ SHAPE(shape_upper,
 __asm__(".text\n.p2align 4\n.skip 14\n.type shape_across, @function\nshape_across:\n"
 	"mov $3, %eax\nret\nnop\n.size shape_across, . - shape_across\n.p2align 4\n");
 int shape_across(int);
+__asm__(".text\n.p2align 4\n.skip 11\n.type shape_shift, @function\nshape_shift:\n"
+	"mov %edi, -8(%rsp)\nmov $3, %eax\nadd %edi, %eax\nadd -8(%rsp), %eax\nret\n"
+	".size shape_shift, . - shape_shift\n.p2align 4\n");
+int shape_shift(int);
+SHAPE(shape_push_call,
+      "push %rbx\nmov %edi, %ebx\ncall shape_deep\nadd %ebx, %eax\npop %rbx\nret")
+SHAPE(shape_got_call, "push %rbx\ncall *shape_slot(%rip)\npop %rbx\nret")
+SHAPE(shape_reg_call, "push %rbx\nlea shape_deep(%rip), %rax\ncall *%rax\npop %rbx\nret")
+SHAPE(shape_early_call, "call *%rax\nnop\nnop\nnop\nnop\nret")
+__asm__(".data\n.p2align 3\nshape_slot: .quad shape_deep\n.text\n");
+__attribute__((used, noipa)) int shape_deep(int);
+
+/* A library function walks the stack below, so each return address must be real. */
+int shape_deep(int x)
+{
+	void *frames[8];
+
+	return x + (backtrace(frames, 1) == 1) + (int)(frames[0] == NULL);
+}
 __asm__(".data\n.p2align 2\nshape_data: .long 7\n.text\n");
 int shape_tail_target(int);
 
@@ -126,7 +145,7 @@ static __attribute__((noipa)) int depth_of(void)
 {
 	void *frames[64];
 
-	return backtrace(frames, 64) + errno * 0;
+	return backtrace(frames, 64);
 }
 
 /* Good ones: what is called, with what, what it gives, how often it is entered. */
@@ -145,6 +164,11 @@ static const struct {
 	{ "shape_recursive", shape_recursive, 4, 12, 5 },
 	{ "shape_endbr", shape_endbr, 5, 11, 1 },
 	{ "shape_tail", shape_tail, 5, 15, 1 },
+	{ "shape_shift", shape_shift, 5, 13, 1 },
+	{ "shape_push_call", shape_push_call, 5, 11, 1 },
+	{ "shape_got_call", shape_got_call, 5, 6, 1 },
+	{ "shape_reg_call", shape_reg_call, 5, 6, 1 },
+	{ "shape_call", shape_call, 5, 1, 1 },
 };
 
 START_TEST(functions_do_the_same_and_are_seen)
@@ -169,7 +193,7 @@ static const struct {
 	{ "shape_loop", "branches back to its first instructions" },
 	{ "shape_into", "branches back to its first instructions" },
 	{ "shape_tiny", "it is too short" },
-	{ "shape_call", "it begins with a call" },
+	{ "shape_early_call", "it begins with a call" },
 	{ "shape_unknown", "unknown" },
 	{ "shape_across", "across an aligned" },
 };
