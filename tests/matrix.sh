@@ -42,7 +42,7 @@ programs() {	# PYTHON
 	IFS='
 '
 	# shellcheck disable=SC2046 - one word for each line
-	FIDELITY_WORK=$matrix/work/$name TALLY='' tests/run.sh $(
+	FIDELITY_WORK=$matrix/ran/$name TALLY='' tests/run.sh $(
 		for prog in tests/fidelity/progs/*.py; do
 			echo "tests/fidelity/check.sh $1 $prog"
 		done)

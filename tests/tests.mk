@@ -56,8 +56,8 @@ lint: all ## layers, exports, banned calls, sizes, format, what the binary asks 
 bench: all $(progs) ## what recording costs; the table of the README
 	$(Q)tests/bench/run.sh
 
-fuzz: ## hostile configuration lines, names and spools
-	$(Q)tests/fuzz/run.sh
+fuzz: all $(cxx_progs) ## hostile configuration lines, names and spools
+	$(Q)BUILD=$(BUILD) tests/fuzz/run.sh
 
 # C++ programs, on the system's libtorch.
 $(BUILD)/prog/%: tests/prog/%.cc

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh - the fuzzers, built with sanitizers; FUZZ_S seconds each (20), FUZZ_SEED.
+set -eu
+seconds=${FUZZ_S:-20}
+seed=${FUZZ_SEED:-$(date +%s)}
+plain=$BUILD
+san=$BUILD-address-undefined
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
+for name in text spool; do
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
+		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
+		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a
+done
+
+# A spool as a killed program leaves it.
+LD_PRELOAD=$(realpath "$plain/libproflaunch.so") PROF_LOGDIR=$work/log PROF_SPOOL=$work/spool \
+	PROF_MARKER=none PROF_BUFFER_MB=8 PROF_QUIET=1 \
+	"$plain/prog/edges" leave 5 > /dev/null 2>&1 || true
+spool=$(find "$work" -name '*.spool' -size +0 | head -n 1)
+[ -n "$spool" ] || { echo "the killed program left no spool"; exit 1; }
+
+"$san/fuzz_text" "$seconds" "$seed"
+"$san/fuzz_spool" "$seconds" "$seed" "$spool"
