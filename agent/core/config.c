@@ -158,6 +158,10 @@ static const char *set_metadata(struct config *c, const char *key, const char *v
 		return "a metadata key is 1 to 64 bytes without blanks and '='";
 	if (memchr(v, '\n', len) || memchr(v, '\r', len))
 		return "the value must be one line";
+	for (; len && is_blank(*v); len--)	/* what quotes kept: it could not be read back */
+		v++;
+	while (len && is_blank(v[len - 1]))
+		len--;
 	line = metadata_find(c->metadata, key, key_len);
 	old = strcspn(line, "\n") + (*line != '\0');
 	used = strlen(c->metadata);

@@ -29,7 +29,7 @@ want on "$(PROF_RECORD_SHAPES=1 value)" "PROF_RECORD_SHAPES=1"
 
 name=METADATA_team
 printf '# a comment\n\n  metadata.team  =  "vision  "  \r\n' > profile.conf
-want 'vision  ' "$("$prof" -q -- sh -c 'echo "$PROF_METADATA_team"')" "metadata from the file"
+want vision "$("$prof" -q -- sh -c 'echo "$PROF_METADATA_team"')" "metadata from the file"
 want speech "$(value --metadata.team speech)" "metadata on the command line"
 want sound "$(PROF_METADATA_team=sound value)" "metadata in the environment"
 name=LOGDIR

@@ -4,17 +4,17 @@
  * line changes nothing, and what was taken is the same after printing and reading back.
  */
 #include "agent/core/config.h"
+#include "tests/fuzz/fuzz.h"
 
-#include <stdlib.h>
-#include <string.h>
+#define MOST 3000
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(int good)
-{
-	if (!good)
-		abort();
-}
+/* Pieces that are near to what is accepted: chance alone hardly gets past a name. */
+static const char *const pieces[] = {
+	"\n", " = ", "=", "\"", "#", " ", "\r", "logdir", "buffer_mb", "record_shapes", "on",
+	"off", "256", "99999999999", "format", "json.gz", "json|", "metadata.", "metadata.key = value",
+	"metadata.key", "on_trace", "logdri", "schedule = ", "quiet = YES", "on_trace = a {} \"b\"",
+};
+#define PIECES (sizeof(pieces) / sizeof(*pieces))
 
 /* Printed lines, read back: the same configuration, and no line is refused. */
 static void check_printed(const struct config *c)
@@ -24,24 +24,26 @@ static void check_printed(const struct config *c)
 	size_t n = config_print(c, text, sizeof(text));
 	char *line, *next;
 
-	check(n < sizeof(text) && n == strlen(text));
+	fuzz_require(n < sizeof(text) && n == strlen(text));
 	memcpy(twice, text, n + 1);
 	config_defaults(&again);
 	for (line = text; *line; line = next) {
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
-		check(!config_line(&again, line));
+		fuzz_require(!config_line(&again, line));
 	}
 	config_print(&again, text, sizeof(text));
-	check(!strcmp(text, twice));
+	fuzz_require(!strcmp(text, twice));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* A block of its exact size, so that a byte too far is seen. */
+static void try_text(const uint8_t *data, size_t size)
 {
 	static struct config c, before;
 	char *text = malloc(size + 1), *line, *next;
 
+	fuzz_require(text);
 	memcpy(text, data, size);
 	text[size] = '\0';
 	config_defaults(&c);
@@ -53,9 +55,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			*end = '\0';
 		before = c;
 		if (config_line(&c, line))
-			check(!memcmp(&before, &c, sizeof(c)));
+			fuzz_require(!memcmp(&before, &c, sizeof(c)));
 	}
 	check_printed(&c);
 	free(text);
+}
+
+int main(int argc, char **argv)
+{
+	static uint8_t data[MOST];
+
+	while (fuzz_goes_on(argc, argv)) {
+		size_t size = 0, want = fuzz_below(fuzz_below(8) ? 200 : MOST);
+
+		while (size < want) {
+			const char *piece = pieces[fuzz_below(PIECES)];
+			size_t len = strlen(piece), times = fuzz_below(30) ? 1 : fuzz_below(200);
+
+			for (; times-- && size + len < MOST; size += len)
+				memcpy(data + size, piece, len);
+			if (size + len >= MOST)
+				break;
+		}
+		if (fuzz_below(4))
+			fuzz_mutate(data, size, (unsigned)fuzz_below(8));
+		try_text(data, size);
+	}
 	return 0;
 }
