@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/sched_bench.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+START_TEST(nothing_is_done_while_idle)
+{
+	start("wait=1000,active=1", "auto");
+	sched_torch_found();
+	ck_assert(!did.observing);
+	for (unsigned i = 0; i < 100; i++)
+		iteration();
+	ck_assert_uint_eq(did.observe_on, 0);
+	ck_assert_uint_eq(did.arm, 0);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 99);
+}
+END_TEST
+
+START_TEST(only_outermost_steps_count)
+{
+	start("active=1,wait=1", "auto");
+	for (unsigned i = 0; i < 3; i++) {
+		uint32_t outer, inner;
+
+		sched_backward();
+		outer = sched_begin(STEP, strlen(STEP));
+		inner = sched_begin(STEP, strlen(STEP));
+		ck_assert_uint_ne(outer, 0);
+		ck_assert_uint_eq(inner, 0);
+		sched_end(inner);
+		sched_end(outer);
+	}
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.optimizer_steps), 3);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 3);
+}
+END_TEST
+
+static void *train(void *arg)
+{
+	for (unsigned i = 0; i < *(unsigned *)arg; i++)
+		annotation("my train step");
+	return NULL;
+}
+
+START_TEST(only_the_thread_of_the_first_boundary_counts)
+{
+	unsigned many = 10;
+	pthread_t t;
+
+	start("wait=100,active=1", "torch:*train*");
+	annotation("my train step");
+	pthread_create(&t, NULL, train, &many);
+	pthread_join(t, NULL);
+	annotation("my train step");
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.marker_hits), 2);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 2);
+}
+END_TEST
+
+START_TEST(edges_are_where_they_were_asked_for)
+{
+	uint32_t token;
+
+	start("wait=1,active=1", _i ? "torch:work@begin" : "torch:work");
+	event();
+	token = sched_begin("work", 4);
+	ck_assert_uint_eq(gate_cycle(), _i ? 1 : 0);
+	ck_assert_uint_eq(sched_begin("work", 4), 0); /* within itself */
+	sched_end(token);
+	ck_assert_uint_eq(gate_cycle(), 1);
+}
+END_TEST
+
+START_TEST(an_operator_marker_watches_operators)
+{
+	start("wait=1,active=1", "torch:aten::add@end");
+	sched_torch_found();
+	ck_assert(sched_wants_ops());
+	ck_assert(did.observing);
+	event();
+	ck_assert_uint_eq(sched_op_begin("aten::mul", 9), 0);
+	sched_end(sched_op_begin("aten::add", 9));
+	ck_assert_uint_eq(gate_cycle(), 1);
+	sched_end(sched_op_begin("aten::add", 9));
+	ck_assert_uint_eq(gate_cycle(), 0);
+	ck_assert(did.observing);
+}
+END_TEST
+
+START_TEST(a_name_that_is_an_annotation_is_not_looked_for_in_operators)
+{
+	start("wait=1,active=1", "torch:my step");
+	sched_torch_found();
+	ck_assert(sched_wants_ops());
+	annotation("my step");
+	ck_assert(!sched_wants_ops());
+	annotation("my step");
+	ck_assert(!did.observing);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 2);
+}
+END_TEST
+
+START_TEST(a_program_with_a_profiler_gets_no_rows_of_ours)
+{
+	start("wait=1,active=2", "auto");
+	for (unsigned i = 0; i < 4; i++) {
+		annotation("ProfilerStep#0");
+		iteration();
+	}
+	is_cycle(1, CYCLE_SEALED, "");
+	ck_assert_int_eq(cycle(1)->first_step, 1);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 3);
+}
+END_TEST
+
+START_TEST(without_boundaries_the_run_is_one_window)
+{
+	start("active=1", "none");
+	iteration();
+	sched_step();
+	ck_assert_uint_eq(cycle(1)->flags, CYCLE_WHOLE);
+	is_cycle(1, CYCLE_OPEN, "");
+	sched_exit();
+	is_cycle(1, CYCLE_SEALED, "");
+	no_cycle(2);
+}
+END_TEST
+
+START_TEST(the_clock_makes_steps)
+{
+	int64_t next = 0;
+
+	start("wait=1,active=1", "time:20");
+	sched_torch_found();
+	no_cycle(1);
+	for (unsigned i = 0; i < 8; i++) {
+		usleep((useconds_t)(next / 1000));
+		next = sched_tick();
+		ck_assert_int_le(next, 20000000);
+	}
+	is_cycle(1, CYCLE_SEALED, "1");
+	ck_assert_uint_eq(cycle(1)->flags, CYCLE_TIMED);
+	ck_assert_uint_ge(atomic_load(&spool.head->sched.boundaries), 6);
+}
+END_TEST
+
+START_TEST(a_child_begins_anew)
+{
+	int status;
+
+	start("active=1,wait=1", "auto");
+	sched_step();
+	ck_assert_uint_eq(gate_cycle(), 1);
+	if (!fork()) {
+		gate_set(0, 0);
+		sched_fork_child();
+		if (gate_cycle() || cycle_now)
+			_exit(1);
+		sched_step();
+		_exit(did.begin < 2 || !cycle(2) || cycle(2)->first_step != 1);
+	}
+	wait(&status);
+	ck_assert_int_eq(status, 0);
+	sched_step();
+	is_cycle(1, CYCLE_SEALED, "1");
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("marks");
+
+	tcase_add_test(tc, nothing_is_done_while_idle);
+	tcase_add_test(tc, only_outermost_steps_count);
+	tcase_add_test(tc, only_the_thread_of_the_first_boundary_counts);
+	tcase_add_loop_test(tc, edges_are_where_they_were_asked_for, 0, 2);
+	tcase_add_test(tc, an_operator_marker_watches_operators);
+	tcase_add_test(tc, a_name_that_is_an_annotation_is_not_looked_for_in_operators);
+	tcase_add_test(tc, a_program_with_a_profiler_gets_no_rows_of_ours);
+	tcase_add_test(tc, without_boundaries_the_run_is_one_window);
+	tcase_add_test(tc, the_clock_makes_steps);
+	tcase_add_test(tc, a_child_begins_anew);
+	return unit_run(tc, "marks");
+}
