@@ -34,6 +34,11 @@ struct writer_result {
 int writer_cycle(const struct spool_view *v, const struct cycle_info *info,
 		 const struct config *config, struct writer_result *result);
 
+/* The name pattern with all but %t and %% resolved in this process, as JSON text: the
+ * agent stores it as the fact "file", so that `recover` gives files the same names. */
+void writer_pattern(const struct config *config, const struct spool_header *h, char *buf,
+		    size_t size);
+
 /* Every cycle of a dead process's spool that is not WRITTEN or DISCARDED; used by
  * the launcher. Calls done() for each file. */
 int writer_recover(const struct spool_view *v,
@@ -46,7 +51,11 @@ struct writer_hooks {
 };
 int writer_start(const struct config *config, const struct writer_hooks *hooks);
 void writer_wake(void);			/* a cycle was sealed, or memory is wanted */
-bool writer_drain(int64_t ns);		/* waits until all sealed cycles are written */
+/* Waits until all sealed cycles are written; false: some are not (or cannot be). */
+bool writer_drain(int64_t ns);
 void writer_forget(void);		/* child after fork */
+/* Around a fork: no thread of ours is there, unless a file is being written. */
+void writer_pause(void);
+void writer_resume(void);
 
 #endif

@@ -52,6 +52,7 @@ enum cycle_flag {
 	CYCLE_CHILD = 2,	/* follows an ancestor's window: goes to children/ */
 	CYCLE_WHOLE = 4,	/* marker none: from start to end, no steps */
 	CYCLE_TIMED = 8,	/* boundaries come from the clock: no thread owns its steps */
+	CYCLE_FAILED = 16,	/* its process could not write the file: recover may try */
 };
 
 /* One recording window; lies at the start of a chunk of its own. */

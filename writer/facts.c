@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/trace.h"
+
+/* A line of "key = value\n" text; `at` moves behind it. */
+struct line {
+	const char *key, *value;
+	size_t key_len, value_len;
+};
+
+static bool next_line(const char **at, const char *end, struct line *l)
+{
+	while (*at < end && **at) {
+		const char *from = *at;
+		const char *stop = memchr(from, '\n', (size_t)(end - from));
+		const char *nul = memchr(from, '\0', (size_t)(end - from));
+		const char *equals;
+
+		if (!stop || (nul && nul < stop))
+			stop = nul ? nul : end;
+		*at = stop < end && *stop == '\n' ? stop + 1 : stop;
+		for (equals = from; equals + 3 <= stop; equals++)
+			if (!memcmp(equals, " = ", 3))
+				break;
+		if (equals == from || equals + 3 > stop)
+			continue;
+		*l = (struct line){ from, equals + 3, (size_t)(equals - from),
+				    (size_t)(stop - equals - 3) };
+		return true;
+	}
+	return false;
+}
+
+static bool same_key(const struct line *a, const struct line *b)
+{
+	return a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
+}
+
+/* What is said again later was not settled yet: the last word counts. */
+static bool said_again(const struct line *l, const char *at, const char *end)
+{
+	struct line later;
+
+	while (next_line(&at, end, &later))
+		if (same_key(l, &later))
+			return true;
+	return false;
+}
+
+const char *facts_get(const struct spool_header *h, const char *key, size_t *len)
+{
+	const char *at = h->facts, *end = at + sizeof(h->facts), *value = NULL;
+	struct line want = { .key = key, .key_len = strlen(key) }, l;
+
+	while (next_line(&at, end, &l)) {
+		if (!same_key(&l, &want))
+			continue;
+		value = l.value;
+		*len = l.value_len;
+	}
+	return value;
+}
+
+void facts_write(struct json *j, const struct spool_header *h)
+{
+	const char *at = h->facts, *end = at + sizeof(h->facts);
+	bool first = true;
+	struct line l;
+
+	json_lit(j, "{");
+	while (next_line(&at, end, &l)) {
+		if (said_again(&l, at, end))
+			continue;
+		if (!first)
+			json_lit(j, ", ");
+		first = false;
+		json_string(j, l.key, l.key_len);
+		json_lit(j, ": ");
+		if (json_valid(l.value, l.value_len))
+			json_raw(j, l.value, l.value_len);
+		else
+			json_string(j, l.value, l.value_len);
+	}
+	json_lit(j, "}");
+}
+
+void facts_lines(struct json *j, const char *lines, size_t size)
+{
+	const char *at = lines, *end = at + size;
+	bool first = true;
+	struct line l;
+
+	json_lit(j, "{");
+	while (next_line(&at, end, &l)) {
+		if (said_again(&l, at, end))
+			continue;
+		if (!first)
+			json_lit(j, ", ");
+		first = false;
+		json_string(j, l.key, l.key_len);
+		json_lit(j, ": ");
+		json_string(j, l.value, l.value_len);
+	}
+	json_lit(j, "}");
+}
+
+/* Keys of the file's own; a second one of the same name would hide ours or the
+ * user's, whichever comes last. */
+static bool reserved(const struct line *l)
+{
+	static const char *const keys[] = {
+		"schemaVersion", "deviceProperties", "record_shapes",	    "profile_memory",
+		"trace_id",	 "host_name",	     "distributedInfo",	    "proflaunch",
+		"displayTimeUnit", "traceEvents",    "baseTimeNanoseconds", "traceName",
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (strlen(keys[i]) == l->key_len && !memcmp(keys[i], l->key, l->key_len))
+			return true;
+	return false;
+}
+
+void facts_metadata(struct json *j, const char *lines, size_t size)
+{
+	const char *at = lines, *end = at + size;
+	struct line l;
+
+	while (next_line(&at, end, &l)) {
+		if (said_again(&l, at, end))
+			continue;
+		json_lit(j, "\"");
+		if (reserved(&l))
+			json_lit(j, "metadata.");
+		json_escaped(j, l.key, l.key_len);
+		json_lit(j, "\": ");
+		json_string(j, l.value, l.value_len);
+		json_lit(j, ",\n");
+	}
+}

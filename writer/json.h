@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json - text of a trace, put together in a buffer and passed on when it is full.
+ *
+ * Threads  one at a time.
+ * Memory   the caller's buffer.
+ * Errors   the first error of flush() stays in `err`; what follows goes nowhere.
+ * Units    bytes; times in ns, printed as microseconds with three decimals.
+ */
+#ifndef WRITER_JSON_H
+#define WRITER_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define JSON_ROOM 1024			/* one call of json_need gives at most this */
+
+struct json {
+	char *start, *at, *limit;	/* limit leaves JSON_ROOM bytes behind it */
+	int (*flush)(void *arg, const char *text, size_t len);
+	void *arg;
+	int err;
+};
+
+/* `size` must be larger than JSON_ROOM. */
+void json_init(struct json *j, char *buf, size_t size,
+	       int (*flush)(void *arg, const char *text, size_t len), void *arg);
+void json_flush(struct json *j);
+
+/* Afterwards JSON_ROOM bytes at j->at are free. */
+static inline void json_need(struct json *j)
+{
+	if (__builtin_expect(j->at >= j->limit, 0))
+		json_flush(j);
+}
+
+void json_long(struct json *j, const char *text, size_t len);
+static inline void json_raw(struct json *j, const char *text, size_t len)
+{
+	if (__builtin_expect(len > JSON_ROOM, 0)) {
+		json_long(j, text, len);
+		return;
+	}
+	json_need(j);
+	memcpy(j->at, text, len);
+	j->at += len;
+}
+/* A string constant: its length is known to the compiler. */
+#define json_lit(j, text) json_raw((j), "" text, sizeof(text) - 1)
+/* Text as a JSON string's inside: escaped; bytes that are not UTF-8 become U+FFFD. */
+void json_escaped(struct json *j, const char *text, size_t len);
+/* The same with the quotes. */
+void json_string(struct json *j, const char *text, size_t len);
+void json_number(struct json *j, int64_t n);
+void json_unsigned(struct json *j, uint64_t n);
+
+/* ---- into any memory; each returns behind what it wrote ---- */
+
+#define JSON_DIGITS 24			/* most that json_put_* of a number takes */
+
+char *json_put_unsigned(char *to, uint64_t n);
+char *json_put_number(char *to, int64_t n);
+char *json_put_us(char *to, uint64_t ns);
+/* What %.17g gives, whatever the locale. */
+char *json_put_double(char *to, double d);
+/* At most 6 bytes for each byte of `text`. */
+char *json_put_escaped(char *to, const char *text, size_t len);
+
+/* Is this one well-formed JSON value (and nothing behind it)? */
+bool json_valid(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/json.h"
+
+#define DEPTH_MOST 32
+
+/* A pushdown over the text: no recursion, so that no spool can exhaust a stack. */
+struct check {
+	const char *at, *end;
+	char open[DEPTH_MOST];		/* '{' or '[' */
+	unsigned depth;
+};
+
+static void blanks(struct check *c)
+{
+	while (c->at < c->end && (*c->at == ' ' || *c->at == '\t'))
+		c->at++;
+}
+
+/* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is. */
+static bool string(struct check *c)
+{
+	char clean[8];
+
+	if (c->at >= c->end || *c->at++ != '"')
+		return false;
+	while (c->at < c->end && *c->at != '"') {
+		unsigned char byte = (unsigned char)*c->at;
+		size_t n = byte < 0x80 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+
+		if (byte < 0x20 || byte == 0x7f || n > (size_t)(c->end - c->at))
+			return false;
+		if (n > 1 && (json_put_escaped(clean, c->at, n) != clean + n ||
+			      memcmp(clean, c->at, n)))
+			return false;
+		if (byte == '\\') {
+			/* \uXXXX is not needed by our facts, and not allowed. */
+			if (c->end - c->at < 2 || !memchr("\"\\/bfnrt", c->at[1], 8))
+				return false;
+			n = 2;
+		}
+		c->at += n;
+	}
+	return c->at < c->end && *c->at++ == '"';
+}
+
+static bool digits(struct check *c)
+{
+	const char *from = c->at;
+
+	while (c->at < c->end && *c->at >= '0' && *c->at <= '9')
+		c->at++;
+	return c->at > from;
+}
+
+static bool number(struct check *c)
+{
+	if (*c->at == '-')
+		c->at++;
+	if (c->at + 1 < c->end && c->at[0] == '0' && c->at[1] >= '0' && c->at[1] <= '9')
+		return false;
+	if (!digits(c))
+		return false;
+	if (c->at < c->end && *c->at == '.') {
+		c->at++;
+		return digits(c);
+	}
+	return true;
+}
+
+static bool word(struct check *c, const char *text)
+{
+	size_t len = strlen(text);
+
+	if ((size_t)(c->end - c->at) < len || memcmp(c->at, text, len))
+		return false;
+	c->at += len;
+	return true;
+}
+
+static bool key(struct check *c)
+{
+	blanks(c);
+	if (!string(c))
+		return false;
+	blanks(c);
+	return word(c, ":");
+}
+
+/* Behind a value: closes what ends here. Returns false when the text is bad;
+ * *more tells whether another value must follow. */
+static bool after(struct check *c, bool *more)
+{
+	*more = false;
+	while (c->depth) {
+		char close = c->open[c->depth - 1] == '{' ? '}' : ']';
+
+		blanks(c);
+		if (c->at >= c->end)
+			return false;
+		if (*c->at == ',') {
+			c->at++;
+			*more = true;
+			return close == ']' || key(c);
+		}
+		if (*c->at++ != close)
+			return false;
+		c->depth--;
+	}
+	return true;
+}
+
+/* An opening bracket at c->at. *value: a value must follow, else it was empty. */
+static bool opening(struct check *c, bool *value)
+{
+	char open = *c->at++, close = open == '{' ? '}' : ']';
+
+	if (c->depth == DEPTH_MOST)
+		return false;
+	blanks(c);
+	*value = c->at < c->end && *c->at != close;
+	if (!*value) {
+		c->at++;
+		return c->at <= c->end;
+	}
+	c->open[c->depth++] = open;
+	return open == '[' || key(c);
+}
+
+bool json_valid(const char *text, size_t len)
+{
+	struct check c = { .at = text, .end = text + len };
+	bool more = true;
+
+	while (more) {
+		bool ok = true, opened = false;
+
+		blanks(&c);
+		if (c.at >= c.end)
+			return false;
+		if (*c.at == '{' || *c.at == '[')
+			ok = opening(&c, &opened);
+		else if (*c.at == '"')
+			ok = string(&c);
+		else if (*c.at == 't' || *c.at == 'f' || *c.at == 'n')
+			ok = word(&c, "true") || word(&c, "false") || word(&c, "null");
+		else
+			ok = number(&c);
+		if (!ok || (!opened && !after(&c, &more)))
+			return false;
+	}
+	blanks(&c);
+	return c.at == c.end;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "writer/trace.h"
+
+static const char *const kinds[REC_KINDS] = {
+#define KIND(name, text) text,
+	RECORD_KINDS(KIND)
+#undef KIND
+};
+
+static const char *const whys[DROP_WHYS] = {
+	[DROP_CAP] = "buffer full",
+	[DROP_LATE] = "after the window's end",
+	[DROP_NESTED] = "inside a signal handler",
+	[DROP_DEAD] = "thread had ended",
+	[DROP_NAMES] = "name table full",
+};
+
+static size_t text_length(const char *text, size_t most)
+{
+	const char *end = memchr(text, '\0', most);
+
+	return end ? (size_t)(end - text) : most;
+}
+
+static void put_key(struct json *j, const char *key)
+{
+	json_lit(j, "\"");
+	json_raw(j, key, strlen(key));
+	json_lit(j, "\": ");
+}
+
+/* ---- before the events ---- */
+
+/* 32 digits that are the same whenever this cycle is written. */
+static void put_trace_id(struct trace *t)
+{
+	struct json *j = &t->json;
+	uint64_t word[2] = { (uint64_t)t->info->stamp_ns * 0x9e3779b97f4a7c15ull,
+			     t->view->head->start_time ^ (uint64_t)t->pid << 32 };
+
+	json_lit(j, "\"trace_id\": \"");
+	for (int i = 0; i < 2; i++) {
+		for (size_t c = 0; c < sizeof(t->view->head->host); c++)
+			word[i] = (word[i] ^ (unsigned char)t->view->head->host[c]) *
+				  (0xff51afd7ed558ccdull + 2 * (unsigned)i);
+		word[i] ^= word[i] >> 31;
+		for (int shift = 60; shift >= 0; shift -= 4)
+			json_raw(j, &"0123456789ABCDEF"[word[i] >> shift & 15], 1);
+	}
+	json_lit(j, "\",\n");
+}
+
+/* Digits of a fact's text: torchrun's numbers come from the environment. */
+static void put_fact_number(struct trace *t, const char *key, const char *def)
+{
+	size_t len = 0, n = 0;
+	const char *value = facts_get(t->view->head, key, &len);
+	char digits[10];
+
+	for (size_t i = 0; value && i < len && n < sizeof(digits); i++)
+		if (value[i] >= '0' && value[i] <= '9')
+			digits[n++] = value[i];
+	while (n > 1 && digits[0] == '0')
+		memmove(digits, digits + 1, --n);
+	json_raw(&t->json, n ? digits : def, n ? n : strlen(def));
+}
+
+static void put_distributed(struct trace *t)
+{
+	struct json *j = &t->json;
+	size_t len = 0;
+	const char *backend = facts_get(t->view->head, "backend", &len);
+
+	/* A blank after each colon: a reader searches this as text. */
+	json_lit(j, "\"distributedInfo\": {\"backend\": ");
+	if (backend && len > 1 && backend[0] == '"' && json_valid(backend, len))
+		json_raw(j, backend, len);
+	else
+		json_lit(j, "\"\"");
+	json_lit(j, ", \"rank\": ");
+	put_fact_number(t, "rank", "0");
+	json_lit(j, ", \"world_size\": ");
+	put_fact_number(t, "world_size", "1");
+	json_lit(j, "},\n");
+}
+
+static void put_counts(struct json *j, const char *key, const char *const *names,
+		       const uint64_t *counts, unsigned n)
+{
+	bool first = true;
+
+	put_key(j, key);
+	json_lit(j, "{");
+	for (unsigned i = 0; i < n; i++) {
+		if (!counts[i])
+			continue;
+		if (!first)
+			json_lit(j, ", ");
+		first = false;
+		put_key(j, names[i]);
+		json_unsigned(j, counts[i]);
+	}
+	json_lit(j, "}");
+}
+
+static void put_real(struct json *j, double d)
+{
+	uint64_t thousandths = d > 0 && d < 1e15 ? (uint64_t)(d * 1e3) : 0;
+
+	json_need(j);
+	j->at = json_put_us(j->at, thousandths);
+}
+
+static void put_cost(struct trace *t)
+{
+	struct json *j = &t->json;
+	uint64_t samples = atomic_load(&((struct cycle_info *)t->info)->cost_samples);
+	uint64_t steps = t->cycle.events[REC_STEP];
+	double each = (double)atomic_load(&((struct cycle_info *)t->info)->cost_ticks) * 1e9 /
+		      clock_rate(t->view->head) / (double)(samples ? samples : 1);
+	double all = (double)t->result->overhead_ns;
+
+	json_lit(j, "\"cost\": {\"sampled events\": ");
+	json_unsigned(j, samples);
+	json_lit(j, ", \"ns per event\": ");
+	put_real(j, each);
+	json_lit(j, ", \"estimated overhead us\": ");
+	put_real(j, all / 1e3);
+	if (steps) {
+		json_lit(j, ", \"estimated overhead us per step\": ");
+		put_real(j, all / 1e3 / (double)steps);
+	}
+	json_lit(j, "}");
+}
+
+static void put_cycle(struct trace *t)
+{
+	struct json *j = &t->json;
+	const struct spool_header *h = t->view->head;
+	uint32_t flags = t->info->flags;
+
+	json_lit(j, "\"window\": {\"number\": ");
+	json_unsigned(j, t->info->number);
+	json_lit(j, ", \"complete\": ");
+	if (t->info->end)
+		json_lit(j, "true");
+	else
+		json_lit(j, "false");
+	if (flags & CYCLE_PROVISIONAL)
+		json_lit(j, ", \"before the first step boundary\": true");
+	if (flags & CYCLE_CHILD)
+		json_lit(j, ", \"follows a parent's window\": true");
+	json_lit(j, "}, \"process\": {\"pid\": ");
+	json_unsigned(j, h->pid);
+	json_lit(j, ", \"parent\": ");
+	json_unsigned(j, h->ppid);
+	json_lit(j, ", \"name\": ");
+	json_string(j, h->exe, text_length(h->exe, sizeof(h->exe)));
+	json_lit(j, ", \"job\": ");
+	json_string(j, h->job, text_length(h->job, sizeof(h->job)));
+	json_lit(j, "}");
+}
+
+static void put_own(struct trace *t)
+{
+	struct json *j = &t->json;
+	const struct spool_header *h = t->view->head;
+	uint64_t why[DROP_WHYS];
+
+	for (unsigned i = 0; i < DROP_WHYS; i++)
+		why[i] = atomic_load(&((struct cycle_info *)t->info)->whys[i]);
+	for (unsigned i = 0; i < REC_KINDS; i++)
+		why[DROP_LATE] += t->cycle.late[i];
+	json_lit(j, "\"proflaunch\": {\"version\": ");
+	json_string(j, h->build, text_length(h->build, sizeof(h->build)));
+	json_lit(j, ",\n\"configuration\": ");
+	facts_lines(j, h->config, sizeof(h->config));
+	json_lit(j, ",\n\"facts\": ");
+	facts_write(j, h);
+	json_lit(j, ",\n");
+	put_cycle(t);
+	json_lit(j, ",\n");
+	put_counts(j, "events", kinds, t->result->events, REC_KINDS);
+	json_lit(j, ", ");
+	put_counts(j, "drops", kinds, t->result->drops, REC_KINDS);
+	json_lit(j, ", ");
+	put_counts(j, "drop reasons", whys, why, DROP_WHYS);
+	json_lit(j, ", \"chunks faulted in by the program\": ");
+	json_unsigned(j, atomic_load(&((struct cycle_info *)t->info)->faulted));
+	json_lit(j, ",\n");
+	put_cost(t);
+	json_lit(j, "},\n");
+}
+
+void meta_head(struct trace *t)
+{
+	struct json *j = &t->json;
+	const struct spool_header *h = t->view->head;
+
+	json_lit(j, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
+	if (t->config->record_shapes)
+		json_lit(j, "\"record_shapes\": 1,\n");
+	if (t->config->profile_memory)
+		json_lit(j, "\"profile_memory\": 1,\n");
+	put_trace_id(t);
+	json_lit(j, "\"host_name\": ");
+	json_string(j, h->host, text_length(h->host, sizeof(h->host)));
+	json_lit(j, ",\n");
+	facts_metadata(j, t->config->metadata, sizeof(t->config->metadata));
+	put_distributed(t);
+	put_own(t);
+	json_lit(j, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
+	json_number(j, t->base_ns);
+	json_lit(j, ",\n\"traceEvents\": [\n");
+}
+
+/* ---- rows of processes and threads ---- */
+
+static void put_ts(struct trace *t, int64_t ns)
+{
+	json_lit(&t->json, ",\"ts\":");
+	json_need(&t->json);
+	t->json.at = json_put_us(t->json.at, trace_ts(t, ns));
+}
+
+/* Up to the value of its one argument; pid NULL: the process. */
+static void open_row(struct trace *t, const char *name, uint32_t tid, const char *arg)
+{
+	struct json *j = &t->json;
+
+	json_lit(j, "{\"ph\":\"M\",\"name\":\"");
+	json_raw(j, name, strlen(name));
+	json_lit(j, "\"");
+	put_ts(t, t->row.begin_ns);
+	json_lit(j, ",\"pid\":");
+	json_unsigned(j, t->pid);
+	json_lit(j, ",\"tid\":");
+	json_unsigned(j, tid);
+	json_lit(j, ",\"args\":{\"");
+	json_raw(j, arg, strlen(arg));
+	json_lit(j, "\":");
+}
+
+static void put_thread_rows(struct trace *t, const struct run *run)
+{
+	const struct rec_thread *said =
+		(const struct rec_thread *)(t->view->base + run->said);
+	struct json *j = &t->json;
+
+	open_row(t, "thread_name", run->tid, "name");
+	json_lit(j, "\"thread ");
+	json_unsigned(j, run->tid);
+	json_lit(j, " (");
+	json_escaped(j, said->comm, text_length(said->comm, sizeof(said->comm)));
+	json_lit(j, ")\"}},\n");
+	open_row(t, "thread_sort_index", run->tid, "sort_index");
+	json_unsigned(j, run->tid);
+	json_lit(j, "}},\n");
+}
+
+void meta_rows(struct trace *t)
+{
+	struct json *j = &t->json;
+	const struct spool_header *h = t->view->head;
+	size_t len = text_length(h->exe, sizeof(h->exe));
+
+	open_row(t, "process_name", 0, "name");
+	json_string(j, len ? h->exe : "python", len ? len : 6);
+	json_lit(j, "}},\n");
+	open_row(t, "process_labels", 0, "labels");
+	json_lit(j, "\"CPU\"}},\n");
+	open_row(t, "process_sort_index", 0, "sort_index");
+	json_unsigned(j, t->pid);
+	json_lit(j, "}},\n");
+	/* A thread's last word on its name counts: it is named after it was made. */
+	for (size_t i = 0; i < t->cycle.runs.n; i = read_thread(&t->cycle, i))
+		put_thread_rows(t, read_run(&t->cycle, read_thread(&t->cycle, i) - 1));
+}
+
+/* ---- behind the events ---- */
+
+/* The last closing bracket of the file must be that of traceEvents. */
+static void put_path(struct json *j, const char *path)
+{
+	json_lit(j, "\"");
+	for (; *path; path++) {
+		size_t n = strcspn(path, "]");
+
+		json_escaped(j, path, n);
+		path += n;
+		if (!*path)
+			break;
+		json_lit(j, "\\u005d");
+	}
+	json_lit(j, "\"");
+}
+
+void meta_tail(struct trace *t)
+{
+	struct json *j = &t->json;
+	int64_t begin = t->row.begin_ns, end = t->row.end_ns;
+
+	json_lit(j, "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
+		    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\"");
+	put_ts(t, begin);
+	json_lit(j, ",\"dur\":");
+	json_need(j);
+	j->at = json_put_us(j->at, trace_ts(t, end) - trace_ts(t, begin));
+	json_lit(j, ",\"args\":{\"Op count\":");
+	json_unsigned(j, t->ops);
+	json_lit(j, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\"");
+	put_ts(t, begin);
+	json_lit(j, ",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}},\n"
+		    "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
+		    "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\"");
+	put_ts(t, begin);
+	json_lit(j, "},\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\","
+		    "\"pid\":\"\",\"tid\":\"\"");
+	put_ts(t, end);
+	json_lit(j, "}\n],\n\"traceName\": ");
+	put_path(j, t->out.path);
+	json_lit(j, "}\n");
+}

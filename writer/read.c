@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/read.h"
+#include "agent/core/names.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const uint16_t least[REC_KINDS] = {
+	[REC_NONE] = sizeof(struct record),	  [REC_THREAD] = sizeof(struct rec_thread),
+	[REC_OP] = sizeof(struct rec_op),	  [REC_ANNOTATION] = sizeof(struct rec_op),
+	[REC_STEP] = sizeof(struct rec_step),	  [REC_MEMORY] = sizeof(struct rec_memory),
+	[REC_OOM] = sizeof(struct rec_memory),
+};
+
+/* The record at *at, moving behind it, or NULL: nothing sound before `end`. */
+static const struct record *step(const struct spool_view *v, uint64_t *at, uint64_t end)
+{
+	const struct record *r = (const struct record *)(v->base + *at);
+	uint64_t size;
+
+	if (*at > end || end - *at < sizeof(*r))
+		return NULL;
+	size = (uint64_t)r->units * 8;
+	if (r->kind >= REC_KINDS || size < least[r->kind] || size > end - *at)
+		return NULL;
+	*at += size;
+	return r;
+}
+
+/* ---- pass one: what is there ---- */
+
+struct scan {
+	struct cycle_read *c;
+	uint64_t last;			/* newest time seen */
+	bool open;			/* the cycle has no end yet */
+	int err;
+};
+
+static void note_own_step(struct scan *s, const struct record *r)
+{
+	static const char prefix[] = "ProfilerStep#";
+	const struct name *n = names_get(s->c->view, r->name);
+	struct span *span;
+
+	if (!n || n->len < sizeof(prefix) || memcmp(n->text, prefix, sizeof(prefix) - 1))
+		return;
+	span = pile_push(&s->c->own_steps, sizeof(*span));
+	if (!span)
+		s->err = -ENOMEM;
+	else
+		*span = (struct span){ r->begin, r->end ? r->end : UINT64_MAX };
+}
+
+static void note(struct scan *s, const struct record *r)
+{
+	if (r->begin > s->last)
+		s->last = r->begin;
+	if (r->end > s->last)
+		s->last = r->end;
+	if (!s->open && r->begin >= s->c->end) {
+		s->c->late[r->kind]++;
+		return;
+	}
+	s->c->events[r->kind]++;
+	if (r->kind == REC_OP)
+		s->c->backward += ((const struct rec_op *)r)->fwd_thread != 0;
+	else if (r->kind == REC_ANNOTATION)
+		note_own_step(s, r);
+}
+
+/* A thread says who it is: from here on the records are its own. */
+static struct run *note_thread(struct scan *s, const struct rec_thread *t, uint64_t said,
+			       uint64_t at)
+{
+	struct run *run = pile_push(&s->c->runs, sizeof(*run));
+
+	if (!run) {
+		s->err = -ENOMEM;
+		return NULL;
+	}
+	*run = (struct run){
+		.at = at,
+		.end = at,
+		.begin = t->r.begin,
+		.said = said,
+		.tid = t->tid,
+		.ordinal = t->ordinal,
+	};
+	return run;
+}
+
+static int scan_chunk(uint64_t offset, void *arg)
+{
+	struct scan *s = arg;
+	struct chunk *c = (struct chunk *)(s->c->view->base + offset);
+	uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
+	uint64_t at = offset + sizeof(*c), end, here;
+	const struct record *r;
+	struct run *run = NULL;
+
+	/* A live owner, or a liar, may have changed it since it was found. */
+	if (used > c->size || offset + used > s->c->view->size || used < sizeof(*c))
+		return 0;
+	end = offset + used;
+	while (here = at, !s->err && at < end && (r = step(s->c->view, &at, end))) {
+		if (r->kind == REC_THREAD) {
+			if (run && run->at == run->end)
+				s->c->runs.n--;	/* said nothing */
+			run = note_thread(s, (const struct rec_thread *)r, here, at);
+		} else if (run && r->kind != REC_NONE) {
+			if (run->at == run->end)
+				run->begin = r->begin;
+			run->end = at;
+			note(s, r);
+		}
+	}
+	if (run && run->at == run->end)
+		s->c->runs.n--;
+	return s->err;
+}
+
+/* ---- order ---- */
+
+static bool before(const struct run *a, const struct run *b)
+{
+	if (a->tid != b->tid)
+		return a->tid < b->tid;
+	if (a->begin != b->begin)
+		return a->begin < b->begin;
+	return a->at < b->at;
+}
+
+static void sift(struct run *heap, size_t root, size_t n)
+{
+	struct run moved = heap[root];
+
+	for (size_t child; (child = 2 * root + 1) < n; root = child) {
+		if (child + 1 < n && before(&heap[child], &heap[child + 1]))
+			child++;
+		if (!before(&moved, &heap[child]))
+			break;
+		heap[root] = heap[child];
+	}
+	heap[root] = moved;
+}
+
+/* Heap sort: in place, no recursion, no bad case for a hostile spool to find. */
+static void sort_runs(struct run *runs, size_t n)
+{
+	for (size_t i = n / 2; i--;)
+		sift(runs, i, n);
+	for (size_t i = n; i-- > 1;) {
+		struct run last = runs[i];
+
+		runs[i] = runs[0];
+		runs[0] = last;
+		sift(runs, 0, i);
+	}
+}
+
+/* A thread learns its ordinal late: what it wrote before is its own, too. */
+static void spread_ordinals(struct run *runs, size_t n)
+{
+	for (size_t i = n; i-- > 1;)
+		if (!runs[i - 1].ordinal && runs[i - 1].tid == runs[i].tid)
+			runs[i - 1].ordinal = runs[i].ordinal;
+}
+
+/* By begin, and none inside another: a search then needs to look at one only. */
+static void sort_spans(struct pile *spans)
+{
+	struct span *span = spans->mem;
+	size_t n = 0;
+
+	for (size_t gap = spans->n / 2; gap; gap /= 2) {
+		for (size_t i = gap; i < spans->n; i++) {
+			struct span moved = span[i];
+			size_t at = i;
+
+			for (; at >= gap && span[at - gap].begin > moved.begin; at -= gap)
+				span[at] = span[at - gap];
+			span[at] = moved;
+		}
+	}
+	for (size_t i = 0; i < spans->n; i++) {
+		if (n && span[i].begin < span[n - 1].end) {
+			if (span[i].end > span[n - 1].end)
+				span[n - 1].end = span[i].end;
+		} else {
+			span[n++] = span[i];
+		}
+	}
+	spans->n = n;
+}
+
+bool read_own_step(const struct cycle_read *c, uint64_t begin, uint64_t end)
+{
+	const struct span *span = c->own_steps.mem;
+	size_t lo = 0, hi = c->own_steps.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (span[mid].end <= begin)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->own_steps.n && span[lo].begin < end;
+}
+
+/* ---- for all ---- */
+
+/* The process died in the window: what it began last must still lie in it. */
+static uint64_t window_end(const struct scan *s, const struct spool_header *h)
+{
+	uint64_t exit = atomic_load(&((struct spool_header *)h)->exit_ticks);
+	uint64_t last = s->last < UINT64_MAX ? s->last + 1 : s->last;
+
+	return exit > last ? exit : last;
+}
+
+int read_cycle(struct cycle_read *c, const struct spool_view *v,
+	       const struct read_index *ix, const struct cycle_info *info)
+{
+	struct scan s = { .c = c, .last = info->begin };
+
+	*c = (struct cycle_read){ .view = v, .begin = info->begin, .end = info->end };
+	s.open = !c->end || c->end < c->begin;
+	s.err = read_chunks(ix, info->number, scan_chunk, &s);
+	if (s.open)
+		c->end = window_end(&s, v->head);
+	sort_runs(c->runs.mem, c->runs.n);
+	spread_ordinals(c->runs.mem, c->runs.n);
+	sort_spans(&c->own_steps);
+	return s.err;
+}
+
+void read_free(struct cycle_read *c)
+{
+	pile_free(&c->runs);
+	pile_free(&c->own_steps);
+}
+
+size_t read_thread(const struct cycle_read *c, size_t first)
+{
+	uint32_t tid = read_run(c, first)->tid;
+
+	while (first < c->runs.n && read_run(c, first)->tid == tid)
+		first++;
+	return first;
+}
+
+const struct record *read_next(struct cursor *c, uint64_t *offset)
+{
+	while (c->run < c->last) {
+		const struct run *run = read_run(c->cycle, c->run);
+		const struct record *r;
+
+		if (!c->at)
+			c->at = run->at;
+		*offset = c->at;
+		r = c->at < run->end ? step(c->cycle->view, &c->at, run->end) : NULL;
+		if (!r) {
+			c->run++;
+			c->at = 0;
+		} else if (r->kind != REC_NONE && r->kind != REC_THREAD &&
+			   (r->begin < c->cycle->end || r->begin <= c->cycle->begin)) {
+			return r;
+		}
+	}
+	return NULL;
+}
+
+uint64_t read_end(const struct cycle_read *c, const struct record *r)
+{
+	uint64_t end = read_is_open(c, r) ? c->end : r->end;
+
+	return end > r->begin ? end : r->begin;
+}

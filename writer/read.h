@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read - the chunks of one cycle as a stream of records for each thread.
+ *
+ * Threads  one at a time.
+ * Memory   40 bytes for each run (a thread's stretch of a chunk), 16 for
+ *          each chunk and each ProfilerStep# of the program's own profiler.
+ * Errors   -ENOMEM.  The spool may be damaged or hostile: whatever does not lie
+ *          wholly inside its chunk ends that chunk.
+ * Units    ticks; offsets in bytes from the spool's start.
+ */
+#ifndef WRITER_READ_H
+#define WRITER_READ_H
+
+#include "agent/core/spool.h"
+#include "writer/pile.h"
+
+struct run {
+	uint64_t at, end;		/* its records in the spool */
+	uint64_t begin;			/* of its first record */
+	uint64_t said;			/* offset of the struct rec_thread before it */
+	uint32_t tid, ordinal;
+};
+
+struct span {
+	uint64_t begin, end;
+};
+
+/* Where the chunks of all cycles lie: many short cycles, one look at the spool. */
+struct read_index {
+	struct pile chunks;		/* by cycle, then by offset */
+};
+
+int read_index(struct read_index *ix, const struct spool_view *v);
+void read_index_free(struct read_index *ix);
+/* Calls fn(offset) for each data chunk of a cycle. */
+int read_chunks(const struct read_index *ix, uint64_t cycle,
+		int (*fn)(uint64_t offset, void *arg), void *arg);
+
+struct cycle_read {
+	const struct spool_view *view;
+	uint64_t begin, end;		/* the window */
+	struct pile runs;		/* struct run, by thread, then by time */
+	struct pile own_steps;		/* struct span: the program's own ProfilerStep#N */
+	uint64_t events[REC_KINDS];	/* in the window */
+	uint64_t late[REC_KINDS];	/* begun after its end */
+	uint64_t backward;		/* operators that can end a flow */
+};
+
+/* Looks at every chunk of `info`'s cycle once. */
+int read_cycle(struct cycle_read *c, const struct spool_view *v,
+	       const struct read_index *ix, const struct cycle_info *info);
+void read_free(struct cycle_read *c);
+
+static inline const struct run *read_run(const struct cycle_read *c, size_t i)
+{
+	return (const struct run *)c->runs.mem + i;
+}
+
+/* Goes through the records of runs [run, last) in order. */
+struct cursor {
+	const struct cycle_read *cycle;
+	size_t run, last;
+	uint64_t at;			/* offset of the next record; 0 = the run's first */
+};
+
+/* Next record that lies in the window, and its offset; NULL at the end. */
+const struct record *read_next(struct cursor *c, uint64_t *offset);
+/* Its end in the window: open records end where the window does. */
+uint64_t read_end(const struct cycle_read *c, const struct record *r);
+static inline bool read_is_open(const struct cycle_read *c, const struct record *r)
+{
+	return !r->end || r->end > c->end;
+}
+/* Does the program's own profiler have a step in that time? */
+bool read_own_step(const struct cycle_read *c, uint64_t begin, uint64_t end);
+/* One past the last run of the thread that run `first` belongs to. */
+size_t read_thread(const struct cycle_read *c, size_t first);
+
+#endif
