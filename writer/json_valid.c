@@ -12,8 +12,21 @@ struct check {
 
 static void blanks(struct check *c)
 {
-	while (c->at < c->end && (*c->at == ' ' || *c->at == '\t'))
+	while (c->at < c->end && memchr(" \t\r\n", *c->at, 4))
 		c->at++;
+}
+
+/* Length of the escape at `at`, or 0. */
+static size_t escape(const char *at, size_t len)
+{
+	if (len >= 2 && memchr("\"\\/bfnrt", at[1], 8))
+		return 2;
+	if (len < 6 || at[1] != 'u')
+		return 0;
+	for (int i = 2; i < 6; i++)
+		if (!memchr("0123456789abcdefABCDEF", at[i], 22))
+			return 0;
+	return 6;
 }
 
 /* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is. */
@@ -32,12 +45,10 @@ static bool string(struct check *c)
 		if (n > 1 && (json_put_escaped(clean, c->at, n) != clean + n ||
 			      memcmp(clean, c->at, n)))
 			return false;
-		if (byte == '\\') {
-			/* \uXXXX is not needed by our facts, and not allowed. */
-			if (c->end - c->at < 2 || !memchr("\"\\/bfnrt", c->at[1], 8))
-				return false;
-			n = 2;
-		}
+		if (byte == '\\')
+			n = escape(c->at, (size_t)(c->end - c->at));
+		if (!n)
+			return false;
 		c->at += n;
 	}
 	return c->at < c->end && *c->at++ == '"';
@@ -62,6 +73,13 @@ static bool number(struct check *c)
 		return false;
 	if (c->at < c->end && *c->at == '.') {
 		c->at++;
+		if (!digits(c))
+			return false;
+	}
+	if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
+		c->at++;
+		if (c->at < c->end && (*c->at == '+' || *c->at == '-'))
+			c->at++;
 		return digits(c);
 	}
 	return true;
