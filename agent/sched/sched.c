@@ -119,6 +119,9 @@ static void begin_life(uint64_t now)
 	atomic_store(&sched.last, now);
 	if (job_mine && atomic_load(&sched.torch))
 		atomic_store(&job_mine->torch, 1);
+	if (job && atomic_load(&sched.patched))
+		atomic_fetch_or(&job->told,
+				TOLD_SYMBOL); /* found here: no news elsewhere */
 	sched.due_ns = clock_get_ns(CLOCK_MONOTONIC) + (int64_t)sched.marker.period_ns;
 	if (alone)
 		follow_nobody();
