@@ -133,14 +133,20 @@ static bool is_python(const char *image)
 	return !strncmp(slash ? slash + 1 : image, "python", 6);
 }
 
-static void print_facts(char *facts)
+/* What the agent said last about torch, without the signs of JSON. */
+static const char *torch_fact(char *facts)
 {
-	for (char *p = facts, *next; *p; p = next) {
-		next = p + strcspn(p, "\n");
-		if (*next)
-			*next++ = '\0';
-		printf("     %s\n", p);
-	}
+	static char text[2048];
+	char *last = NULL, *out = text;
+
+	for (char *p = facts; (p = strstr(p, "torch = {")); p++)
+		if (p == facts || p[-1] == '\n')
+			last = p + strlen("torch = ");
+	for (; last && *last && *last != '\n' && out < text + sizeof(text) - 1; last++)
+		if (!strchr("{}\"", *last))
+			*out++ = *last;
+	*out = '\0';
+	return text;
 }
 
 static const char *last_line(char *out)
@@ -152,6 +158,15 @@ static const char *last_line(char *out)
 		out[--n] = '\0';
 	p = strrchr(out, '\n');
 	return p ? p + 1 : out;
+}
+
+static void judge_calibration(struct doctor *d, const char *fact)
+{
+	if (strstr(fact, "record: good") && strstr(fact, "values: good"))
+		good("its memory layout: %s", fact);
+	else
+		bad(d, "its memory layout is not known (%s): names and times work, the rest is off; a newer proflaunch may know it",
+		    *fact ? fact : "nothing was found");
 }
 
 static void look_at_python(struct doctor *d)
@@ -175,8 +190,8 @@ static void look_at_python(struct doctor *d)
 		bad(d, "PyTorch: %s, but the agent did not see it; please report this",
 		    last_line(p->out));
 	} else {
-		good("PyTorch: %s; found there:", last_line(p->out));
-		print_facts(p->facts);
+		good("PyTorch: %s", last_line(p->out));
+		judge_calibration(d, torch_fact(p->facts));
 	}
 }
 

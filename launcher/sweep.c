@@ -83,6 +83,24 @@ static void add_header(struct sweep *s, struct spool_header *h)
 		snprintf(s->last_file, sizeof(s->last_file), "%.4095s", t->last_file);
 }
 
+/* Why records of windows that nobody has written yet were dropped. */
+static void add_whys(struct sweep *s, const struct spool_view *v)
+{
+	const struct chunk *c;
+	uint64_t at = 0;
+
+	while ((c = spool_view_next(v, &at))) {
+		struct cycle_info *info = (void *)(c + 1);
+
+		if (GET(((struct chunk *)c)->kind) != CHUNK_CYCLE ||
+		    (GET(info->state) != CYCLE_OPEN && GET(info->state) != CYCLE_SEALED))
+			continue;
+		for (unsigned i = 0; i < DROP_WHYS; i++)
+			s->whys[i] += GET(info->whys[i]);
+	}
+}
+_Static_assert(sizeof(struct chunk) + sizeof(struct cycle_info) <= CHUNK_SMALL, "in any chunk");
+
 static void add_result(const struct writer_result *r, void *arg)
 {
 	struct sweep *s = arg;
@@ -141,6 +159,7 @@ static void finish(struct found *f)
 	}
 	h->totals.last_file[sizeof(h->totals.last_file) - 1] = '\0';
 	add_header(f->s, h);
+	add_whys(f->s, &f->view);
 	redirect(f);
 	err = writer_recover(&f->view, add_result, f->s);
 	if (err)

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`recover` finishes what is dead, and leaves alone what lives, is foreign or is false."""
+import fcntl
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+LAUNCHER = os.path.join(BUILD, "proflaunch")
+HEADER = 64 * 1024      # SPOOL_HEADER
+OFD_SETLK = 37
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+
+
+def start_time(pid):
+    return int(read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19])
+
+
+HOST, BOOT = read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/boot_id")
+
+
+def header(pid, start, host=HOST, boot=BOOT, job="", magic=b"PROFSPL1", used=HEADER):
+    """The head of struct spool_header, as in agent/core/spool.h."""
+    ns = os.stat("/proc/self/ns/pid").st_ino
+    head = struct.pack("<8sII48sQQQQ8s72s40s72sIIQQq", magic, 1, HEADER, b"test", 1 << 20,
+                       used, HEADER, HEADER, b"\1", host.encode(), boot.encode(),
+                       job.encode(), pid, 1, start, ns, 0)
+    return head.ljust(HEADER, b"\0")
+
+
+class Place:
+    def __init__(self, root):
+        self.logdir = os.path.join(root, "log")
+        self.spools = os.path.join(self.logdir, ".proflaunch")
+        os.makedirs(self.spools)
+
+    def put(self, name, data):
+        path = os.path.join(self.spools, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def recover(self, where=None):
+        return subprocess.run([LAUNCHER, "recover", where or self.logdir], text=True,
+                              capture_output=True, check=False, timeout=60)
+
+
+def gone():
+    """Pid and start time of a process that has ended."""
+    child = subprocess.Popen(["sleep", "60"])
+    who = child.pid, start_time(child.pid)
+    child.kill()
+    child.wait()
+    return who
+
+
+def expect(run, status, *texts):
+    assert run.returncode == status, (run.returncode, run.stdout, run.stderr)
+    for text in texts:
+        assert text in run.stderr, (text, run.stderr)
+
+
+def test_nothing_to_do(place):
+    expect(place.recover(), 0, "nothing to recover")
+    assert not os.path.exists(place.spools)
+
+
+def test_no_directory(place):
+    expect(place.recover(os.path.join(place.logdir, "none")), 1, "No such file or directory")
+    path = place.put("a", b"")
+    expect(place.recover(path), 1, "Not a directory")
+
+
+def test_a_dead_process_without_records_leaves_nothing(place):
+    pid, start = gone()
+    place.put(f"{HOST}_{pid}.{start}.spool", header(pid, start))
+    expect(place.recover(), 0)
+    assert not os.path.exists(place.spools)
+
+
+def test_a_live_process_keeps_its_spool(place):
+    pid = os.getpid()
+    path = place.put("a.spool", header(pid, start_time(pid)))
+    with open(path, "r+b") as file:
+        fcntl.fcntl(file, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        expect(place.recover(), 0, f"process {pid} is still running")
+        assert os.path.exists(path)
+    # The lock is gone, the process is not: an image that exec replaced.
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def test_an_inherited_lock_does_not_save_a_dead_owner(place):
+    pid, start = gone()
+    path = place.put("a.spool", header(pid, start))
+    with open(path, "r+b") as file:
+        fcntl.fcntl(file, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+        expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def test_two_recovers_do_not_meet(place):
+    pid, start = gone()
+    path = place.put("a.spool", header(pid, start))
+    with open(path, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        expect(place.recover(), 0)
+        assert os.path.exists(path)
+
+
+def test_another_host_keeps_its_spool(place):
+    pid, start = gone()
+    path = place.put("a.spool", header(pid, start, host="elsewhere", boot="other-boot"))
+    expect(place.recover(), 0, "it belongs to host elsewhere")
+    assert os.path.exists(path)
+
+
+def test_this_host_before_its_reboot_is_dead(place):
+    path = place.put("a.spool", header(os.getpid(), start_time(os.getpid()), boot="old"))
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def page(launcher):
+    return (b"PROFJOB1" + struct.pack("<IIq", 1, 0, 0)).ljust(8 + 16 + 72, b"\0") + \
+        struct.pack("<II", launcher, 0)
+
+
+def test_a_running_launcher_finishes_its_own(place):
+    pid, start = gone()
+    me = f"{HOST}_{os.getpid()}.{start_time(os.getpid())}"
+    path = place.put("a.spool", header(pid, start, job=me))
+    job = place.put(me + ".job", page(os.getpid()))
+    expect(place.recover(), 0, "left to the proflaunch that is running it")
+    assert os.path.exists(path) and os.path.exists(job)
+    # A job whose name leads out of the directory is no job.
+    place.put("a.spool", header(pid, start, job="../../x"))
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def test_a_dead_launcher_leaves_its_work_to_recover(place):
+    pid, start = gone()
+    name = f"{HOST}_{pid}.{start}"
+    place.put("a.spool", header(pid, start, job=name))
+    place.put(name + ".job", page(pid))
+    expect(place.recover(), 0)
+    assert not os.path.exists(place.spools)
+
+
+def test_what_is_no_spool_is_left_alone(place):
+    victim = os.path.join(place.logdir, "victim")
+    with open(victim, "wb") as file:
+        file.write(header(*gone()))
+    os.symlink(victim, os.path.join(place.spools, "link.spool"))
+    os.mkfifo(os.path.join(place.spools, "fifo.spool"))
+    os.mkdir(os.path.join(place.spools, "dir.spool"))
+    place.put("garbage.spool", b"garbage " * 1000)
+    place.put("version.spool", header(*gone()).replace(b"PROFSPL1\1", b"PROFSPL1\7", 1))
+    before = sorted(os.listdir(place.spools))
+    expect(place.recover(), 1, "link.spool", "no regular file", "garbage.spool", "version.spool")
+    assert sorted(os.listdir(place.spools)) == before
+    assert os.path.exists(victim)
+
+
+def test_cut_files_are_taken_for_what_they_are(place):
+    pid, start = gone()
+    mine = f"{HOST}_{pid}.{start}"
+    place.put(mine + ".spool", b"")                              # died before its first byte
+    place.put(mine + ".1.spool", b"\0" * HEADER)                 # ... before its header
+    place.put("lies.spool", header(pid, start, used=1 << 40))    # claims more than there is
+    alive = place.put(f"{HOST}_{os.getpid()}.{start_time(os.getpid())}.spool", b"\0" * 100)
+    short = place.put("short.spool", header(pid, start)[:1000])
+    expect(place.recover(), 1, "short.spool")
+    assert sorted(os.listdir(place.spools)) == sorted(map(os.path.basename, [alive, short]))
+
+
+def test_the_spool_directory_itself_may_be_named(place):
+    place.put("a.spool", header(*gone()))
+    expect(place.recover(place.spools), 0)
+    assert not os.path.exists(place.spools)
+
+
+def test_of_another_user(place):
+    if os.getuid():
+        return
+    path = place.put("a.spool", header(*gone()))
+    os.chown(path, 65534, 65534)
+    expect(place.recover(), 1, "no regular file of yours")
+    assert os.path.exists(path)
+
+
+def main():
+    for name, test in list(globals().items()):
+        if name.startswith("test_"):
+            with tempfile.TemporaryDirectory() as root:
+                test(Place(root))
+            print("ok", name)
+            sys.stdout.flush()
+
+
+main()
