@@ -49,7 +49,30 @@ bool patch_elf_is(const struct patch_elf *elf, const void *mapped, size_t mapped
 void patch_elf_symtab(const struct patch_elf *elf, const char *name,
 		      struct patch_symbols *out);
 
-/* ---- patch_code.c: what its first instructions are ---- */
+/* ---- patch_decode.c: one instruction, by a library that is opened at run time ---- */
+
+#define PATCH_LONGEST 15 /* bytes of one instruction */
+
+enum patch_kind { KIND_OTHER, KIND_CALL, KIND_JUMP, KIND_BRANCH, KIND_RETURN, KINDS };
+
+struct patch_insn {
+	uint8_t length;
+	uint8_t opcode;
+	bool relative; /* has a branch target */
+	int64_t target; /* from its end */
+	bool rip; /* has memory relative to its end */
+	bool stack; /* its memory may be relative to the stack pointer */
+	uint8_t modrm_at;
+	uint8_t disp_at;
+	int32_t disp;
+	enum patch_kind kind;
+	uint32_t category; /* the library's number for its kind */
+};
+
+const char *patch_decode_open(void);
+bool patch_decode(const uint8_t *code, size_t size, struct patch_insn *insn);
+
+/* ---- patch_code.c: its first instructions ---- */
 
 #define PATCH_JUMP 5 /* bytes of jmp rel32 */
 #define PATCH_CODE 128 /* room for relocated instructions */
