@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer/rows.h"
-#include "agent/core/clock.h"
 
 #include <errno.h>
 
@@ -18,8 +17,8 @@ int64_t rows_ns(struct rows_clock *c, uint64_t ticks)
 
 	if (__builtin_expect(c->block != block, 0)) {
 		c->block = block;
-		c->ns = clock_real_ns(c->head, block << SHIFT);
-		c->slope = clock_real_ns(c->head, (block + 1) << SHIFT) - c->ns;
+		c->ns = clock_line_ns(&c->line, block << SHIFT);
+		c->slope = clock_line_ns(&c->line, (block + 1) << SHIFT) - c->ns;
 		/* A damaged clock table must not overflow the line below. */
 		if (c->slope < 0 || c->slope > (int64_t)1 << 40)
 			c->slope = 0;
@@ -31,7 +30,8 @@ int64_t rows_ns(struct rows_clock *c, uint64_t ticks)
 void row_init(struct row *r, const struct spool_header *head, uint64_t begin, uint64_t end)
 {
 	*r = (struct row){ .begin = begin, .end = end };
-	r->clock = (struct rows_clock){ .head = head, .block = UINT64_MAX };
+	r->clock = (struct rows_clock){ .line = clock_line_at(head, begin),
+					.block = UINT64_MAX };
 	r->begin_ns = rows_ns(&r->clock, begin);
 	r->end_ns = rows_ns(&r->clock, end);
 	if (r->end_ns < r->begin_ns)

@@ -14,12 +14,13 @@
 #ifndef WRITER_ROWS_H
 #define WRITER_ROWS_H
 
+#include "agent/core/clock.h"
 #include "agent/core/spool.h"
 #include "writer/pile.h"
 
 /* Ticks to nanoseconds, quickly: straight lines between moments 2^22 ticks apart. */
 struct rows_clock {
-	const struct spool_header *head;
+	struct clock_line line;		/* the window's; blocks of it in whole numbers */
 	uint64_t block;			/* ticks >> 22 of the line; UINT64_MAX = none */
 	int64_t ns, slope;		/* at its begin; to its end */
 };
