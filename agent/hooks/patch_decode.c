@@ -115,7 +115,8 @@ static bool is_understood(void)
 		    got.kind != want->kind ||
 		    (want->relative && got.target != want->target) ||
 		    (want->rip &&
-		     (got.disp_at != want->disp_at || got.disp != want->disp)))
+		     (got.modrm_at != want->modrm_at || got.disp_at != want->disp_at ||
+		      got.disp != want->disp)))
 			return false;
 	}
 	return true;

@@ -91,10 +91,14 @@ __asm__(".text\n"
 
 __attribute__((visibility("hidden"), used)) void patch_hit_now(void)
 {
+	static __thread bool within __attribute__((tls_model("initial-exec")));
 	int saved = errno;
 
-	if (hit_fn)
-		hit_fn();
+	if (within || !hit_fn)
+		return; /* what we call may itself be the marked function */
+	within = true;
+	hit_fn();
+	within = false;
 	errno = saved;
 }
 
