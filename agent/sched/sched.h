@@ -30,10 +30,10 @@ struct sched_actions {
 /* Parses the plan and the marker; no window opens yet. Called by agent.c's start. */
 void sched_start(const struct config *cfg, const struct sched_actions *actions);
 
-/* libtorch was found: this process can have torch markers. Opens the first,
- * provisional window in the default mode, or decides to follow an ancestor. */
+/* libtorch was found: operators are watched until the first one, where step 0 may be
+ * recorded; time: begins here, where there is something to record. */
 void sched_torch_found(void);
-/* The process starts (main is about to run): time:, none and symbol: begin here. */
+/* The process starts (main is about to run): none and symbol: begin here. */
 void sched_main(void);
 /* A library was mapped: a symbol: marker may be there now. */
 void sched_library(void);
@@ -50,11 +50,12 @@ void sched_optimizer_made(void);
 void sched_backward(void); /* autograd::Engine::execute is entered */
 void sched_step(void); /* proflaunch_step() */
 
-/* The first operator of a process that follows nobody yet / any op while following. */
-extern _Atomic uint64_t
-	*sched_follow; /* the ancestor's gate; points to a constant 0 if none */
+/* The observer compares *sched_follow with sched_followed at every event, before it
+ * looks at the gate. They differ at a process's first event (step 0 begins, a window
+ * may open), and when the ancestor that it follows opens or seals a window. */
+extern _Atomic uint64_t *sched_follow; /* that ancestor's gate, or a constant 0 */
 extern uint64_t sched_followed; /* its value when we last looked */
-void sched_follow_changed(void); /* call when *sched_follow != sched_followed */
+void sched_follow_changed(void);
 
 /* atfork child (async-signal-safe: stores only). */
 void sched_fork_child(void);
@@ -62,8 +63,8 @@ void sched_fork_child(void);
 void sched_exit(void);
 /* _exit: what a follower has is settled by stores alone; nothing is sealed. */
 void sched_leave(void);
-/* Tick of the writer thread (about every 100 ms, or when sched_deadline_ns says):
- * time: markers and the 60 s rule. Returns ns until it wants the next one. */
+/* Tick of the writer thread (about every 100 ms): time: markers and the 60 s rule.
+ * Returns ns until it wants the next one. */
 int64_t sched_tick(void);
 
 #endif
