@@ -9,9 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-#define QUIET_TRIES 1000		/* of a millisecond */
-#define OLD_MOST 16			/* descriptors that are kept a little longer */
-#define STUCK_MOST 64
+#define QUIET_TRIES 1000 /* of a millisecond */
+#define OLD_MOST    16 /* descriptors that are kept a little longer */
+#define STUCK_MOST  64
 
 /* Chunks of cycles in which a thread was still emitting when they were written:
  * it may yet store a byte, so nobody else gets them before it has left. */
@@ -47,8 +47,8 @@ static int find(const struct spool_view *v, struct pile *cycles)
 	while ((c = spool_view_next(v, &at))) {
 		uint64_t offset = (uint64_t)((const uint8_t *)c - v->base), *place;
 
-		if (atomic_load_explicit(&((struct chunk *)c)->kind, memory_order_acquire) !=
-			    CHUNK_CYCLE ||
+		if (atomic_load_explicit(&((struct chunk *)c)->kind,
+					 memory_order_acquire) != CHUNK_CYCLE ||
 		    !waiting(offset))
 			continue;
 		place = pile_push(cycles, sizeof(*place));
@@ -67,8 +67,8 @@ static void oldest_first(uint64_t *offset, size_t n)
 			uint64_t moved = offset[i];
 			size_t at = i;
 
-			for (; at >= gap && info_at(offset[at - gap])->number >
-						    info_at(moved)->number;
+			for (; at >= gap &&
+			       info_at(offset[at - gap])->number > info_at(moved)->number;
 			     at -= gap)
 				offset[at] = offset[at - gap];
 			offset[at] = moved;

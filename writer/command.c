@@ -14,12 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define TEXT_MOST 16384
-#define STACK 65536
-#define SIGNALS 64
-#define SYS_close_range_nr 436		/* Linux 5.9, newer than some headers */
+#define TEXT_MOST          16384
+#define STACK              65536
+#define SIGNALS            64
+#define SYS_close_range_nr 436 /* Linux 5.9, newer than some headers */
 
-static char **kept;			/* the environment of commands */
+static char **kept; /* the environment of commands */
 
 static bool ours(const char *entry)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "writer/trace.h"
 #include "agent/core/names.h"
+#include "writer/trace.h"
 
 uint64_t trace_ts(const struct trace *t, int64_t ns)
 {
@@ -23,7 +23,10 @@ static bool starts(const struct name *n, const char *prefix)
 /* What plugin 0.4.3 only knows as an operator (trace-format 10.1). */
 static bool is_operator_in_tb043(const struct name *n)
 {
-	static const char *const prefixes[] = { "enumerate(Data", "Optimizer.", "nccl:", "gloo:",
+	static const char *const prefixes[] = { "enumerate(Data",
+						"Optimizer.",
+						"nccl:",
+						"gloo:",
 						"DistributedDataParallel.forward",
 						"DataParallel.forward" };
 
@@ -182,7 +185,8 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	const struct rec_op *inner;
 	struct json *j = &t->json;
 	int64_t begin, end;
-	int err = row_place(&t->row, op->r.begin, read_end(&t->cycle, &op->r), &begin, &end);
+	int err = row_place(&t->row, op->r.begin, read_end(&t->cycle, &op->r), &begin,
+			    &end);
 
 	if (err)
 		return err;
@@ -239,7 +243,8 @@ static void put_memory(struct trace *t, const struct run *run, const struct rec_
 {
 	struct json *j = &t->json;
 
-	json_lit(j, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
+	json_lit(j,
+		 "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"");
 	if (m->r.kind == REC_OOM)
 		json_lit(j, "[OutOfMemory]\",\"pid\":");
 	else

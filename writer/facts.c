@@ -108,9 +108,18 @@ void facts_lines(struct json *j, const char *lines, size_t size)
 static bool reserved(const struct line *l)
 {
 	static const char *const keys[] = {
-		"schemaVersion", "deviceProperties", "record_shapes",	    "profile_memory",
-		"trace_id",	 "host_name",	     "distributedInfo",	    "proflaunch",
-		"displayTimeUnit", "traceEvents",    "baseTimeNanoseconds", "traceName",
+		"schemaVersion",
+		"deviceProperties",
+		"record_shapes",
+		"profile_memory",
+		"trace_id",
+		"host_name",
+		"distributedInfo",
+		"proflaunch",
+		"displayTimeUnit",
+		"traceEvents",
+		"baseTimeNanoseconds",
+		"traceName",
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)

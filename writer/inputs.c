@@ -4,42 +4,77 @@
 #include "writer/pile.h"
 #include "writer/scalar.h"
 
-#define SLOTS 2048			/* a power of two */
+#define SLOTS     2048 /* a power of two */
 #define SLOT_TEXT 744
 #define TEXT_MOST (1u << 20)
-#define LIST_MOST 30			/* torch shows no longer tensor lists */
+#define LIST_MOST 30 /* torch shows no longer tensor lists */
 
 struct slot {
 	uint64_t hash;
-	const uint8_t *blob;		/* in the spool: compared before the text is used */
+	const uint8_t *blob; /* in the spool: compared before the text is used */
 	uint32_t blob_len, text_len;
 	char text[SLOT_TEXT];
 };
 
 struct inputs {
 	struct slot slot[SLOTS];
-	char text[TEXT_MOST];		/* what is too long for the cache, or not in it yet */
+	char text[TEXT_MOST]; /* what is too long for the cache, or not in it yet */
 };
 
 static const char *const types[] = {
-	"unsigned char", "signed char", "short int", "int", "long int", "c10::Half", "float",
-	"double", "c10::complex<c10::Half>", "c10::complex<float>", "c10::complex<double>",
-	"bool", "c10::qint8", "c10::quint8", "c10::qint32", "c10::BFloat16", "c10::quint4x2",
-	"c10::quint2x4", "c10::bits1x8", "c10::bits2x4", "c10::bits4x2", "c10::bits8",
-	"c10::bits16", "c10::Float8_e5m2", "c10::Float8_e4m3fn", "c10::Float8_e5m2fnuz",
-	"c10::Float8_e4m3fnuz", "short unsigned int", "unsigned int", "long unsigned int",
-	"c10::dummy_uint1_7_t<1>", "c10::dummy_uint1_7_t<2>", "c10::dummy_uint1_7_t<3>",
-	"c10::dummy_uint1_7_t<4>", "c10::dummy_uint1_7_t<5>", "c10::dummy_uint1_7_t<6>",
-	"c10::dummy_uint1_7_t<7>", "c10::dummy_int1_7_t<1>", "c10::dummy_int1_7_t<2>",
-	"c10::dummy_int1_7_t<3>", "c10::dummy_int1_7_t<4>", "c10::dummy_int1_7_t<5>",
-	"c10::dummy_int1_7_t<6>", "c10::dummy_int1_7_t<7>", "c10::Float8_e8m0fnu",
+	"unsigned char",
+	"signed char",
+	"short int",
+	"int",
+	"long int",
+	"c10::Half",
+	"float",
+	"double",
+	"c10::complex<c10::Half>",
+	"c10::complex<float>",
+	"c10::complex<double>",
+	"bool",
+	"c10::qint8",
+	"c10::quint8",
+	"c10::qint32",
+	"c10::BFloat16",
+	"c10::quint4x2",
+	"c10::quint2x4",
+	"c10::bits1x8",
+	"c10::bits2x4",
+	"c10::bits4x2",
+	"c10::bits8",
+	"c10::bits16",
+	"c10::Float8_e5m2",
+	"c10::Float8_e4m3fn",
+	"c10::Float8_e5m2fnuz",
+	"c10::Float8_e4m3fnuz",
+	"short unsigned int",
+	"unsigned int",
+	"long unsigned int",
+	"c10::dummy_uint1_7_t<1>",
+	"c10::dummy_uint1_7_t<2>",
+	"c10::dummy_uint1_7_t<3>",
+	"c10::dummy_uint1_7_t<4>",
+	"c10::dummy_uint1_7_t<5>",
+	"c10::dummy_uint1_7_t<6>",
+	"c10::dummy_uint1_7_t<7>",
+	"c10::dummy_int1_7_t<1>",
+	"c10::dummy_int1_7_t<2>",
+	"c10::dummy_int1_7_t<3>",
+	"c10::dummy_int1_7_t<4>",
+	"c10::dummy_int1_7_t<5>",
+	"c10::dummy_int1_7_t<6>",
+	"c10::dummy_int1_7_t<7>",
+	"c10::Float8_e8m0fnu",
 	"c10::Float4_e2m1fn_x2",
 };
 
 /* The four arrays are four looks at the same stream. */
 enum look { CONCRETE, TYPE, STRIDES, DIMS };
 
-static void put_numbers(struct scalar_text *t, struct scalar_walk *w, int64_t n, bool shown)
+static void put_numbers(struct scalar_text *t, struct scalar_walk *w, int64_t n,
+			bool shown)
 {
 	if (shown)
 		scalar_put(t, "[", 1);
@@ -218,7 +253,8 @@ void inputs_write(struct inputs *in, struct json *j, const uint8_t *blob, size_t
 	struct slot *s = &in->slot[hash & (SLOTS - 1)];
 	size_t n;
 
-	if (s->hash == hash && s->blob && s->blob_len == len && !memcmp(s->blob, blob, len)) {
+	if (s->hash == hash && s->blob && s->blob_len == len &&
+	    !memcmp(s->blob, blob, len)) {
 		json_raw(j, s->text, s->text_len);
 		return;
 	}

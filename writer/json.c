@@ -111,7 +111,11 @@ void json_unsigned(struct json *j, uint64_t n)
 static size_t utf8_length(const unsigned char *s, size_t len)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t n = s[0] < 0xc2   ? 0
+		   : s[0] < 0xe0 ? 2
+		   : s[0] < 0xf0 ? 3
+		   : s[0] < 0xf5 ? 4
+				 : 0;
 	uint32_t code;
 
 	if (s[0] < 0x80)
@@ -160,7 +164,7 @@ char *json_put_escaped(char *to, const char *text, size_t len)
 			memcpy(to, s, n);
 			to += n;
 		} else {
-			memcpy(to, "\xef\xbf\xbd", 3);	/* U+FFFD */
+			memcpy(to, "\xef\xbf\xbd", 3); /* U+FFFD */
 			to += 3;
 			n = 1;
 		}
@@ -176,7 +180,8 @@ void json_escaped(struct json *j, const char *text, size_t len)
 
 		/* Never cut inside a character: go back to its first byte. */
 		for (size_t i = 0; i < 3 && part < len && part > 1 &&
-				   ((unsigned char)text[part] & 0xc0) == 0x80; i++)
+				   ((unsigned char)text[part] & 0xc0) == 0x80;
+		     i++)
 			part--;
 		json_need(j);
 		j->at = json_put_escaped(j->at, text, part);

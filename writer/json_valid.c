@@ -6,7 +6,7 @@
 /* A pushdown over the text: no recursion, so that no spool can exhaust a stack. */
 struct check {
 	const char *at, *end;
-	char open[DEPTH_MOST];		/* '{' or '[' */
+	char open[DEPTH_MOST]; /* '{' or '[' */
 	unsigned depth;
 };
 
@@ -32,7 +32,7 @@ static size_t escape(const char *at, size_t len)
 /* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is. */
 static bool string(struct check *c)
 {
-	char clean[8];
+	char clean[4 * 6];
 
 	if (c->at >= c->end || *c->at++ != '"')
 		return false;

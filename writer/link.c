@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define SEQ_MASK ((1ull << 48) - 1)
-#define LOOK_AHEAD 64			/* records between an outer node and its inner one */
+#define SEQ_MASK   ((1ull << 48) - 1)
+#define LOOK_AHEAD 64 /* records between an outer node and its inner one */
 
 static const struct rec_op *op_at(const struct links *l, uint64_t offset)
 {
@@ -21,7 +21,8 @@ static bool has_seq(const struct rec_op *op)
 /* The slot of (thread, seq), or the empty one where it belongs. */
 static struct link_pair *slot_of(const struct links *l, uint32_t thread, uint64_t seq)
 {
-	uint64_t hash = ((seq & SEQ_MASK) ^ (uint64_t)thread << 48) * 0x9e3779b97f4a7c15ull;
+	uint64_t hash =
+		((seq & SEQ_MASK) ^ (uint64_t)thread << 48) * 0x9e3779b97f4a7c15ull;
 	size_t i;
 
 	hash ^= hash >> 29;
@@ -33,7 +34,8 @@ static struct link_pair *slot_of(const struct links *l, uint32_t thread, uint64_
 		if (!l->pairs[i].backward)
 			return &l->pairs[i];
 		op = op_at(l, l->pairs[i].backward);
-		if (op->fwd_thread == thread && !((uint64_t)(op->seq ^ (int64_t)seq) & SEQ_MASK))
+		if (op->fwd_thread == thread &&
+		    !((uint64_t)(op->seq ^ (int64_t)seq) & SEQ_MASK))
 			return &l->pairs[i];
 	}
 }
@@ -71,7 +73,8 @@ static void pass(struct links *l, bool backward)
 	while ((r = read_next(&c, &offset))) {
 		const struct rec_op *op = (const struct rec_op *)r;
 
-		if (r->kind != REC_OP || !has_seq(op) || backward != (op->fwd_thread != 0))
+		if (r->kind != REC_OP || !has_seq(op) ||
+		    backward != (op->fwd_thread != 0))
 			continue;
 		/* A live spool may change under us: never more than there is room for. */
 		if (backward && left-- == 0)
@@ -116,9 +119,9 @@ enum link_side links_of(const struct links *l, const struct rec_op *op, uint64_t
 	if (!pair->backward || !pair->forward)
 		return LINK_NONE;
 	*id = (uint64_t)(pair - l->pairs) + 1;
-	return pair->forward == offset ? LINK_START :
-	       pair->backward == offset ? LINK_END :
-					  LINK_NONE;
+	return pair->forward == offset    ? LINK_START
+	       : pair->backward == offset ? LINK_END
+					  : LINK_NONE;
 }
 
 const struct rec_op *link_inner(const struct cursor *c, const struct rec_op *outer)

@@ -117,8 +117,8 @@ static void put_cost(struct trace *t)
 	struct json *j = &t->json;
 	uint64_t samples = atomic_load(&((struct cycle_info *)t->info)->cost_samples);
 	uint64_t steps = t->cycle.events[REC_STEP];
-	double each = (double)atomic_load(&((struct cycle_info *)t->info)->cost_ticks) * 1e9 /
-		      clock_rate(t->view->head) / (double)(samples ? samples : 1);
+	double each = (double)atomic_load(&((struct cycle_info *)t->info)->cost_ticks) *
+		      1e9 / clock_rate(t->view->head) / (double)(samples ? samples : 1);
 	double all = (double)t->result->overhead_ns;
 
 	json_lit(j, "\"cost\": {\"sampled events\": ");
@@ -311,9 +311,11 @@ void meta_tail(struct trace *t)
 	json_unsigned(j, t->ops);
 	json_lit(j, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\"");
 	put_ts(t, begin);
-	json_lit(j, ",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}},\n"
-		    "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
-		    "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\"");
+	json_lit(
+		j,
+		",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}},\n"
+		"{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
+		"\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\"");
 	put_ts(t, begin);
 	json_lit(j, "},\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\","
 		    "\"pid\":\"\",\"tid\":\"\"");

@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LEVEL 1
-#define NAMES_MOST 1000			/* tries to find a name that is free */
-#define NOREPLACE 1			/* RENAME_NOREPLACE, newer than some headers */
+#define LEVEL      1
+#define NAMES_MOST 1000 /* tries to find a name that is free */
+#define NOREPLACE  1 /* RENAME_NOREPLACE, newer than some headers */
 
 /* libdeflate's memory: a map for each block, its size in front. */
 static void *block_alloc(size_t size)

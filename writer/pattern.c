@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define DEFAULT "%h_%p.%t"
-#define TIME_DIGITS 19			/* constant: readers sort windows by text */
+#define DEFAULT     "%h_%p.%t"
+#define TIME_DIGITS 19 /* constant: readers sort windows by text */
 
 struct text {
 	char *at, *end;
@@ -27,8 +27,8 @@ static void put_value(struct text *t, const char *value)
 	for (; *value; value++) {
 		bool fine = (*value >= 'a' && *value <= 'z') ||
 			    (*value >= 'A' && *value <= 'Z') ||
-			    (*value >= '0' && *value <= '9') || strchr("_-+=@,", *value) ||
-			    (*value == '.' && value > from);
+			    (*value >= '0' && *value <= '9') ||
+			    strchr("_-+=@,", *value) || (*value == '.' && value > from);
 
 		put(t, fine ? *value : '_');
 	}
@@ -119,7 +119,8 @@ void writer_pattern(const struct config *config, const struct spool_header *h, c
 		if (c == '%')
 			p = convert(&t, p, h);
 		else
-			put(&t, c < 0x20 || c == 0x7f || c == '"' || c == '\\' ? '_' : (char)c);
+			put(&t, c < 0x20 || c == 0x7f || c == '"' || c == '\\' ? '_'
+									       : (char)c);
 	}
 	t.at[0] = '"';
 	t.at[1] = '\0';
@@ -176,8 +177,8 @@ int pattern_path(const struct trace *t, char *buf, size_t size)
 		put(&text, '.');
 		put_stamp(&text, t->info->stamp_ns);
 	}
-	for (const char *p = t->config->format == FORMAT_JSON_GZ ? ".pt.trace.json.gz" :
-								   ".pt.trace.json";
+	for (const char *p = t->config->format == FORMAT_JSON_GZ ? ".pt.trace.json.gz"
+								 : ".pt.trace.json";
 	     *p; p++)
 		put(&text, *p);
 	*text.at = '\0';

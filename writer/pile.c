@@ -26,8 +26,8 @@ static int grow(struct pile *p)
 {
 	int saved = errno;
 	size_t bytes = p->bytes ? p->bytes * 2 : FIRST;
-	void *mem = p->mem ? mremap(p->mem, p->bytes, bytes, MREMAP_MAYMOVE) :
-			     sys_map(bytes);
+	void *mem =
+		p->mem ? mremap(p->mem, p->bytes, bytes, MREMAP_MAYMOVE) : sys_map(bytes);
 
 	errno = saved;
 	if (!mem || mem == MAP_FAILED)

@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const uint16_t least[REC_KINDS] = {
-	[REC_NONE] = sizeof(struct record),	  [REC_THREAD] = sizeof(struct rec_thread),
-	[REC_OP] = sizeof(struct rec_op),	  [REC_ANNOTATION] = sizeof(struct rec_op),
-	[REC_STEP] = sizeof(struct rec_step),	  [REC_MEMORY] = sizeof(struct rec_memory),
+	[REC_NONE] = sizeof(struct record),    [REC_THREAD] = sizeof(struct rec_thread),
+	[REC_OP] = sizeof(struct rec_op),      [REC_ANNOTATION] = sizeof(struct rec_op),
+	[REC_STEP] = sizeof(struct rec_step),  [REC_MEMORY] = sizeof(struct rec_memory),
 	[REC_OOM] = sizeof(struct rec_memory),
 };
 
@@ -31,8 +31,8 @@ static const struct record *step(const struct spool_view *v, uint64_t *at, uint6
 
 struct scan {
 	struct cycle_read *c;
-	uint64_t last;			/* newest time seen */
-	bool open;			/* the cycle has no end yet */
+	uint64_t last; /* newest time seen */
+	bool open; /* the cycle has no end yet */
 	int err;
 };
 
@@ -105,7 +105,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 	while (here = at, !s->err && at < end && (r = step(s->c->view, &at, end))) {
 		if (r->kind == REC_THREAD) {
 			if (run && run->at == run->end)
-				s->c->runs.n--;	/* said nothing */
+				s->c->runs.n--; /* said nothing */
 			run = note_thread(s, (const struct rec_thread *)r, here, at);
 		} else if (run && r->kind != REC_NONE) {
 			if (run->at == run->end)

@@ -59,8 +59,7 @@ int writer_recover(const struct spool_view *v,
 
 		if (!info)
 			continue;
-		failed = trace_write(v, &r->index, info, &r->config,
-				     &r->result);
+		failed = trace_write(v, &r->index, info, &r->config, &r->result);
 		if (failed)
 			err = failed;
 		else

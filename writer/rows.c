@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#define SHIFT 22			/* ticks of one straight line, as a power of two */
+#define SHIFT 22 /* ticks of one straight line, as a power of two */
 
 struct level {
-	uint64_t end;			/* ticks */
+	uint64_t end; /* ticks */
 	int64_t begin_ns, end_ns;
-	int64_t next_ns;		/* the next child may begin here */
+	int64_t next_ns; /* the next child may begin here */
 };
 
 int64_t rows_ns(struct rows_clock *c, uint64_t ticks)
@@ -23,11 +23,12 @@ int64_t rows_ns(struct rows_clock *c, uint64_t ticks)
 		if (c->slope < 0 || c->slope > (int64_t)1 << 40)
 			c->slope = 0;
 	}
-	return c->ns + (int64_t)(((ticks & ((1u << SHIFT) - 1)) * (uint64_t)c->slope) >>
-				 SHIFT);
+	return c->ns +
+	       (int64_t)(((ticks & ((1u << SHIFT) - 1)) * (uint64_t)c->slope) >> SHIFT);
 }
 
-void row_init(struct row *r, const struct spool_header *head, uint64_t begin, uint64_t end)
+void row_init(struct row *r, const struct spool_header *head, uint64_t begin,
+	      uint64_t end)
 {
 	*r = (struct row){ .begin = begin, .end = end };
 	r->clock = (struct rows_clock){ .line = clock_line_at(head, begin),

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define WHOLE_MOST 1e10			/* IValue prints whole numbers below as "1." */
+#define WHOLE_MOST 1e10 /* IValue prints whole numbers below as "1." */
 
 unsigned scalar_byte(struct scalar_walk *w)
 {
@@ -127,7 +127,7 @@ void scalar_put_value(struct scalar_text *t, struct scalar_walk *w, unsigned tag
 	case IN_FALSE:
 		scalar_put(t, "False", 5);
 		break;
-	case IN_SYM:	/* 0: it has no number */
+	case IN_SYM: /* 0: it has no number */
 		if ((n = scalar_number(w)))
 			scalar_put_number(t, n);
 		break;

@@ -21,25 +21,25 @@
  * at normal priority. The formatter makes files; it runs at the lowest, which a thread
  * cannot leave again without privilege, and only lives while there is something to do.
  */
-#define STACK (1024 * 1024)
-#define AHEAD_LEAST (1ull << 20)	/* touched while idle ... */
-#define AHEAD_OPEN (4ull << 20)		/* ... in a window ... */
-#define AHEAD_MOST (32ull << 20)	/* ... and for a program in a hurry */
-#define SECOND 1000000000ll
-#define OPEN_WAIT 20000000ll		/* ns between looks at a window's memory */
-#define FIRST_GAP 1000000ll		/* ns between moments of the clock, doubling */
-#define LEAST_GAP 100000000ll
-#define PAUSE_TRIES 200			/* of 50 us: how long a fork waits for us to go */
+#define STACK       (1024 * 1024)
+#define AHEAD_LEAST (1ull << 20) /* touched while idle ... */
+#define AHEAD_OPEN  (4ull << 20) /* ... in a window ... */
+#define AHEAD_MOST  (32ull << 20) /* ... and for a program in a hurry */
+#define SECOND      1000000000ll
+#define OPEN_WAIT   20000000ll /* ns between looks at a window's memory */
+#define FIRST_GAP   1000000ll /* ns between moments of the clock, doubling */
+#define LEAST_GAP   100000000ll
+#define PAUSE_TRIES 200 /* of 50 us: how long a fork waits for us to go */
 
 static struct config settings;
 static struct writer_hooks hooks;
 
-static _Atomic uint32_t wanted;		/* counts what is asked of us; the keeper sleeps on it */
-static _Atomic uint32_t served;		/* `wanted` when all that was sealed had been written */
-static _Atomic uint32_t looked;		/* `wanted` the formatter has begun with */
+static _Atomic uint32_t wanted; /* counts what is asked of us; the keeper sleeps on it */
+static _Atomic uint32_t served; /* `wanted` when all that was sealed had been written */
+static _Atomic uint32_t looked; /* `wanted` the formatter has begun with */
 static _Atomic uint32_t sleeping;
 static _Atomic uint32_t stopping;
-static _Atomic uint32_t keeper, formatter;	/* OS thread ids; 0 = none, 1 = being born */
+static _Atomic uint32_t keeper, formatter; /* OS thread ids; 0 = none, 1 = being born */
 static bool started, refused;
 
 /* ---- threads of ours ---- */

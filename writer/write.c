@@ -24,8 +24,8 @@ static uint64_t overhead_ns(const struct trace *t)
 		events += t->cycle.events[i];
 	if (!samples)
 		return 0;
-	ns = (double)atomic_load(&info->cost_ticks) / (double)samples * (double)events * 1e9 /
-	     clock_rate(t->view->head);
+	ns = (double)atomic_load(&info->cost_ticks) / (double)samples * (double)events *
+	     1e9 / clock_rate(t->view->head);
 	return ns > 0 && ns < 1e18 ? (uint64_t)ns : 0;
 }
 
