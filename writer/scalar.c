@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define WHOLE_MOST 1e10 /* IValue prints whole numbers below as "1." */
+#define WHOLE_END 0x1p63 /* IValue prints whole numbers that an int64 holds as "1." */
 
 unsigned scalar_byte(struct scalar_walk *w)
 {
@@ -70,9 +70,7 @@ static double next_double(struct scalar_walk *w)
 
 static void put_double(struct scalar_text *t, double d)
 {
-	if (fabs(d) < WHOLE_MOST && d == (double)(int64_t)d) {
-		if (d == 0 && signbit(d))
-			scalar_put(t, "-", 1);
+	if (d >= -WHOLE_END && d < WHOLE_END && d == (double)(int64_t)d) {
 		scalar_put_number(t, (int64_t)d);
 		scalar_put(t, ".", 1);
 	} else if (t->end - t->at <= JSON_DIGITS) {

@@ -15,7 +15,7 @@ struct row {
 #define ONE                         F64(0, 0, 0, 0, 0, 0, 0xf0, 0x3f)
 #define MINUS_ZERO                  F64(0, 0, 0, 0, 0, 0, 0, 0x80)
 #define INFINITE                    F64(0, 0, 0, 0, 0, 0, 0xf0, 0x7f)
-#define E10                         F64(0, 0, 0, 0x20, 0x5f, 0xa0, 0x02, 0x42) /* 1e10: not below the limit */
+#define E10                         F64(0, 0, 0, 0x20, 0x5f, 0xa0, 0x02, 0x42) /* 1e10 */
 
 #define SCALAR(text)                                                      \
 	"\"Concrete Inputs\":[\"" text "\"],\"Input type\":[\"Scalar\"]," \
@@ -63,9 +63,9 @@ static const struct row rows[] = {
 	{ "an int of 32 bits", 8, { IN_INT, 0xfa, 0, 0, 0, 0x80 }, SCALAR("2147483648") },
 	{ "a tenth", 16, { IN_DOUBLE, TENTH }, SCALAR("0.10000000000000001") },
 	{ "one", 16, { IN_DOUBLE, ONE }, SCALAR("1.") },
-	{ "minus zero", 16, { IN_DOUBLE, MINUS_ZERO }, SCALAR("-0.") },
+	{ "minus zero", 16, { IN_DOUBLE, MINUS_ZERO }, SCALAR("0.") },
 	{ "infinite", 16, { IN_DOUBLE, INFINITE }, SCALAR("inf") },
-	{ "a large whole number", 16, { IN_DOUBLE, E10 }, SCALAR("10000000000") },
+	{ "a large whole number", 16, { IN_DOUBLE, E10 }, SCALAR("10000000000.") },
 	{ "a complex",
 	  24,
 	  { IN_COMPLEX, TENTH, MINUS_ZERO },
