@@ -97,17 +97,16 @@ static bool start_parts(void)
 	if (gate_start() || thread_start())
 		return false;
 	join_job(placed ? dir : NULL);
-	if (job_ancestor()) {
-		if (!config.children)
-			return false;
-		cap /= FOLLOWER_SHARE;
-	}
+	if (job_ancestor() && !config.children)
+		return false;
 	err = spool_open(placed ? dir : NULL, cap);
 	if (err == -ENOMEM)
 		return false;
 	if (err)
 		log_warn("cannot keep records in %s: %s: traces will not survive a kill", dir,
 			 sys_error(err));
+	if (job_ancestor())	/* until it has steps of its own (sched.c) */
+		spool_share(FOLLOWER_SHARE);
 	note_facts();
 	spool_prepare(1 << 20);
 	return !writer_start(&config, &(struct writer_hooks){ .tick = sched_tick });
@@ -202,8 +201,10 @@ static void on_leave(void)
 {
 	struct spool_header *h = spool.head;
 
-	if (h && own_pid == sys_pid())
-		atomic_store(&h->exit_ticks, clock_ticks());
+	if (!h || own_pid != sys_pid())
+		return;
+	sched_leave();
+	atomic_store(&h->exit_ticks, clock_ticks());
 }
 
 static void on_backward(void)
@@ -212,6 +213,15 @@ static void on_backward(void)
 		hook_real_execute = abi_engine();
 	if (on)
 		sched_backward();
+}
+
+/* libtorch logs, for those who ask, that an optimizer is made: steps will come. */
+static void on_usage(const char *event)
+{
+	if (!hook_real_usage)
+		hook_real_usage = abi_usage();
+	if (on && !strcmp(event, "python.optimizer"))
+		sched_optimizer_made();
 }
 
 static void on_fork_child(void)
@@ -288,6 +298,7 @@ static void __attribute__((constructor)) start(void)
 		.main = on_main,
 		.leave = on_leave,
 		.backward = on_backward,
+		.usage = on_usage,
 		.fork_prepare = on_fork_prepare,
 		.fork_parent = on_fork_parent,
 		.fork_child = on_fork_child,
@@ -323,7 +334,16 @@ static void __attribute__((destructor)) stop(void)
 {
 	int saved = errno;
 
-	if (!on || atomic_load(&state) != READY || own_pid != sys_pid())
+	if (!on || own_pid != sys_pid())
+		return;
+	if (atomic_load(&state) == FRESH) {
+		/* Nothing was ever recorded: a marker that is not there must be told. */
+		job_join(config_getenv(environ, "PROF_JOB"), NULL);
+		sched_exit();
+		errno = saved;
+		return;
+	}
+	if (atomic_load(&state) != READY)
 		return;
 	sched_exit();
 	torch_facts();

@@ -10,7 +10,7 @@
 set -eu
 
 build_list='
-apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev
+apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libzydis4.0
 '
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='

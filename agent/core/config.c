@@ -4,14 +4,15 @@
 
 #include <string.h>
 
-#define METADATA "metadata."
-#define ENV "PROF_"
+#define METADATA     "metadata."
+#define ENV          "PROF_"
 #define ENV_METADATA "PROF_METADATA_"
-#define NAME_MOST 64
+#define NAME_MOST    64
 
 const struct config_option config_options[] = {
-#define CFG(type, name, def, low, high, values, unit, help) \
-	{ #name, def, values, unit, help, CFG_##type, offsetof(struct config, name), low, high },
+#define CFG(type, name, def, low, high, values, unit, help)                          \
+	{ #name, def, values, unit, help, CFG_##type, offsetof(struct config, name), \
+	  low,   high },
 #include "agent/core/config.def"
 #undef CFG
 	{ NULL }
@@ -19,7 +20,7 @@ const struct config_option config_options[] = {
 
 const char *(*config_check)(const char *name, const char *value);
 
-static char why[320];	/* the latest complaint; parsing is one at a time */
+static char why[320]; /* the latest complaint; parsing is one at a time */
 
 static bool is_blank(char c)
 {
@@ -67,7 +68,8 @@ static const struct config_option *find(const char *name)
 
 /* ---- one value ---- */
 
-static const char *set_u32(const struct config_option *o, uint32_t *at, const char *v, size_t len)
+static const char *set_u32(const struct config_option *o, uint32_t *at, const char *v,
+			   size_t len)
 {
 	uint64_t n = 0;
 	size_t i;
@@ -75,8 +77,8 @@ static const char *set_u32(const struct config_option *o, uint32_t *at, const ch
 	for (i = 0; i < len && v[i] >= '0' && v[i] <= '9' && n <= o->high; i++)
 		n = n * 10 + (uint64_t)(v[i] - '0');
 	if (i < len || !len || n < o->low || n > o->high) {
-		fmt(why, sizeof(why), "'%.*s' is no number from %u to %u", (int)len, v, o->low,
-		    o->high);
+		fmt(why, sizeof(why), "'%.*s' is no number from %u to %u", (int)len, v,
+		    o->low, o->high);
 		return why;
 	}
 	*at = (uint32_t)n;
@@ -85,7 +87,8 @@ static const char *set_u32(const struct config_option *o, uint32_t *at, const ch
 
 static const char *set_flag(uint32_t *at, const char *v, size_t len)
 {
-	static const char *const words[] = { "off", "on", "0", "1", "no", "yes", "false", "true" };
+	static const char *const words[] = { "off", "on",  "0",     "1",
+					     "no",  "yes", "false", "true" };
 
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		if (same_word(v, len, words[i])) {
@@ -116,7 +119,8 @@ static const char *set_choice(const struct config_option *o, uint32_t *at, const
 }
 
 /* An empty text means the default: there is no option for which "" says more. */
-static const char *set_text(const struct config_option *o, char *at, const char *v, size_t len)
+static const char *set_text(const struct config_option *o, char *at, const char *v,
+			    size_t len)
 {
 	char text[CONFIG_TEXT];
 	const char *no;
@@ -149,7 +153,8 @@ static char *metadata_find(char *lines, const char *key, size_t len)
 	return p;
 }
 
-static const char *set_metadata(struct config *c, const char *key, const char *v, size_t len)
+static const char *set_metadata(struct config *c, const char *key, const char *v,
+				size_t len)
 {
 	size_t key_len = strlen(key), used, old;
 	char *line;
@@ -158,7 +163,8 @@ static const char *set_metadata(struct config *c, const char *key, const char *v
 		return "a metadata key is 1 to 64 bytes without blanks and '='";
 	if (memchr(v, '\n', len) || memchr(v, '\r', len))
 		return "the value must be one line";
-	for (; len && is_blank(*v); len--)	/* what quotes kept: it could not be read back */
+	for (; len && is_blank(*v);
+	     len--) /* what quotes kept: it could not be read back */
 		v++;
 	while (len && is_blank(v[len - 1]))
 		len--;
@@ -199,8 +205,10 @@ static unsigned distance(const char *a, const char *b)
 		for (size_t j = 1; j <= n; j++) {
 			bool differ = lower(a[i - 1]) != lower(b[j - 1]);
 
-			row[j] = least3(last[j] + 1, row[j - 1] + 1, last[j - 1] + differ);
-			if (i > 1 && j > 1 && differ && lower(a[i - 1]) == lower(b[j - 2]) &&
+			row[j] =
+				least3(last[j] + 1, row[j - 1] + 1, last[j - 1] + differ);
+			if (i > 1 && j > 1 && differ &&
+			    lower(a[i - 1]) == lower(b[j - 2]) &&
 			    lower(a[i - 2]) == lower(b[j - 1]) && old[j - 2] + 1 < row[j])
 				row[j] = old[j - 2] + 1;
 		}
@@ -214,7 +222,7 @@ static unsigned distance(const char *a, const char *b)
 const char *config_nearest(const char *name)
 {
 	size_t len = strlen(name);
-	unsigned best = len < 5 ? 2 : len < 9 ? 3 : 4;	/* one more than may differ */
+	unsigned best = len < 5 ? 2 : len < 9 ? 3 : 4; /* one more than may differ */
 	const char *nearest = NULL;
 
 	for (const struct config_option *o = config_options; o->name; o++) {
@@ -305,8 +313,8 @@ static bool env_name(const char *entry, size_t len, char *name)
 	    strncmp(entry, ENV, prefix) || !strncmp(entry, "PROF_JOB=", 9))
 		return false;
 	if (!strncmp(entry, ENV_METADATA, strlen(ENV_METADATA))) {
-		fmt(name, 2 * NAME_MOST, METADATA "%.*s", (int)(len - strlen(ENV_METADATA)),
-		    entry + strlen(ENV_METADATA));
+		fmt(name, 2 * NAME_MOST, METADATA "%.*s",
+		    (int)(len - strlen(ENV_METADATA)), entry + strlen(ENV_METADATA));
 		return true;
 	}
 	for (size_t i = prefix; i < len; i++)
@@ -336,7 +344,8 @@ void config_env(struct config *c, char *const *env,
 	}
 }
 
-size_t config_value(const struct config *c, const struct config_option *o, char *buf, size_t size)
+size_t config_value(const struct config *c, const struct config_option *o, char *buf,
+		    size_t size)
 {
 	const char *at = (const char *)c + o->at, *values = o->values;
 	uint32_t n = 0;

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONFIG_TEXT 1024
+#define CONFIG_TEXT     1024
 #define CONFIG_METADATA 4096
 
 typedef uint32_t cfg_u32;
@@ -33,19 +33,19 @@ struct config {
 #define CFG(type, name, def, low, high, values, unit, help) cfg_##type name;
 #include "agent/core/config.def"
 #undef CFG
-	char metadata[CONFIG_METADATA];	/* "key = value\n" for each metadata.<key> */
+	char metadata[CONFIG_METADATA]; /* "key = value\n" for each metadata.<key> */
 };
 
 struct config_option {
-	const char *name;	/* "record_shapes" */
-	const char *def;	/* default as text */
-	const char *values;	/* choices, separated by a vertical bar; "" otherwise */
+	const char *name; /* "record_shapes" */
+	const char *def; /* default as text */
+	const char *values; /* choices, separated by a vertical bar; "" otherwise */
 	const char *unit, *help;
 	enum cfg_type type;
-	size_t at;		/* offset in struct config */
+	size_t at; /* offset in struct config */
 	uint32_t low, high;
 };
-extern const struct config_option config_options[];	/* ends with name NULL */
+extern const struct config_option config_options[]; /* ends with name NULL */
 
 /* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
 extern const char *(*config_check)(const char *name, const char *value);

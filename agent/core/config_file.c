@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define FILE_MOST (64u * 1024)
-#define IMPLICIT "profile.conf"
+#define IMPLICIT  "profile.conf"
 
 const char *config_getenv(char *const *env, const char *name)
 {
@@ -29,7 +29,8 @@ static bool ours_alone(const char *path)
 {
 	struct sys_stat st;
 
-	return !sys_stat(path, &st) && st.uid == geteuid() && !(st.mode & (S_IWGRP | S_IWOTH));
+	return !sys_stat(path, &st) && st.uid == geteuid() &&
+	       !(st.mode & (S_IWGRP | S_IWOTH));
 }
 
 /* Options that make us run or write something: not from a file that lies about in
@@ -42,7 +43,8 @@ static bool is_delicate(const char *line)
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		size_t len = strlen(names[i]);
 
-		if (!strncmp(line, names[i], len) && strchr(" \t=", line[len]) && line[len])
+		if (!strncmp(line, names[i], len) && strchr(" \t=", line[len]) &&
+		    line[len])
 			return true;
 	}
 	return false;
@@ -62,8 +64,9 @@ static void read_lines(struct config *c, const char *path, char *text, bool trus
 			*next++ = '\0';
 		fmt(where, sizeof(where), "%s:%u", path, number);
 		if (!trusted && is_delicate(line)) {
-			log_warn("%s: ignored, because others may write this file or its directory (--config %s makes it count)",
-				 where, path);
+			log_warn(
+				"%s: ignored, because others may write this file or its directory (--config %s makes it count)",
+				where, path);
 			continue;
 		}
 		no = config_line(c, line);
@@ -72,8 +75,8 @@ static void read_lines(struct config *c, const char *path, char *text, bool trus
 	}
 }
 
-static void read_file(struct config *c, const char *path, bool implicit, config_bad_fn bad,
-		      void *arg)
+static void read_file(struct config *c, const char *path, bool implicit,
+		      config_bad_fn bad, void *arg)
 {
 	char *text = sys_map(FILE_MOST);
 	ssize_t n = text ? sys_read_file(path, text, FILE_MOST) : -ENOMEM;
@@ -90,8 +93,8 @@ static void read_file(struct config *c, const char *path, bool implicit, config_
 	else if (n >= (ssize_t)FILE_MOST - 1)
 		bad(path, "is larger than 64 KiB", arg);
 	else
-		read_lines(c, path, text, !implicit || (ours_alone(path) && ours_alone(".")),
-			   bad, arg);
+		read_lines(c, path, text,
+			   !implicit || (ours_alone(path) && ours_alone(".")), bad, arg);
 	if (text)
 		munmap(text, FILE_MOST);
 }

@@ -14,12 +14,13 @@
 /* File systems whose pages another machine or a daemon stands behind: a store to a
  * mapping could wait for them. The numbers are the kernel's (statfs(2)). */
 static const uint32_t remote[] = {
-	0x6969 /* nfs */, 0x517b /* smb */, 0xfe534d42 /* smb2 */, 0xff534d42 /* cifs */,
-	0x5346414f /* afs */, 0x6b414653 /* kafs */, 0x73757245 /* coda */, 0x564c /* ncp */,
-	0x01021997 /* 9p */, 0x00c36400 /* ceph */, 0x47504653 /* gpfs */,
-	0x0bd00bd0 /* lustre */, 0x65735546 /* fuse */, 0xaad7aaea /* panfs */,
-	0x19830326 /* beegfs */, 0x7461636f /* ocfs2 */, 0x01161970 /* gfs2 */,
-	0x20030528 /* orangefs */, 0x786f4256 /* vboxsf */, 0x00c0ffee /* hostfs */,
+	0x6969 /* nfs */,        0x517b /* smb */,        0xfe534d42 /* smb2 */,
+	0xff534d42 /* cifs */,   0x5346414f /* afs */,    0x6b414653 /* kafs */,
+	0x73757245 /* coda */,   0x564c /* ncp */,        0x01021997 /* 9p */,
+	0x00c36400 /* ceph */,   0x47504653 /* gpfs */,   0x0bd00bd0 /* lustre */,
+	0x65735546 /* fuse */,   0xaad7aaea /* panfs */,  0x19830326 /* beegfs */,
+	0x7461636f /* ocfs2 */,  0x01161970 /* gfs2 */,   0x20030528 /* orangefs */,
+	0x786f4256 /* vboxsf */, 0x00c0ffee /* hostfs */,
 };
 
 /* The nearest directory above `path` that is there already. */
@@ -66,8 +67,8 @@ static bool is_shm(const char *path)
 	struct sys_stat shm, st;
 
 	existing(path, there, sizeof(there));
-	return !sys_stat("/dev/shm", &shm) && !sys_stat("/dev", &st) && shm.dev != st.dev &&
-	       !sys_stat(there, &st) && st.dev == shm.dev;
+	return !sys_stat("/dev/shm", &shm) && !sys_stat("/dev", &st) &&
+	       shm.dev != st.dev && !sys_stat(there, &st) && st.dev == shm.dev;
 }
 
 /* $TMPDIR belongs to all: ours is a directory below it that nobody else can write. */

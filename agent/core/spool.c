@@ -56,7 +56,7 @@ static uint64_t fresh(uint32_t size)
 	uint64_t at = atomic_load(&h->used);
 
 	do {
-		if (at + size > atomic_load(&h->reserved))
+		if (at + size > atomic_load(&h->reserved) || at + size > atomic_load(&h->limit))
 			return 0;
 	} while (!atomic_compare_exchange_weak(&h->used, &at, at + size));
 	return at;

@@ -112,6 +112,7 @@ struct spool_header {
 	uint32_t version, header_size;
 	char build[48];			/* our version */
 	uint64_t cap;			/* bytes mapped */
+	_Atomic uint64_t limit;		/* bytes that may be handed out: cap, or a share of it */
 	_Atomic uint64_t used;		/* bytes handed out: the next new chunk's offset */
 	_Atomic uint64_t ready;		/* bytes reserved and touched */
 	_Atomic uint64_t reserved;	/* bytes reserved (space guaranteed) */
@@ -152,6 +153,8 @@ extern struct spool spool;		/* one per process; forgotten by spool_forget */
 
 /* Makes and maps <dir>/<name>.  dir NULL or failing: private memory. `cap` bytes. */
 int spool_open(const char *dir, uint64_t cap);
+/* Lets 1 / `divisor` of the cap be handed out from now on. */
+void spool_share(unsigned divisor);
 /* In a forked child: drop the parent's mapping from view (touches nothing). */
 void spool_forget(void);
 /* Writer thread: touch `ahead` bytes, and reserve 4 times as many, past what is handed

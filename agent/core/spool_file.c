@@ -53,18 +53,27 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+void spool_share(unsigned divisor)
+{
+	uint64_t least_of_all = SPOOL_HEADER + 4 * CHUNK_LARGE;
+	uint64_t limit = (spool.head->cap / divisor) & ~65535ull;
+
+	atomic_store(&spool.head->limit, limit < least_of_all ? least_of_all : limit);
+}
+
 int spool_prepare(uint64_t ahead)
 {
 	struct spool_header *h = spool.head;
 	int saved = errno, err = 0;
-	uint64_t used, want, from;
+	uint64_t used, limit, want, from;
 
 	if (!h)
 		return 0;
 	used = atomic_load(&h->used);
-	want = least((used + 4 * ahead + 65535) & ~65535ull, h->cap);
+	limit = atomic_load(&h->limit);
+	want = least((used + 4 * ahead + 65535) & ~65535ull, limit);
 	for (from = atomic_load(&h->reserved); from < want && !err;) {
-		uint64_t to = least(from + STEP, h->cap);
+		uint64_t to = least(from + STEP, limit);
 
 		err = reserve(from, to);
 		if (!err)
@@ -191,6 +200,7 @@ int spool_open(const char *dir, uint64_t cap)
 	}
 	identify((struct spool_header *)spool.base);
 	((struct spool_header *)spool.base)->cap = cap;
+	atomic_store(&((struct spool_header *)spool.base)->limit, cap);
 	((struct spool_header *)spool.base)->kept = !err;
 	spool.head = (struct spool_header *)spool.base;
 	clock_begin(spool.head);

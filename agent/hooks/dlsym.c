@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 void *(*hook_real_dlsym)(void *handle, const char *name);
-void *hook_real_execute;
+void *hook_real_execute, *hook_real_usage;
 struct hook_listener hook_to;
 
 /* Callers may come before our constructor: the first one finds the real function.
@@ -39,8 +39,16 @@ void hook_look_execute(void)
 {
 	int saved = errno;
 
-	if (hook_to.backward)
-		hook_to.backward();
+	hook_to.backward();
+	errno = saved;
+}
+
+/* Both string types begin with a pointer to their characters. */
+void hook_look_usage(const void *event)
+{
+	int saved = errno;
+
+	hook_to.usage(*(const char *const *)event);
 	errno = saved;
 }
 

@@ -27,14 +27,16 @@ struct hook_listener {
 	void (*symbol)(const char *name);	/* dlsym is asked for it */
 	void (*main)(void);			/* main is about to run */
 	void (*leave)(void);			/* _exit: may only store */
-	void (*backward)(void);			/* Engine::execute is entered */
+	/* Engine::execute, LogAPIUsage are entered; both set where they jump to. */
+	void (*backward)(void);
+	void (*usage)(const char *event);
 	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
 };
 
 void hook_start(const struct hook_listener *listener);
 /* The C library's own dlsym; ours would only look at the name and jump there. */
 extern void *(*hook_real_dlsym)(void *handle, const char *name);
-/* Where the Engine::execute hook jumps; set when libtorch is found. */
-extern void *hook_real_execute;
+/* Where the jumping hooks of torch.def go. */
+extern void *hook_real_execute, *hook_real_usage;
 
 #endif

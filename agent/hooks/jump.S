@@ -50,6 +50,8 @@
 	.text
 	hook dlsym, hook_look_dlsym, hook_real_dlsym
 	hook _ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_, hook_look_execute, hook_real_execute
+	hook _ZN3c1011LogAPIUsageERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE, hook_look_usage, hook_real_usage
+	hook _ZN3c1011LogAPIUsageERKSs, hook_look_usage, hook_real_usage
 
 #else
 #error "proflaunch is built for x86-64 only so far"

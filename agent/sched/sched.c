@@ -183,8 +183,10 @@ static void remember(const char *chosen)
 
 static void boundary(bool row, uint64_t now)
 {
-	if (!sched.driver)
+	if (!sched.driver) {
 		follow_end(now);
+		spool_share(1);
+	}
 	sched.driver = true;
 	cycle_step_end(now);
 	sched.step++;

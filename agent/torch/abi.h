@@ -96,6 +96,8 @@ size_t abi_facts(char *buf, size_t size);
 
 /* torch::autograd::Engine::execute, also before abi_find said yes. */
 void *abi_engine(void);
+/* c10::LogAPIUsage of this build's string ABI, likewise. */
+void *abi_usage(void);
 
 /* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
 void *abi_symbol(const char *name);
