@@ -18,6 +18,6 @@
 unsigned batch_write(const struct config *config, void (*done)(const char *path));
 /* Cycles of this process that could not be written. */
 unsigned batch_failed(void);
-void batch_forget(void);		/* child after fork */
+void batch_forget(void); /* child after fork */
 
 #endif

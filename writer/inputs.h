@@ -15,7 +15,7 @@
 
 struct inputs;
 
-struct inputs *inputs_new(void);	/* NULL: no memory */
+struct inputs *inputs_new(void); /* NULL: no memory */
 void inputs_free(struct inputs *in);
 /* Writes `"Concrete Inputs": ..., "Input type": ..., "Input Strides": ...,
  * "Input Dims": ..., ` or nothing for an empty or a broken description. */

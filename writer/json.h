@@ -15,10 +15,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define JSON_ROOM 1024			/* one call of json_need gives at most this */
+#define JSON_ROOM 1024 /* one call of json_need gives at most this */
 
 struct json {
-	char *start, *at, *limit;	/* limit leaves JSON_ROOM bytes behind it */
+	char *start, *at, *limit; /* limit leaves JSON_ROOM bytes behind it */
 	int (*flush)(void *arg, const char *text, size_t len);
 	void *arg;
 	int err;
@@ -58,7 +58,7 @@ void json_unsigned(struct json *j, uint64_t n);
 
 /* ---- into any memory; each returns behind what it wrote ---- */
 
-#define JSON_DIGITS 24			/* most that json_put_* of a number takes */
+#define JSON_DIGITS 24 /* most that json_put_* of a number takes */
 
 char *json_put_unsigned(char *to, uint64_t n);
 char *json_put_number(char *to, int64_t n);

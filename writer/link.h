@@ -17,12 +17,12 @@
 #include "writer/read.h"
 
 struct link_pair {
-	uint64_t backward, forward;	/* offsets of the records; 0 = none */
+	uint64_t backward, forward; /* offsets of the records; 0 = none */
 };
 
 struct links {
 	const struct cycle_read *cycle;
-	struct link_pair *pairs;	/* open addressing */
+	struct link_pair *pairs; /* open addressing */
 	size_t slots, bytes;
 };
 

@@ -14,17 +14,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OUTPUT_PATH 4096
-#define OUTPUT_BLOCK (256 * 1024)	/* of text in one gzip member */
+#define OUTPUT_PATH  4096
+#define OUTPUT_BLOCK (256 * 1024) /* of text in one gzip member */
 
 struct output {
 	int fd;
 	bool gz;
-	char path[OUTPUT_PATH];		/* where it goes; the one it got after output_finish */
+	char path[OUTPUT_PATH]; /* where it goes; the one it got after output_finish */
 	char part[OUTPUT_PATH + 8];
-	uint64_t bytes;			/* written so far */
+	uint64_t bytes; /* written so far */
 	void *compressor;
-	char *packed;			/* one compressed block */
+	char *packed; /* one compressed block */
 	size_t packed_size;
 };
 

@@ -15,8 +15,8 @@
 
 struct pile {
 	void *mem;
-	size_t bytes;			/* mapped */
-	size_t n;			/* elements in use */
+	size_t bytes; /* mapped */
+	size_t n; /* elements in use */
 };
 
 /* Room for one more element of `each` bytes behind the last; counts it. */

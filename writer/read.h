@@ -16,9 +16,9 @@
 #include "writer/pile.h"
 
 struct run {
-	uint64_t at, end;		/* its records in the spool */
-	uint64_t begin;			/* of its first record */
-	uint64_t said;			/* offset of the struct rec_thread before it */
+	uint64_t at, end; /* its records in the spool */
+	uint64_t begin; /* of its first record */
+	uint64_t said; /* offset of the struct rec_thread before it */
 	uint32_t tid, ordinal;
 };
 
@@ -28,7 +28,7 @@ struct span {
 
 /* Where the chunks of all cycles lie: many short cycles, one look at the spool. */
 struct read_index {
-	struct pile chunks;		/* by cycle, then by offset */
+	struct pile chunks; /* by cycle, then by offset */
 };
 
 int read_index(struct read_index *ix, const struct spool_view *v);
@@ -39,12 +39,12 @@ int read_chunks(const struct read_index *ix, uint64_t cycle,
 
 struct cycle_read {
 	const struct spool_view *view;
-	uint64_t begin, end;		/* the window */
-	struct pile runs;		/* struct run, by thread, then by time */
-	struct pile own_steps;		/* struct span: the program's own ProfilerStep#N */
-	uint64_t events[REC_KINDS];	/* in the window */
-	uint64_t late[REC_KINDS];	/* begun after its end */
-	uint64_t backward;		/* operators that can end a flow */
+	uint64_t begin, end; /* the window */
+	struct pile runs; /* struct run, by thread, then by time */
+	struct pile own_steps; /* struct span: the program's own ProfilerStep#N */
+	uint64_t events[REC_KINDS]; /* in the window */
+	uint64_t late[REC_KINDS]; /* begun after its end */
+	uint64_t backward; /* operators that can end a flow */
 };
 
 /* Looks at every chunk of `info`'s cycle once. */
@@ -61,7 +61,7 @@ static inline const struct run *read_run(const struct cycle_read *c, size_t i)
 struct cursor {
 	const struct cycle_read *cycle;
 	size_t run, last;
-	uint64_t at;			/* offset of the next record; 0 = the run's first */
+	uint64_t at; /* offset of the next record; 0 = the run's first */
 };
 
 /* Next record that lies in the window, and its offset; NULL at the end. */

@@ -20,23 +20,24 @@
 
 /* Ticks to nanoseconds, quickly: straight lines between moments 2^22 ticks apart. */
 struct rows_clock {
-	struct clock_line line;		/* the window's; blocks of it in whole numbers */
-	uint64_t block;			/* ticks >> 22 of the line; UINT64_MAX = none */
-	int64_t ns, slope;		/* at its begin; to its end */
+	struct clock_line line; /* the window's; blocks of it in whole numbers */
+	uint64_t block; /* ticks >> 22 of the line; UINT64_MAX = none */
+	int64_t ns, slope; /* at its begin; to its end */
 };
 
 int64_t rows_ns(struct rows_clock *c, uint64_t ticks);
 
 struct row {
 	struct rows_clock clock;
-	struct pile open;		/* struct level: slices around the place we are at */
-	uint64_t begin, end;		/* the window, in ticks ... */
-	int64_t begin_ns, end_ns;	/* ... and ns */
-	uint64_t last;			/* begin of the newest slice: they come in order */
-	int64_t next_ns;		/* a slice outside all others may begin here */
+	struct pile open; /* struct level: slices around the place we are at */
+	uint64_t begin, end; /* the window, in ticks ... */
+	int64_t begin_ns, end_ns; /* ... and ns */
+	uint64_t last; /* begin of the newest slice: they come in order */
+	int64_t next_ns; /* a slice outside all others may begin here */
 };
 
-void row_init(struct row *r, const struct spool_header *head, uint64_t begin, uint64_t end);
+void row_init(struct row *r, const struct spool_header *head, uint64_t begin,
+	      uint64_t end);
 /* A new, empty row. */
 void row_start(struct row *r);
 /* Places the next slice (they come in the order of their begins). */

@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct scalar_walk {			/* through a description */
+struct scalar_walk { /* through a description */
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-struct scalar_text {			/* what comes out */
+struct scalar_text { /* what comes out */
 	char *at, *end;
 };
 

@@ -19,11 +19,11 @@
 #include "writer/rows.h"
 #include "writer/writer.h"
 
-#define NAME_SLOTS 1024			/* a power of two */
-#define NAME_TEXT 240
+#define NAME_SLOTS 1024 /* a power of two */
+#define NAME_TEXT  240
 
-struct name_slot {			/* an event up to its tid, and its overload */
-	uint32_t name, kind;		/* kind 0 = empty */
+struct name_slot { /* an event up to its tid, and its overload */
+	uint32_t name, kind; /* kind 0 = empty */
 	uint16_t head_len, tail_len;
 	char text[NAME_TEXT];
 };
@@ -36,17 +36,17 @@ struct trace {
 	struct cycle_read cycle;
 	struct links links;
 	struct row row;
-	struct inputs *inputs;		/* NULL without record_shapes */
+	struct inputs *inputs; /* NULL without record_shapes */
 	struct json json;
 	struct output out;
 	int64_t base_ns;
 	uint32_t pid;
-	uint64_t external;		/* last "External id" */
-	uint64_t event;			/* next "Ev Idx" */
-	uint64_t ops;			/* "Op count" of the span */
+	uint64_t external; /* last "External id" */
+	uint64_t event; /* next "Ev Idx" */
+	uint64_t ops; /* "Op count" of the span */
 	struct writer_result *result;
 	struct name_slot names[NAME_SLOTS];
-	char text[OUTPUT_BLOCK];	/* json's buffer */
+	char text[OUTPUT_BLOCK]; /* json's buffer */
 };
 
 /* write.c: writer_cycle for one of many. */

@@ -16,20 +16,20 @@
 #include "agent/core/spool.h"
 
 struct writer_result {
-	char path[4096];		/* the finished file; empty = nothing was worth writing */
-	uint64_t bytes;			/* of the file */
+	char path[4096]; /* the finished file; empty = nothing was worth writing */
+	uint64_t bytes; /* of the file */
 	uint64_t steps;
 	uint64_t events[REC_KINDS];
 	uint64_t drops[REC_KINDS];
-	uint64_t overhead_ns;		/* estimate for the whole cycle */
+	uint64_t overhead_ns; /* estimate for the whole cycle */
 };
 
 /*
- * Writes the cycle whose descriptor is `info` to <logdir>/<pattern>.<ns>.pt.trace.json[.gz]
- * (children/ when CYCLE_CHILD): streams to "<name>.part", then renames. A cycle that
- * is still open (its process died) ends at its last record. `config` as the
- * spool header's config text. A cycle in which nothing was recorded writes nothing
- * unless it has steps.
+ * Writes the cycle whose descriptor is `info` to
+ * <logdir>/<pattern>.<ns>.pt.trace.json[.gz] (children/ when CYCLE_CHILD): streams to
+ * "<name>.part", then renames. A cycle that is still open (its process died) ends at its
+ * last record. `config` as the spool header's config text. A cycle in which nothing was
+ * recorded writes nothing unless it has steps.
  */
 int writer_cycle(const struct spool_view *v, const struct cycle_info *info,
 		 const struct config *config, struct writer_result *result);
@@ -47,13 +47,13 @@ int writer_recover(const struct spool_view *v,
 /* ---- the agent's background thread (thread.c) ---- */
 
 struct writer_hooks {
-	int64_t (*tick)(void);		/* sched_tick */
+	int64_t (*tick)(void); /* sched_tick */
 };
 int writer_start(const struct config *config, const struct writer_hooks *hooks);
-void writer_wake(void);			/* a cycle was sealed, or memory is wanted */
+void writer_wake(void); /* a cycle was sealed, or memory is wanted */
 /* Waits until all sealed cycles are written; false: some are not (or cannot be). */
 bool writer_drain(int64_t ns);
-void writer_forget(void);		/* child after fork */
+void writer_forget(void); /* child after fork */
 /* Around a fork: no thread of ours is there, unless a file is being written. */
 void writer_pause(void);
 void writer_resume(void);
