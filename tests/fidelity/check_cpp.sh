@@ -18,7 +18,7 @@ esac
 program=$BUILD/prog/$name
 # shellcheck disable=SC2086 - several flags
 [ "$program" -nt $here/cpp/train.cc ] ||
-	g++ $here/cpp/train.cc $flags -o "$program" -ltorch -ltorch_cpu -lc10
+	g++ -w $here/cpp/train.cc $flags -o "$program" -ltorch -ltorch_cpu -lc10
 "$program" > "$work/plain.out"
 FIDELITY_OUT=$work/torch "$BUILD/proflaunch" --logdir "$work/log" --marker none \
 	--record-shapes --profile-memory -- "$program" > "$work/ours.out" 2> "$work/ours.err" ||

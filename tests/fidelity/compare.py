@@ -15,6 +15,7 @@ What only one side can see is said in the program, one line each, with the reaso
     # only torch sees: REGULAR EXPRESSION: reason
     # other threads: reason                         (torch.profiler did not observe them)
     # unordered memory: reason                      (frees that the interpreter times)
+    # other inputs: REGULAR EXPRESSION: reason      (of operator names)
 """
 import bisect
 import difflib
@@ -41,6 +42,7 @@ class Event:
         self.end = self.begin + round(raw.get("dur", 0) * 1000)
         self.args = raw.get("args", {})
         self.parent = None
+        self.crosses = False
         self.index = -1
 
 
@@ -81,11 +83,14 @@ class Trace:
 
 
 def nest(events):
-    """Parent of each: the innermost slice that holds it wholly."""
+    """Parent of each: the innermost slice that holds it wholly.
+
+    One that ends on another thread may outlive what it began in; it crosses.
+    """
     stack = []
     for event in events:
         while stack and (stack[-1].end <= event.begin or stack[-1].end < event.end):
-            stack.pop()
+            event.crosses |= event.begin < stack.pop().end
         event.parent = stack[-1] if stack else None
         stack.append(event)
 
@@ -93,7 +98,7 @@ def nest(events):
 def allowances(program):
     """The header lines of a program: what -> [regular expressions]."""
     found = {"only we see": [], "only torch sees": [], "other threads": [],
-             "unordered memory": []}
+             "unordered memory": [], "other inputs": []}
     if program:
         with open(program, encoding="utf-8") as file:
             for line in file:
@@ -110,6 +115,11 @@ def inside(events, low, high, skip):
     for index, event in enumerate(kept):
         event.index = index
     return kept
+
+
+def without_lists(dims):
+    """As the older profiler has them: nothing for a list of tensors."""
+    return [[] if row and isinstance(row[0], list) else row for row in dims or []]
 
 
 def parent_index(event):
@@ -177,8 +187,14 @@ class Comparison:
         where = f"thread {tid}, event {a.index} {a.name}"
         if a.cat != b.cat:
             self.say(f"{where}: category {a.cat}, ours {b.cat}")
-        for key in keys + LINKS:
+        if any(re.fullmatch(pattern, a.name) for pattern in self.allowed["other inputs"]):
+            keys = ()
+        # The older profiler leaves the outer of two backward operators without its number.
+        outer = self.torch.legacy and a.name.startswith("autograd::engine::evaluate_function")
+        for key in keys if outer else keys + LINKS:
             want, got = a.args.get(key), b.args.get(key)
+            if self.torch.legacy and key == "Input Dims":
+                got = without_lists(got)
             if want != got and not (self.torch.legacy and not want and not got):
                 self.say(f"{where}: {key} {want!r}, ours {got!r}")
         if self.torch.legacy:
@@ -187,7 +203,8 @@ class Comparison:
                     self.windowed[tid][parent.index].begin > a.begin:
                 self.say(f"{where}: lies in {parent.name} in ours only")
             return
-        if parent_index(a) != parent_index(b):
+        # Rows of a file must nest, so where torch's crosses, ours was cut to fit.
+        if parent_index(a) != parent_index(b) and not a.crosses:
             self.say(f"{where}: parent {a.parent and a.parent.name}, "
                      f"ours {b.parent and b.parent.name}")
         self.skews.append(b.begin - a.begin)
@@ -200,10 +217,14 @@ class Comparison:
         skew = statistics.median(self.skews)
         if abs(skew) > CLOCKS_NS:
             self.say(f"our begins are {skew} ns off (median)")
-        odd = sum(abs(ours - theirs) > 20_000 + 0.2 * theirs for theirs, ours in self.ratios)
-        if odd > max(3, 0.02 * len(self.ratios)):
-            self.say(f"{odd} of {len(self.ratios)} durations differ by more than 20 us + 20 %")
-        theirs, ours = (sum(pair[i] for pair in self.ratios) for i in (0, 1))
+        worst = sorted(((abs(ours - theirs), theirs, ours) for theirs, ours in self.ratios),
+                       reverse=True)
+        # Between the two profilers' clock reads a thread may have been preempted.
+        preempted = max(3, len(worst) // 20)
+        odd = sum(far > 20_000 + 0.2 * theirs for far, theirs, _ in worst)
+        if odd > preempted:
+            self.say(f"{odd} of {len(worst)} durations differ by more than 20 us + 20 %")
+        theirs, ours = (sum(row[i] for row in worst[preempted:]) for i in (1, 2))
         if abs(theirs - ours) > 0.1 * theirs + 1_000_000:
             self.say(f"durations add up to {ours} ns, torch's to {theirs} ns")
 

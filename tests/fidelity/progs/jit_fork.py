@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# other inputs: aten::.*: torch keeps a list and prints what it holds at the end, we at the call
 """jit.fork and wait: operators on the inter-op pool's threads.
 
 torch.profiler follows a fork by its thread-local state; what runs where is up to the
