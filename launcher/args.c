@@ -12,7 +12,8 @@
 
 /* Words that take the place of a command. */
 static const char *const verbs[] = { "recover", "doctor", NULL };
-static const char *const flags[] = { "--help", "--version", "--print-config", "--print-man", NULL };
+static const char *const flags[] = { "--help", "--version", "--print-config",
+				     "--print-man", NULL };
 
 static void complain(struct args *a, const char *where, const char *why)
 {
@@ -40,7 +41,8 @@ static const char *check_pattern(const char *p)
 		else if (*p == 'q')
 			return "%q needs {NAME} after it";
 		else if (!*p || !strchr("hprt%", *p)) {
-			snprintf(why, sizeof(why), "%%%c is none of %%h %%p %%r %%t %%q{VAR} %%%%",
+			snprintf(why, sizeof(why),
+				 "%%%c is none of %%h %%p %%r %%t %%q{VAR} %%%%",
 				 *p ? *p : ' ');
 			return why;
 		}
@@ -124,7 +126,8 @@ static int take_option(struct args *a, char **argv)
 	else
 		why = config_set(&a->config, name, value ? value : "");
 	if (why) {
-		snprintf(shown, sizeof(shown), "%.*s", (int)strcspn(argv[0], "="), argv[0]);
+		snprintf(shown, sizeof(shown), "%.*s", (int)strcspn(argv[0], "="),
+			 argv[0]);
 		complain(a, shown, why);
 	}
 	return took;
@@ -143,7 +146,8 @@ static bool take_word(struct args *a, const char *word)
 		a->operand[a->operands++] = word;
 		return true;
 	}
-	snprintf(hint, sizeof(hint), "put -- before the command: proflaunch [options] -- %s ...", word);
+	snprintf(hint, sizeof(hint),
+		 "put -- before the command: proflaunch [options] -- %s ...", word);
 	complain(a, word, hint);
 	return false;
 }

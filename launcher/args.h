@@ -15,12 +15,13 @@
 #define ARGS_OPERANDS 16
 
 struct args {
-	struct config config;	/* default < file < environment < command line */
-	const char *verb;	/* "recover", "doctor", "--help", ...; NULL = run the command */
-	const char *operand[ARGS_OPERANDS + 1];	/* recover's directories, --print-man's page */
+	struct config config; /* default < file < environment < command line */
+	const char *verb; /* "recover", "doctor", "--help", ...; NULL = run the command */
+	const char *operand[ARGS_OPERANDS +
+			    1]; /* recover's directories, --print-man's page */
 	unsigned operands;
-	char **command;		/* what follows "--"; NULL = no "--" */
-	char bad[4096];		/* complaints, a line each */
+	char **command; /* what follows "--"; NULL = no "--" */
+	char bad[4096]; /* complaints, a line each */
 	unsigned wrong;
 };
 

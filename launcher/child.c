@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 static const int forwarded[] = {
-	SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGALRM,
+	SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+	SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGALRM,
 };
 #define FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
 
-static sigset_t watched;		/* the above, without what we were told to ignore */
+static sigset_t watched; /* the above, without what we were told to ignore */
 static sigset_t old_mask;
 static struct sigaction old_child, old_pipe;
 
@@ -33,7 +34,7 @@ static void signals_take(void)
 	sigemptyset(&watched);
 	for (size_t i = 0; i < FORWARDED; i++) {
 		sigaction(forwarded[i], NULL, &act);
-		if (act.sa_handler != SIG_IGN)	/* nohup: it ignores it, and so do we */
+		if (act.sa_handler != SIG_IGN) /* nohup: it ignores it, and so do we */
 			sigaddset(&watched, forwarded[i]);
 	}
 	sigaddset(&watched, SIGCHLD);
@@ -170,7 +171,7 @@ void child_mimic(int status)
 		sigset_t set;
 		int sig = WTERMSIG(status);
 
-		setrlimit(RLIMIT_CORE, &none);	/* the program has dumped its own */
+		setrlimit(RLIMIT_CORE, &none); /* the program has dumped its own */
 		sigaction(sig, &act, NULL);
 		sigemptyset(&set);
 		sigaddset(&set, sig);

@@ -22,8 +22,9 @@ static const char *quoted(const char *path)
 	static unsigned at;
 	char *out = ring[at++ % 2], *p = out;
 
-	if (!path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-			       "/._-+:,@%=")])
+	if (!path[strspn(path,
+			 "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+			 "/._-+:,@%=")])
 		return path;
 	*p++ = '\'';
 	for (; *path && p < out + sizeof(ring[0]) - 8; path++)
@@ -44,12 +45,15 @@ static void say_files(const struct closing *c)
 	char cost[96] = "";
 
 	if (s->cost_ns && c->seconds > 0)
-		snprintf(cost, sizeof(cost), ", about %.3g ms of overhead (%.2g %% of the run)",
+		snprintf(cost, sizeof(cost),
+			 ", about %.3g ms of overhead (%.2g %% of the run)",
 			 (double)s->cost_ns / 1e6, (double)s->cost_ns / 1e7 / c->seconds);
-	say_note("%s in %s: %s, %s%s", say_count(s->files, "trace file"), c->config->logdir,
-		 say_count(s->steps, "step"), say_count(events_of(s), "event"), cost);
+	say_note("%s in %s: %s, %s%s", say_count(s->files, "trace file"),
+		 c->config->logdir, say_count(s->steps, "step"),
+		 say_count(events_of(s), "event"), cost);
 	if (*s->chosen && !strcmp(c->config->marker, "auto"))
-		say_note("step boundaries: %s, %s seen", s->chosen, say_number(s->boundaries));
+		say_note("step boundaries: %s, %s seen", s->chosen,
+			 say_number(s->boundaries));
 }
 
 static void say_drops(const struct closing *c)
@@ -60,16 +64,19 @@ static void say_drops(const struct closing *c)
 
 	for (unsigned i = 1; i < REC_KINDS; i++)
 		if (s->drops[i] && n < sizeof(list))
-			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s %s", n ? ", " : "",
-					      say_number(s->drops[i]), kind_text[i]);
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s %s",
+					      n ? ", " : "", say_number(s->drops[i]),
+					      kind_text[i]);
 	if (!n)
 		return;
 	say_warn("not recorded: %s", list);
 	if (s->whys[DROP_CAP])
-		say_warn("buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
-			 c->config->buffer_mb, 4 * c->config->buffer_mb);
+		say_warn(
+			"buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
+			c->config->buffer_mb, 4 * c->config->buffer_mb);
 	if (s->whys[DROP_LATE])
-		say_warn("%s came after its window had been written", say_count(s->whys[DROP_LATE], "event"));
+		say_warn("%s came after its window had been written",
+			 say_count(s->whys[DROP_LATE], "event"));
 }
 
 /* ---- nothing was recorded: why, and what to do ---- */
@@ -79,11 +86,13 @@ static const char *seen(const struct sweep *s)
 	static char text[256];
 
 	if (s->optimizer_steps)
-		snprintf(text, sizeof(text), "%s Optimizer.step", say_number(s->optimizer_steps));
+		snprintf(text, sizeof(text), "%s Optimizer.step",
+			 say_number(s->optimizer_steps));
 	else if (s->boundaries)
 		snprintf(text, sizeof(text), "%s step ends", say_number(s->boundaries));
 	else if (s->loader_nexts)
-		snprintf(text, sizeof(text), "%s DataLoader batches", say_number(s->loader_nexts));
+		snprintf(text, sizeof(text), "%s DataLoader batches",
+			 say_number(s->loader_nexts));
 	else
 		snprintf(text, sizeof(text), "no end of a step");
 	return text;
@@ -94,10 +103,12 @@ static void say_no_boundary(const struct closing *c)
 	const char *marker = c->config->marker;
 
 	if (strcmp(marker, "auto"))
-		say_warn("nothing was recorded: the marker %s was never seen; check its spelling, or try --marker auto",
-			 marker);
+		say_warn(
+			"nothing was recorded: the marker %s was never seen; check its spelling, or try --marker auto",
+			marker);
 	else
-		say_warn("nothing was recorded: no Optimizer.step and no DataLoader was seen, so no step ended; name what ends a step (--marker torch:<name>), or record all of it: --marker none");
+		say_warn(
+			"nothing was recorded: no Optimizer.step and no DataLoader was seen, so no step ended; name what ends a step (--marker torch:<name>), or record all of it: --marker none");
 }
 
 static void say_no_window(const struct closing *c)
@@ -110,8 +121,9 @@ static void say_no_window(const struct closing *c)
 		say_warn("nothing was recorded: %s cannot be read as a schedule", text);
 		return;
 	}
-	say_warn("nothing was recorded: saw %s, the schedule needs %s before its first window; try --schedule wait=0,warmup=1,active=1",
-		 seen(s), say_number(plan.skip_first + plan.wait + plan.warmup));
+	say_warn(
+		"nothing was recorded: saw %s, the schedule needs %s before its first window; try --schedule wait=0,warmup=1,active=1",
+		seen(s), say_number(plan.skip_first + plan.wait + plan.warmup));
 }
 
 static void say_nothing(const struct closing *c)
@@ -119,11 +131,14 @@ static void say_nothing(const struct closing *c)
 	const struct sweep *s = c->sweep;
 
 	if (c->started && !s->spools)
-		say_note("records lay in memory: what was written is in %s", c->config->logdir);
+		say_note("records lay in memory: what was written is in %s",
+			 c->config->logdir);
 	else if (!s->spools)
-		say_note("nothing was recorded: no libtorch was loaded by the program or its children (proflaunch doctor -- <command> says more)");
+		say_note(
+			"nothing was recorded: no libtorch was loaded by the program or its children (proflaunch doctor -- <command> says more)");
 	else if (s->windows)
-		say_warn("nothing was recorded: a window was open, but no operator ran in it");
+		say_warn(
+			"nothing was recorded: a window was open, but no operator ran in it");
 	else if (!s->boundaries)
 		say_no_boundary(c);
 	else
@@ -135,8 +150,9 @@ void closing_say(const struct closing *c)
 	const struct sweep *s = c->sweep;
 
 	if (s->living)
-		say_note("%s still in use by running processes: proflaunch recover %s finishes what they leave",
-			 say_count(s->living, "spool"), quoted(c->config->logdir));
+		say_note(
+			"%s still in use by running processes: proflaunch recover %s finishes what they leave",
+			say_count(s->living, "spool"), quoted(c->config->logdir));
 	if (s->failed)
 		say_warn("%s could not be finished; they lie in %s",
 			 say_count(s->failed, "spool"), c->spool_dir);
@@ -146,5 +162,6 @@ void closing_say(const struct closing *c)
 		say_nothing(c);
 	say_drops(c);
 	if (s->files)
-		say_note("to see them: tensorboard --logdir %s", quoted(c->config->logdir));
+		say_note("to see them: tensorboard --logdir %s",
+			 quoted(c->config->logdir));
 }

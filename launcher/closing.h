@@ -14,11 +14,11 @@
 #include "launcher/sweep.h"
 
 struct closing {
-	const struct config *config;	/* logdir absolute */
+	const struct config *config; /* logdir absolute */
 	const struct sweep *sweep;
-	bool started;			/* a process of the job was about to record */
+	bool started; /* a process of the job was about to record */
 	const char *spool_dir;
-	double seconds;			/* how long the program ran */
+	double seconds; /* how long the program ran */
 };
 
 void closing_say(const struct closing *c);

@@ -57,7 +57,8 @@ __attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
 	va_end(args);
 }
 
-__attribute__((format(printf, 2, 3))) static void bad(struct doctor *d, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void bad(struct doctor *d,
+						      const char *format, ...)
 {
 	va_list args;
 
@@ -93,11 +94,13 @@ static bool look_at_agent(struct doctor *d)
 	int err;
 
 	if (find_agent(d->agent, sizeof(d->agent))) {
-		bad(d, "agent: libproflaunch.so is neither beside proflaunch nor in ../lib; install it there");
+		bad(d,
+		    "agent: libproflaunch.so is neither beside proflaunch nor in ../lib; install it there");
 		return false;
 	}
 	if (strpbrk(d->agent, " :")) {
-		bad(d, "agent: %s: a path with a blank or a colon cannot be preloaded; move it",
+		bad(d,
+		    "agent: %s: a path with a blank or a colon cannot be preloaded; move it",
 		    d->agent);
 		return false;
 	}
@@ -111,8 +114,12 @@ static bool look_at_agent(struct doctor *d)
 	}
 	if (complaint)
 		complaint[strcspn(complaint, "\n")] = '\0';
-	bad(d, "agent: %s cannot be preloaded: %s; the C library must be glibc 2.28 or newer",
-	    d->agent, err ? strerror(-err) : complaint ? complaint : "the loader does not take it");
+	bad(d,
+	    "agent: %s cannot be preloaded: %s; the C library must be glibc 2.28 or newer",
+	    d->agent,
+	    err         ? strerror(-err)
+	    : complaint ? complaint
+			: "the loader does not take it");
 	return false;
 }
 
@@ -165,7 +172,8 @@ static void judge_calibration(struct doctor *d, const char *fact)
 	if (strstr(fact, "record: good") && strstr(fact, "values: good"))
 		good("its memory layout: %s", fact);
 	else
-		bad(d, "its memory layout is not known (%s): names and times work, the rest is off; a newer proflaunch may know it",
+		bad(d,
+		    "its memory layout is not known (%s): names and times work, the rest is off; a newer proflaunch may know it",
 		    *fact ? fact : "nothing was found");
 }
 
@@ -174,18 +182,22 @@ static void look_at_python(struct doctor *d)
 	static char script[] =
 		"import torch\nx = torch.ones(4, requires_grad=True)\n(x * 2).sum().backward()\n"
 		"print('torch', torch.__version__, 'in', torch.__path__[0])\n";
-	char *argv[] = { d->target.image, "-c", script, NULL };
+	/* "python3" may be a shell script that finds the real one (pyenv). */
+	char *python = is_python(d->target.path) ? d->target.path : d->target.image;
+	char *argv[] = { python, "-c", script, NULL };
 	struct probe *p = &d->probe;
 	int err = probe_run(p, argv, d->agent);
 
 	if (err) {
 		bad(d, "PyTorch: cannot try it: %s", strerror(-err));
 	} else if (WIFSIGNALED(p->status)) {
-		bad(d, "PyTorch: %s died by signal %d (%s) under the agent; please report this",
-		    d->target.image, WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
+		bad(d,
+		    "PyTorch: %s died by signal %d (%s) under the agent; please report this",
+		    python, WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
 	} else if (p->status) {
-		bad(d, "PyTorch: %s cannot import torch: %s; activate the environment that has it",
-		    d->target.image, last_line(p->out));
+		bad(d,
+		    "PyTorch: %s cannot import torch: %s; activate the environment that has it",
+		    python, last_line(p->out));
 	} else if (!p->spooled) {
 		bad(d, "PyTorch: %s, but the agent did not see it; please report this",
 		    last_line(p->out));
@@ -229,7 +241,8 @@ static bool try_write(struct doctor *d, const char *what, const char *dir)
 	snprintf(path, sizeof(path), "%.4000s/.proflaunch-doctor-%d", dir, (int)getpid());
 	fd = err ? err : sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0) {
-		bad(d, "%s: %s: %s; choose another one with --logdir", what, dir, sys_error(fd));
+		bad(d, "%s: %s: %s; choose another one with --logdir", what, dir,
+		    sys_error(fd));
 		return false;
 	}
 	err = sys_write_all(fd, path, sizeof(path));
@@ -238,7 +251,8 @@ static bool try_write(struct doctor *d, const char *what, const char *dir)
 	if (err)
 		bad(d, "%s: %s: %s; make room there", what, dir, sys_error(err));
 	else
-		good("%s: %s, %llu MiB free", what, dir, (unsigned long long)free_mb(dir));
+		good("%s: %s, %llu MiB free", what, dir,
+		     (unsigned long long)free_mb(dir));
 	if (!there)
 		rmdir(dir);
 	return !err;
@@ -261,13 +275,15 @@ static void look_at_directories(struct doctor *d)
 	if (err)
 		bad(d, "records: %s", strerror(-err));
 	else if (!*dir)
-		note("records lie in memory (%s): what a killed program recorded is lost", why);
+		note("records lie in memory (%s): what a killed program recorded is lost",
+		     why);
 	else
 		good("records lie in %s (%s)", dir, why);
 	if (*dir && free_mb(c->logdir) && free_mb(c->logdir) < c->buffer_mb)
 		note("less room than buffer_mb = %u asks for", c->buffer_mb);
 	if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >> 20 < c->buffer_mb)
-		bad(d, "file size limit: %llu MiB, buffer_mb = %u; raise ulimit -f, or lower buffer_mb",
+		bad(d,
+		    "file size limit: %llu MiB, buffer_mb = %u; raise ulimit -f, or lower buffer_mb",
 		    (unsigned long long)most.rlim_cur >> 20, c->buffer_mb);
 	rmdir(c->logdir);
 }
@@ -278,12 +294,15 @@ static void look_at_directories(struct doctor *d)
 static void look_at_cupti(const struct doctor *d)
 {
 	static const char *const patterns[] = {
-		/* relative to the interpreter's directory: the wheels that torch brings */
+		/* relative to the interpreter's directory: the wheels that torch brings
+		 */
 		"../lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so*",
 		"../lib/python3*/site-packages/nvidia/cu1*/lib/libcupti.so*",
 		"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*",
-		"/usr/local/cuda*/lib64/libcupti.so*", "/opt/cuda/extras/CUPTI/lib64/libcupti.so*",
-		"/usr/lib/x86_64-linux-gnu/libcupti.so*", "/usr/lib64/libcupti.so*",
+		"/usr/local/cuda*/lib64/libcupti.so*",
+		"/opt/cuda/extras/CUPTI/lib64/libcupti.so*",
+		"/usr/lib/x86_64-linux-gnu/libcupti.so*",
+		"/usr/lib64/libcupti.so*",
 	};
 	const char *slash = strrchr(d->target.image, '/');
 	bool gpu = !access("/proc/driver/nvidia/version", F_OK);
@@ -293,15 +312,18 @@ static void look_at_cupti(const struct doctor *d)
 		glob_t found;
 
 		snprintf(pattern, sizeof(pattern), "%.*s%s",
-			 *patterns[i] == '.' && slash ? (int)(slash - d->target.image) + 1 : 0,
+			 *patterns[i] == '.' && slash ? (int)(slash - d->target.image) + 1
+						      : 0,
 			 d->target.image, patterns[i]);
 		if (glob(pattern, 0, NULL, &found))
 			continue;
-		good("CUPTI: %s%s", found.gl_pathv[0], gpu ? "" : " (no NVIDIA driver is loaded)");
+		good("CUPTI: %s%s", found.gl_pathv[0],
+		     gpu ? "" : " (no NVIDIA driver is loaded)");
 		globfree(&found);
 		return;
 	}
-	note("CUPTI: not found%s", gpu ? ", though there is an NVIDIA driver" : ", and no NVIDIA driver");
+	note("CUPTI: not found%s",
+	     gpu ? ", though there is an NVIDIA driver" : ", and no NVIDIA driver");
 }
 
 static void look_at_kernel(void)
@@ -321,7 +343,7 @@ int doctor_main(struct args *a)
 
 	d.config = &a->config;
 	if (look_at_target(&d, a->command[0]) && look_at_agent(&d)) {
-		if (is_python(d.target.image))
+		if (is_python(d.target.path) || is_python(d.target.image))
 			look_at_python(&d);
 		else
 			look_at_program(&d);
@@ -330,6 +352,7 @@ int doctor_main(struct args *a)
 	look_at_directories(&d);
 	look_at_cupti(&d);
 	look_at_kernel();
-	printf("%s\n", d.off ? "Something is off: see the lines marked OFF." : "All is well.");
+	printf("%s\n",
+	       d.off ? "Something is off: see the lines marked OFF." : "All is well.");
 	return d.off;
 }

@@ -23,12 +23,14 @@ const char *find_self(void)
 int find_agent(char *path, size_t size)
 {
 	/* PREFIX/bin/proflaunch finds PREFIX/lib, wherever PREFIX was moved to. */
-	static const char *const places[] = { "", "../lib/", "../lib64/", "../lib/proflaunch/" };
+	static const char *const places[] = { "", "../lib/", "../lib64/",
+					      "../lib/proflaunch/" };
 	const char *self = find_self(), *slash = strrchr(self, '/');
 	char guess[PATH_MAX + 64], real[PATH_MAX];
 
 	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(guess, sizeof(guess), "%.*s/%s" AGENT, (int)(slash - self), self, places[i]);
+		snprintf(guess, sizeof(guess), "%.*s/%s" AGENT, (int)(slash - self), self,
+			 places[i]);
 		if (access(guess, R_OK) || !realpath(guess, real) || strlen(real) >= size)
 			continue;
 		strcpy(path, real);

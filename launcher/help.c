@@ -38,7 +38,9 @@ static void print_spelling(const struct config_option *o)
 		if (*p == '_')
 			*p = '-';
 	snprintf(left, sizeof(left), "  --%s %s", name,
-		 *o->values ? o->values : o->type == CFG_flag ? "[on|off]" : o->unit);
+		 *o->values            ? o->values
+		 : o->type == CFG_flag ? "[on|off]"
+				       : o->unit);
 	printf("%-30s", left);
 	if (strlen(left) >= 30)
 		printf("\n%-30s", "");
@@ -103,8 +105,9 @@ void help_print_config(void)
 	       "# PROF_<OPTION> in the environment wins over this file, --<option> over both.\n");
 	for (const struct config_option *o = config_options; o->name; o++) {
 		if (!strcmp(o->name, "config"))
-			continue;	/* a file does not name the next one */
-		snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)o->help[0]), o->help + 1);
+			continue; /* a file does not name the next one */
+		snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)o->help[0]),
+			 o->help + 1);
 		printf("\n# ");
 		wrap("# ", 2, text);
 		print_range(o);

@@ -16,7 +16,8 @@ struct bytes {
 };
 
 /* `count` items of `size` at `offset`, or NULL when they do not lie in the file. */
-static const void *part(const struct bytes *f, uint64_t offset, uint64_t count, uint64_t size)
+static const void *part(const struct bytes *f, uint64_t offset, uint64_t count,
+			uint64_t size)
 {
 	if (offset > f->size || count > (f->size - offset) / size || offset % 4)
 		return NULL;
@@ -38,10 +39,14 @@ static void read_loader(struct image *image, const struct bytes *f, const Elf64_
 static const struct {
 	const char *text, *name;
 } runtimes[] = {
-	{ "__asan_init", "AddressSanitizer" },	 { "libasan.so", "AddressSanitizer" },
-	{ "__tsan_init", "ThreadSanitizer" },	 { "libtsan.so", "ThreadSanitizer" },
-	{ "__msan_init", "MemorySanitizer" },	 { "libhwasan.so", "HWAddressSanitizer" },
-	{ "__hwasan_init", "HWAddressSanitizer" }, { "libclang_rt.asan", "AddressSanitizer" },
+	{ "__asan_init", "AddressSanitizer" },
+	{ "libasan.so", "AddressSanitizer" },
+	{ "__tsan_init", "ThreadSanitizer" },
+	{ "libtsan.so", "ThreadSanitizer" },
+	{ "__msan_init", "MemorySanitizer" },
+	{ "libhwasan.so", "HWAddressSanitizer" },
+	{ "__hwasan_init", "HWAddressSanitizer" },
+	{ "libclang_rt.asan", "AddressSanitizer" },
 	{ "libclang_rt.tsan", "ThreadSanitizer" },
 };
 
@@ -60,7 +65,8 @@ static bool has_string(const char *table, size_t size, const char *text)
 	return false;
 }
 
-static void read_sanitizer(struct image *image, const struct bytes *f, const Elf64_Ehdr *h)
+static void read_sanitizer(struct image *image, const struct bytes *f,
+			   const Elf64_Ehdr *h)
 {
 	const Elf64_Shdr *sh = part(f, h->e_shoff, h->e_shnum, sizeof(*sh));
 
@@ -69,7 +75,8 @@ static void read_sanitizer(struct image *image, const struct bytes *f, const Elf
 		    sh[i].sh_size > f->size - sh[i].sh_offset)
 			continue;
 		for (unsigned r = 0; r < sizeof(runtimes) / sizeof(*runtimes); r++)
-			if (has_string(f->at + sh[i].sh_offset, sh[i].sh_size, runtimes[r].text))
+			if (has_string(f->at + sh[i].sh_offset, sh[i].sh_size,
+				       runtimes[r].text))
 				image->sanitizer = runtimes[r].name;
 	}
 }

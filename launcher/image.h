@@ -13,9 +13,9 @@
 #include <stdbool.h>
 
 struct image {
-	bool native;		/* 64-bit, for the processor that the agent is built for */
-	char loader[128];	/* PT_INTERP; "" = linked statically */
-	const char *sanitizer;	/* "AddressSanitizer" ...; "" = none */
+	bool native; /* 64-bit, for the processor that the agent is built for */
+	char loader[128]; /* PT_INTERP; "" = linked statically */
+	const char *sanitizer; /* "AddressSanitizer" ...; "" = none */
 };
 
 int image_read(struct image *image, const char *path);

@@ -43,8 +43,8 @@ static int print_man_main(struct args *a)
 static const struct {
 	const char *name;
 	int (*main)(struct args *a);
-	bool whatever;		/* works even when the options are wrong */
-	bool command;		/* takes a command after -- */
+	bool whatever; /* works even when the options are wrong */
+	bool command; /* takes a command after -- */
 } verbs[] = {
 	{ "recover", recover_main, false, false },
 	{ "doctor", doctor_main, false, true },
@@ -68,8 +68,8 @@ static int usage(struct args *a)
 
 static int no_command(const char *verb)
 {
-	say_warn("no command: proflaunch %s%s[options] -- command arguments ...", verb ? verb : "",
-		 verb ? " " : "");
+	say_warn("no command: proflaunch %s%s[options] -- command arguments ...",
+		 verb ? verb : "", verb ? " " : "");
 	return 2;
 }
 

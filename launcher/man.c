@@ -39,7 +39,8 @@ static void head(const char *page, const char *section)
 {
 	printf(".\\\" Generated from the option table: proflaunch --print-man %s.%s\n"
 	       ".TH %s %s \"2026-11-21\" \"proflaunch %s\"\n"
-	       ".nh\n.ad l\n", page, section, page, section, VERSION);
+	       ".nh\n.ad l\n",
+	       page, section, page, section, VERSION);
 }
 
 static void section(const char *name)
@@ -93,7 +94,8 @@ static void command_options(void)
 	      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nThe version.\n"
 	      ".TP\n\\fB\\-\\-print\\-config\\fR\nA commented \\fIprofile.conf\\fR with all defaults.\n"
 	      ".TP\n\\fB\\-\\-print\\-man\\fR \\fIpage\\fR\n"
-	      "A manual page: \\fBproflaunch.1\\fR or \\fBprofile.conf.5\\fR.\n", stdout);
+	      "A manual page: \\fBproflaunch.1\\fR or \\fBprofile.conf.5\\fR.\n",
+	      stdout);
 }
 
 static void environment(void)
@@ -110,7 +112,8 @@ static void environment(void)
 	      "the page that all processes of one run share.\n"
 	      ".TP\n\\fBTMPDIR\\fR\nWhere records lie while the program runs, "
 	      "if the log directory is not on a local disk.\n"
-	      ".TP\n\\fBNO_COLOR\\fR\nWhen set, no line is coloured.\n", stdout);
+	      ".TP\n\\fBNO_COLOR\\fR\nWhen set, no line is coloured.\n",
+	      stdout);
 }
 
 static const char files[] =
@@ -160,16 +163,19 @@ static void print_command(void)
 {
 	head("proflaunch", "1");
 	section("NAME");
-	fputs("proflaunch \\- record what a PyTorch program does, without changing it\n", stdout);
+	fputs("proflaunch \\- record what a PyTorch program does, without changing it\n",
+	      stdout);
 	section("SYNOPSIS");
 	fputs("\\fBproflaunch\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIarguments\\fR]\n"
 	      ".br\n\\fBproflaunch recover\\fR [\\fIdirectory ...\\fR]\n"
-	      ".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR\n", stdout);
+	      ".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR\n",
+	      stdout);
 	section("DESCRIPTION");
 	fputs(description, stdout);
 	section("OPTIONS");
 	fputs("Dashes and underscores are equal. Later ones win over earlier ones, and all of them\n"
-	      "over the environment, which wins over \\fBprofile.conf\\fR(5).\n", stdout);
+	      "over the environment, which wins over \\fBprofile.conf\\fR(5).\n",
+	      stdout);
 	command_options();
 	section("ENVIRONMENT");
 	environment();
@@ -217,7 +223,8 @@ static void print_file(void)
 	      stdout);
 	section("EXAMPLES");
 	fputs(".nf\nlogdir = /data/runs\nschedule = wait=5,warmup=1,active=3,repeat=2\n"
-	      "record_shapes = on\nmetadata.team = vision\n.fi\n", stdout);
+	      "record_shapes = on\nmetadata.team = vision\n.fi\n",
+	      stdout);
 	section("SEE ALSO");
 	fputs("\\fBproflaunch\\fR(1)\n", stdout);
 }

@@ -28,6 +28,11 @@ static enum life life_of(uint32_t pid, uint64_t start_time)
 	return p && p[1] && (p[2] == 'Z' || p[2] == 'X') ? ZOMBIE : ALIVE;
 }
 
+bool owner_process_lives(uint32_t pid, uint64_t start_time)
+{
+	return life_of(pid, start_time) == ALIVE;
+}
+
 /* 0 = the lock is ours now, -EAGAIN = somebody holds it, else it says nothing. */
 static int try_lock(int fd)
 {
@@ -130,6 +135,7 @@ bool owner_job_lives(const char *dir, const char *name)
 	ssize_t n = read(fd, &page, offsetof(struct job_page, slot));
 
 	sys_close(fd);
-	return n == (ssize_t)offsetof(struct job_page, slot) && atomic_load(&page.launcher) &&
-	       parse_name(id, &pid, &start) && life_of(pid, start) == ALIVE;
+	return n == (ssize_t)offsetof(struct job_page, slot) &&
+	       atomic_load(&page.launcher) && parse_name(id, &pid, &start) &&
+	       life_of(pid, start) == ALIVE;
 }

@@ -16,6 +16,8 @@ enum owner { OWNER_DEAD, OWNER_LIVES, OWNER_FOREIGN, OWNER_UNSURE };
 
 /* `fd` is the spool, open for writing; when the answer is OWNER_DEAD it is locked. */
 enum owner owner_of(int fd, const struct spool_header *head);
+/* Is it still there? A zombie is not. */
+bool owner_process_lives(uint32_t pid, uint64_t start_time);
 /* "<host>_<pid>.<start time>..." of this host whose process is gone. */
 bool owner_name_dead(const char *name);
 /* Does the launcher of this job still run? It will finish the job's spools itself. */

@@ -23,8 +23,8 @@ static void read_all(int fd, char *buf, size_t size)
 	ssize_t got;
 
 	/* What does not fit is read all the same: the writer must not block. */
-	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n) :
-				     read(fd, rest, sizeof(rest))) > 0)
+	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
+				   : read(fd, rest, sizeof(rest))) > 0)
 		if (n + 1 < size)
 			n += (size_t)got;
 	buf[n] = '\0';
@@ -79,8 +79,9 @@ static void read_spool(struct probe *p, const char *path)
 
 	if (fd < 0)
 		return;
-	base = fstat(fd, &st) || st.st_size < SPOOL_HEADER ? MAP_FAILED :
-	       mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	base = fstat(fd, &st) || st.st_size < SPOOL_HEADER
+		       ? MAP_FAILED
+		       : mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	close(fd);
 	if (base == MAP_FAILED)
 		return;
@@ -136,7 +137,8 @@ int probe_run(struct probe *p, char *const *argv, const char *agent)
 	int err;
 
 	memset(p, 0, sizeof(*p));
-	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir))
 		return -errno;
 	err = run_in(p, argv, agent, dir);

@@ -14,11 +14,11 @@
 #include "agent/core/spool.h"
 
 struct probe {
-	int status;			/* wait status */
-	char out[16384];		/* stdout and stderr, cut */
-	bool spooled;			/* the agent found libtorch and made a spool */
-	char facts[SPOOL_FACTS];	/* what it said there */
-	uint64_t events;		/* operators recorded */
+	int status; /* wait status */
+	char out[16384]; /* stdout and stderr, cut */
+	bool spooled; /* the agent found libtorch and made a spool */
+	char facts[SPOOL_FACTS]; /* what it said there */
+	uint64_t events; /* operators recorded */
 };
 
 /* What the loader would map for `image` with the agent; runs none of its code. */

@@ -36,7 +36,8 @@ static void sweep_logdir(struct sweep *s, const struct args *a, const char *dir)
 	s->logdir = NULL;
 	if (is_spool_dir(dir)) {
 		/* <logdir>/.proflaunch itself was named. */
-		snprintf(logdir, sizeof(logdir), "%.*s", (int)(strrchr(dir, '/') - dir), dir);
+		snprintf(logdir, sizeof(logdir), "%.*s", (int)(strrchr(dir, '/') - dir),
+			 dir);
 		s->logdir = logdir;
 		sweep_dir(s, dir);
 		sweep_pages(dir);

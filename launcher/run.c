@@ -18,13 +18,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIES 20	/* another launcher may remove the empty directory just now */
+#define TRIES 20 /* another launcher may remove the empty directory just now */
 
 struct run {
 	struct config *config;
 	char agent[PATH_MAX];
-	char spool_dir[PATH_MAX];	/* where spools and the job page lie */
-	char page[PATH_MAX];		/* the job page */
+	char spool_dir[PATH_MAX]; /* where spools and the job page lie */
+	char page[PATH_MAX]; /* the job page */
 	bool made_logdir;
 };
 
@@ -41,8 +41,8 @@ static int absolute(char *path, size_t size)
 		rest += 2 + strspn(rest + 2, "/");
 	if (!strcmp(rest, "."))
 		rest = "";
-	snprintf(full, sizeof(full), "%s%s%s", strcmp(cwd, "/") ? cwd : "", *rest || !cwd[1] ? "/" : "",
-		 rest);
+	snprintf(full, sizeof(full), "%s%s%s", strcmp(cwd, "/") ? cwd : "",
+		 *rest || !cwd[1] ? "/" : "", rest);
 	if (strlen(full) >= size)
 		return -ENAMETOOLONG;
 	strcpy(path, full);
@@ -85,35 +85,43 @@ static bool prepare_job(struct run *r)
 {
 	struct config *c = r->config;
 	const char *why;
-	int err = place_spool(c, getenv("TMPDIR"), r->spool_dir, sizeof(r->spool_dir), &why);
+	int err = place_spool(c, getenv("TMPDIR"), r->spool_dir, sizeof(r->spool_dir),
+			      &why);
 	size_t n;
 
 	if (err)
 		return unprofiled(c->logdir, strerror(-err));
 	if (!*r->spool_dir)
-		say_note("records are kept in memory (%s): what a killed program recorded is lost", why);
+		say_note(
+			"records are kept in memory (%s): what a killed program recorded is lost",
+			why);
 	/* All processes use what was decided here, whatever their TMPDIR says. */
-	snprintf(c->spool, sizeof(c->spool), "%.1000s", *r->spool_dir ? r->spool_dir : "memory");
+	snprintf(c->spool, sizeof(c->spool), "%.1000s",
+		 *r->spool_dir ? r->spool_dir : "memory");
 	if (!*r->spool_dir)
 		snprintf(r->spool_dir, sizeof(r->spool_dir), "%s/.proflaunch", c->logdir);
 	for (unsigned i = 0; i < TRIES && (!i || err == -ENOENT); i++)
 		err = job_make(r->spool_dir, (uint32_t)getpid());
 	if (err)
 		return unprofiled(r->spool_dir, strerror(-err));
-	n = (size_t)snprintf(r->page, sizeof(r->page), "%s/%.71s.job", r->spool_dir, job->id);
+	n = (size_t)snprintf(r->page, sizeof(r->page), "%s/%.71s.job", r->spool_dir,
+			     job->id);
 	return n < sizeof(r->page) || unprofiled(r->spool_dir, strerror(ENAMETOOLONG));
 }
 
 static bool prepare_agent(struct run *r, const struct target *t)
 {
 	if (*t->why) {
-		say_warn("%s %s: it runs without being profiled (%s)", t->image, t->why, t->advice);
+		say_warn("%s %s: it runs without being profiled (%s)", t->image, t->why,
+			 t->advice);
 		return false;
 	}
 	if (find_agent(r->agent, sizeof(r->agent)))
-		return unprofiled("libproflaunch.so", "is neither beside proflaunch nor in ../lib");
+		return unprofiled("libproflaunch.so",
+				  "is neither beside proflaunch nor in ../lib");
 	if (strpbrk(r->agent, " :"))
-		return unprofiled(r->agent, "a path with a blank or a colon cannot be preloaded");
+		return unprofiled(r->agent,
+				  "a path with a blank or a colon cannot be preloaded");
 	return true;
 }
 
@@ -132,16 +140,19 @@ static void clean(struct run *r, bool living)
 	if (!living)
 		unlink(r->page);
 	sweep_pages(r->spool_dir);
-	if (snprintf(own, sizeof(own), "%s/.proflaunch", r->config->logdir) < (int)sizeof(own))
+	if (snprintf(own, sizeof(own), "%s/.proflaunch", r->config->logdir) <
+	    (int)sizeof(own))
 		rmdir(own);
 	if (r->made_logdir)
-		rmdir(r->config->logdir);	/* only goes when nothing was written */
+		rmdir(r->config->logdir); /* only goes when nothing was written */
 }
 
 static void finish(struct run *r, double seconds)
 {
 	struct sweep s = { .job = job->id };
-	struct closing c = { .config = r->config, .sweep = &s, .spool_dir = r->spool_dir,
+	struct closing c = { .config = r->config,
+			     .sweep = &s,
+			     .spool_dir = r->spool_dir,
 			     .seconds = seconds };
 
 	sweep_dir(&s, r->spool_dir);

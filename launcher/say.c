@@ -26,7 +26,8 @@ static void put(const char *colour, const char *format, va_list args)
 
 	if (!has_colour())
 		colour = NULL;
-	n = snprintf(line, LINE, "%sproflaunch:%s ", colour ? colour : "", colour ? "\033[0m" : "");
+	n = snprintf(line, LINE, "%sproflaunch:%s ", colour ? colour : "",
+		     colour ? "\033[0m" : "");
 	n += vsnprintf(line + n, (size_t)(room - n), format, args);
 	if (n > room - 1)
 		n = room - 1;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern bool say_quiet;		/* -q: notes are dropped, warnings stay */
+extern bool say_quiet; /* -q: notes are dropped, warnings stay */
 
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

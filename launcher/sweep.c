@@ -76,9 +76,6 @@ static void add_header(struct sweep *s, struct spool_header *h)
 	s->loader_nexts += GET(c->loader_nexts);
 	s->backwards += GET(c->backwards);
 	s->marker_hits += GET(c->marker_hits);
-	s->memory |= !h->kept;
-	if (h->cap > s->cap)
-		s->cap = h->cap;
 	if (h->totals.last_file[0])
 		snprintf(s->last_file, sizeof(s->last_file), "%.4095s", t->last_file);
 }
@@ -99,7 +96,8 @@ static void add_whys(struct sweep *s, const struct spool_view *v)
 			s->whys[i] += GET(info->whys[i]);
 	}
 }
-_Static_assert(sizeof(struct chunk) + sizeof(struct cycle_info) <= CHUNK_SMALL, "in any chunk");
+_Static_assert(sizeof(struct chunk) + sizeof(struct cycle_info) <= CHUNK_SMALL,
+	       "in any chunk");
 
 static void add_result(const struct writer_result *r, void *arg)
 {
@@ -176,7 +174,8 @@ static void judge(struct found *f)
 		return;
 	f->s->spools++;
 	if (!f->s->job && owner_job_lives(f->dir, h->job)) {
-		say_warn("%s/%s: left to the proflaunch that is running it", f->dir, f->name);
+		say_warn("%s/%s: left to the proflaunch that is running it", f->dir,
+			 f->name);
 		f->s->living++;
 		return;
 	}
@@ -197,8 +196,9 @@ static void judge(struct found *f)
 		break;
 	case OWNER_UNSURE:
 		f->s->living++;
-		say_warn("%s/%s: left alone, this file system cannot tell whether its process lives (no locks)",
-			 f->dir, f->name);
+		say_warn(
+			"%s/%s: left alone, this file system cannot tell whether its process lives (no locks)",
+			f->dir, f->name);
 	}
 }
 
@@ -210,7 +210,8 @@ static void judge_unborn(struct found *f)
 
 	if (f->size >= 8 && memcmp(f->base, zeros, 8)) {
 		if (!f->s->job)
-			fail(f, "is damaged, or from another version of proflaunch: remove it when it is of no use");
+			fail(f,
+			     "is damaged, or from another version of proflaunch: remove it when it is of no use");
 		return;
 	}
 	if (owner_name_dead(f->name))
@@ -283,9 +284,8 @@ static bool page_in_use(int fd)
 		return true;
 	for (unsigned i = 0; i < JOB_SLOTS && !used; i++) {
 		uint32_t pid = GET(p->slot[i].pid);
-		uint64_t start = pid ? sys_start_time(pid) : 0;
 
-		used = start && start == p->slot[i].start_time;
+		used = pid && owner_process_lives(pid, p->slot[i].start_time);
 	}
 	munmap(p, sizeof(*p));
 	return used;
@@ -303,7 +303,8 @@ void sweep_pages(const char *dir)
 	while ((e = readdir(d))) {
 		if (!has_suffix(e->d_name, ".job") || !owner_name_dead(e->d_name))
 			continue;
-		int page = openat(fd, e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		int page = openat(fd, e->d_name,
+				  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
 		if (page < 0)
 			continue;

@@ -16,24 +16,22 @@
 
 struct sweep {
 	/* asked */
-	const char *job;	/* only this job's; NULL = every dead one */
-	const char *logdir;	/* traces go here, whatever the spool says; NULL = as it says */
-	void (*file)(const char *path, void *arg);	/* for each file made; may be NULL */
+	const char *job; /* only this job's; NULL = every dead one */
+	const char *logdir; /* traces go here; NULL = where the spool says */
+	void (*file)(const char *path, void *arg); /* for each file made; may be NULL */
 	void *arg;
 
 	/* found */
-	unsigned spools;	/* looked into, whoever owns them */
-	unsigned living;	/* left to a live owner */
+	unsigned spools; /* looked into, whoever owns them */
+	unsigned living; /* left to a live owner */
 	unsigned failed;
-	unsigned made;		/* files written by this sweep */
+	unsigned made; /* files written by this sweep */
 
 	/* totals of the finished spools, with what their owners wrote themselves */
-	uint64_t files, steps, windows, discarded, cost_ns, faulted;
+	uint64_t files, steps, windows, discarded, cost_ns;
 	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
-	uint64_t cap;		/* largest */
-	bool memory;		/* one of them did not lie in a file */
-	char chosen[64];	/* by the process with most boundaries */
+	char chosen[64]; /* by the process with most boundaries */
 	char last_file[PATH_MAX];
 };
 

@@ -10,13 +10,15 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SCRIPTS 5	/* as deep as the kernel follows #! lines */
+#define SCRIPTS 5 /* as deep as the kernel follows #! lines */
 
-static int try_path(char *path, size_t size, const char *dir, size_t len, const char *name)
+static int try_path(char *path, size_t size, const char *dir, size_t len,
+		    const char *name)
 {
 	struct stat st;
 
-	if ((size_t)snprintf(path, size, "%.*s%s%s", (int)len, dir, len ? "/" : "", name) >= size)
+	if ((size_t)snprintf(path, size, "%.*s%s%s", (int)len, dir, len ? "/" : "",
+			     name) >= size)
 		return -ENAMETOOLONG;
 	if (stat(path, &st))
 		return -errno;
@@ -103,7 +105,8 @@ static bool gains_rights(const char *path)
 	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
 	    (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()))
 		return true;
-	return geteuid() != 0 && getxattr(path, "security.capability", caps, sizeof(caps)) > 0;
+	return geteuid() != 0 &&
+	       getxattr(path, "security.capability", caps, sizeof(caps)) > 0;
 }
 
 static void judge(struct target *t)
@@ -111,11 +114,13 @@ static void judge(struct target *t)
 	struct image image;
 
 	if (image_read(&image, t->image)) {
-		refuse(t, "is no ELF program that can be read", "give the program itself");
+		refuse(t, "is no ELF program that can be read",
+		       "give the program itself");
 		return;
 	}
 	if (gains_rights(t->image))
-		refuse(t, "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD",
+		refuse(t,
+		       "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD",
 		       "run it without these rights");
 	else if (!image.native)
 		refuse(t, "is built for another processor than the agent (x86-64)",
@@ -127,7 +132,8 @@ static void judge(struct target *t)
 		refuse(t, "is linked to musl, the agent to glibc", "use a glibc image");
 	else if (*image.sanitizer) {
 		snprintf(t->why, sizeof(t->why),
-			 "is built with %s, whose run-time must come first", image.sanitizer);
+			 "is built with %s, whose run-time must come first",
+			 image.sanitizer);
 		t->advice = "profile a build without sanitizers";
 	}
 }
@@ -148,7 +154,8 @@ int target_find(struct target *t, const char *command)
 		if (err == 1)
 			break;
 		if (err) {
-			refuse(t, "is a script whose interpreter cannot be found", "check its first line");
+			refuse(t, "is a script whose interpreter cannot be found",
+			       "check its first line");
 			return 0;
 		}
 		/* A setuid bit on a script means nothing to Linux. */

@@ -14,11 +14,11 @@
 #include <stdbool.h>
 
 struct target {
-	char path[PATH_MAX];	/* what execve is given */
-	char image[PATH_MAX];	/* what really runs: the interpreter of a script */
-	bool text;		/* no program and no #! line: /bin/sh reads it */
-	char why[256];		/* why preloading would not work or break it; "" = it works */
-	const char *advice;	/* what to do about it */
+	char path[PATH_MAX]; /* what execve is given */
+	char image[PATH_MAX]; /* what really runs: the interpreter of a script */
+	bool text; /* no program and no #! line: /bin/sh reads it */
+	char why[256]; /* why preloading would not work or break it; "" = it works */
+	const char *advice; /* what to do about it */
 };
 
 /* Looks the command up in PATH, follows #! lines, and reads the ELF file. */

@@ -10,9 +10,31 @@
 
 /* Pieces that are near to what is accepted: chance alone hardly gets past a name. */
 static const char *const pieces[] = {
-	"\n", " = ", "=", "\"", "#", " ", "\r", "logdir", "buffer_mb", "record_shapes", "on",
-	"off", "256", "99999999999", "format", "json.gz", "json|", "metadata.", "metadata.key = value",
-	"metadata.key", "on_trace", "logdri", "schedule = ", "quiet = YES", "on_trace = a {} \"b\"",
+	"\n",
+	" = ",
+	"=",
+	"\"",
+	"#",
+	" ",
+	"\r",
+	"logdir",
+	"buffer_mb",
+	"record_shapes",
+	"on",
+	"off",
+	"256",
+	"99999999999",
+	"format",
+	"json.gz",
+	"json|",
+	"metadata.",
+	"metadata.key = value",
+	"metadata.key",
+	"on_trace",
+	"logdri",
+	"schedule = ",
+	"quiet = YES",
+	"on_trace = a {} \"b\"",
 };
 #define PIECES (sizeof(pieces) / sizeof(*pieces))
 
@@ -70,7 +92,8 @@ int main(int argc, char **argv)
 
 		while (size < want) {
 			const char *piece = pieces[fuzz_below(PIECES)];
-			size_t len = strlen(piece), times = fuzz_below(30) ? 1 : fuzz_below(200);
+			size_t len = strlen(piece),
+			       times = fuzz_below(30) ? 1 : fuzz_below(200);
 
 			for (; times-- && size + len < MOST; size += len)
 				memcpy(data + size, piece, len);

@@ -88,12 +88,15 @@ static const struct {
 	{ "--logdir|--|x", "--logdir: its value is missing\n" },
 	{ "--metadata.team", "--metadata.team: its value is missing\n" },
 	{ "-x|--|y", "-x: no such option (short ones are -h, -q and -V)\n" },
-	{ "python3|train.py", "python3: put -- before the command: proflaunch [options] -- python3 ...\n" },
-	{ "--format=xml|--buffer-mb=0|--|x", "--format: 'xml' is none of json|json.gz\n"
-					     "--buffer-mb: '0' is no number from 1 to 1048576\n" },
+	{ "python3|train.py",
+	  "python3: put -- before the command: proflaunch [options] -- python3 ...\n" },
+	{ "--format=xml|--buffer-mb=0|--|x",
+	  "--format: 'xml' is none of json|json.gz\n"
+	  "--buffer-mb: '0' is no number from 1 to 1048576\n" },
 	{ "--file|%z|--|x", "--file: %z is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|%q|--|x", "--file: %q needs {NAME} after it\n" },
-	{ "--spool|here|--|x", "--spool: neither auto, memory, nor a directory with a slash in it\n" },
+	{ "--spool|here|--|x",
+	  "--spool: neither auto, memory, nor a directory with a slash in it\n" },
 };
 
 START_TEST(every_mistake_is_told)
@@ -101,8 +104,9 @@ START_TEST(every_mistake_is_told)
 	ck_assert_int_gt(parse(wrong[_i].line, none), 0);
 	if (strncmp(wrong[_i].line, "--logdri|", 9))
 		ck_assert_str_eq(a.bad, wrong[_i].want);
-	else	/* the word behind an unknown option may have been its value */
-		ck_assert_int_eq(strncmp(a.bad, wrong[_i].want, strlen(wrong[_i].want)), 0);
+	else /* the word behind an unknown option may have been its value */
+		ck_assert_int_eq(strncmp(a.bad, wrong[_i].want, strlen(wrong[_i].want)),
+				 0);
 }
 END_TEST
 
@@ -169,7 +173,9 @@ START_TEST(a_mistake_in_a_file_has_its_line)
 	write_file("profile.conf", "\nschedule = wait=1\nlogdri = x\n");
 	ck_assert_int_eq(parse("--|x", none), 2);
 	ck_assert_ptr_nonnull(strstr(a.bad, "profile.conf:2: schedule: "));
-	ck_assert_ptr_nonnull(strstr(a.bad, "profile.conf:3: logdri: no such option (did you mean logdir?)\n"));
+	ck_assert_ptr_nonnull(strstr(
+		a.bad,
+		"profile.conf:3: logdri: no such option (did you mean logdir?)\n"));
 }
 END_TEST
 

@@ -41,7 +41,7 @@ START_TEST(defaults_are_those_of_the_table)
 END_TEST
 
 static const struct {
-	const char *line, *want;	/* NULL = fine */
+	const char *line, *want; /* NULL = fine */
 } lines[] = {
 	{ "", NULL },
 	{ "   \t", NULL },
@@ -51,7 +51,8 @@ static const struct {
 	{ "buffer_mb = \"7\"", NULL },
 	{ "buffer_mb = 0", "buffer_mb: '0' is no number from 1 to 1048576" },
 	{ "buffer_mb = 1048577", "buffer_mb: '1048577' is no number from 1 to 1048576" },
-	{ "buffer_mb = 18446744073709551617", "buffer_mb: '18446744073709551617' is no number from 1 to 1048576" },
+	{ "buffer_mb = 18446744073709551617",
+	  "buffer_mb: '18446744073709551617' is no number from 1 to 1048576" },
 	{ "buffer_mb = 1x", "buffer_mb: '1x' is no number from 1 to 1048576" },
 	{ "buffer_mb = -1", "buffer_mb: '-1' is no number from 1 to 1048576" },
 	{ "buffer_mb =", "buffer_mb: '' is no number from 1 to 1048576" },
@@ -60,13 +61,15 @@ static const struct {
 	{ "format = json|json.gz", "format: 'json|json.gz' is none of json|json.gz" },
 	{ "logdri = x", "logdri: no such option (did you mean logdir?)" },
 	{ "loggdir = x", "loggdir: no such option (did you mean logdir?)" },
-	{ "recordshapes = on", "recordshapes: no such option (did you mean record_shapes?)" },
+	{ "recordshapes = on",
+	  "recordshapes: no such option (did you mean record_shapes?)" },
 	{ "Schedule = on", "Schedule: no such option (did you mean schedule?)" },
 	{ "meta.team = x", "meta.team: no such option (did you mean metadata.<key>?)" },
 	{ "elephants = 3", "elephants: no such option" },
 	{ "logdir", "expected: option = value" },
 	{ "= x", "expected: option = value" },
-	{ "metadata. = x", "metadata.: a metadata key is 1 to 64 bytes without blanks and '='" },
+	{ "metadata. = x",
+	  "metadata.: a metadata key is 1 to 64 bytes without blanks and '='" },
 };
 
 START_TEST(a_line_is_taken_or_refused_with_its_reason)
@@ -80,7 +83,7 @@ START_TEST(a_line_is_taken_or_refused_with_its_reason)
 	}
 	ck_assert_ptr_nonnull(no);
 	ck_assert_str_eq(no, lines[_i].want);
-	ck_assert_mem_eq(&before, &c, sizeof(c));	/* a refused line changes nothing */
+	ck_assert_mem_eq(&before, &c, sizeof(c)); /* a refused line changes nothing */
 }
 END_TEST
 
@@ -88,8 +91,8 @@ static const struct {
 	const char *text;
 	uint32_t want;
 } flags[] = {
-	{ "on", 1 }, { "ON", 1 }, { "1", 1 }, { "yes", 1 }, { "True", 1 },
-	{ "off", 0 }, { "0", 0 }, { "No", 0 }, { "false", 0 },
+	{ "on", 1 },  { "ON", 1 }, { "1", 1 },  { "yes", 1 },   { "True", 1 },
+	{ "off", 0 }, { "0", 0 },  { "No", 0 }, { "false", 0 },
 };
 
 START_TEST(a_flag_has_many_words)
@@ -160,7 +163,7 @@ START_TEST(metadata_is_bounded)
 	}
 	ck_assert_uint_ge(took, 25);
 	ck_assert_uint_lt(strlen(c.metadata), CONFIG_METADATA);
-	ck_assert_ptr_null(config_set(&c, "metadata.k0", value));	/* in place of itself */
+	ck_assert_ptr_null(config_set(&c, "metadata.k0", value)); /* in place of itself */
 }
 END_TEST
 
@@ -174,9 +177,20 @@ static void refuse(const char *where, const char *why, void *arg)
 
 START_TEST(the_environment_is_read_and_judged)
 {
-	char *env[] = { "PATH=/bin", "PROF_LOGDIR=/x", "PROF_RECORD_SHAPES=1", "PROF_BUFFER_MB=",
-			"PROF_FORMAT=xml", "PROF_METADATA_a.b-C=d", "PROF_JOB=/j", "PROF_LOGDRI=/y",
-			"PROF_ELEPHANTS=3", "PROF_", "PROF", "PROF_MARKER", "XPROF_QUIET=1", NULL };
+	char *env[] = { "PATH=/bin",
+			"PROF_LOGDIR=/x",
+			"PROF_RECORD_SHAPES=1",
+			"PROF_BUFFER_MB=",
+			"PROF_FORMAT=xml",
+			"PROF_METADATA_a.b-C=d",
+			"PROF_JOB=/j",
+			"PROF_LOGDRI=/y",
+			"PROF_ELEPHANTS=3",
+			"PROF_",
+			"PROF",
+			"PROF_MARKER",
+			"XPROF_QUIET=1",
+			NULL };
 	char bad[4096] = "";
 
 	config_env(&c, env, refuse, bad);
@@ -190,7 +204,8 @@ START_TEST(the_environment_is_read_and_judged)
 }
 END_TEST
 
-static const char *const texts[] = { "plain", " blank ", "\"q\" x \"q\"", "a\"b", "#", "a = b", "" };
+static const char *const texts[] = { "plain", " blank ", "\"q\" x \"q\"", "a\"b", "#",
+				     "a = b", "" };
 
 /* Any configuration, printed and read back line by line, is itself. */
 START_TEST(what_is_printed_is_read_back)
@@ -198,7 +213,8 @@ START_TEST(what_is_printed_is_read_back)
 	static struct config again;
 	char buf[16384], quoted[64], *line, *save;
 
-	snprintf(quoted, sizeof(quoted), texts[_i][0] == ' ' ? "\"%s\"" : "%s", texts[_i]);
+	snprintf(quoted, sizeof(quoted), texts[_i][0] == ' ' ? "\"%s\"" : "%s",
+		 texts[_i]);
 	ck_assert_ptr_null(config_set(&c, "logdir", quoted));
 	ck_assert_ptr_null(config_set(&c, "on_trace", quoted));
 	ck_assert_ptr_null(config_set(&c, "metadata.k", "v = w"));
@@ -274,7 +290,8 @@ int main(void)
 	tcase_add_test(tc, metadata_has_one_line_for_each_key);
 	tcase_add_test(tc, metadata_is_bounded);
 	tcase_add_test(tc, the_environment_is_read_and_judged);
-	tcase_add_loop_test(tc, what_is_printed_is_read_back, 0, sizeof(texts) / sizeof(*texts));
+	tcase_add_loop_test(tc, what_is_printed_is_read_back, 0,
+			    sizeof(texts) / sizeof(*texts));
 	tcase_add_test(tc, every_option_is_its_own_nearest);
 	tcase_add_test(tc, spools_never_lie_in_shm);
 	tcase_add_test(tc, a_named_spool_directory_is_taken_as_it_is);
