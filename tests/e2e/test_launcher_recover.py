@@ -26,13 +26,39 @@ def start_time(pid):
 HOST, BOOT = read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/boot_id")
 
 
-def header(pid, start, host=HOST, boot=BOOT, job="", magic=b"PROFSPL1", used=HEADER):
-    """The head of struct spool_header, as in agent/core/spool.h."""
-    ns = os.stat("/proc/self/ns/pid").st_ino
-    head = struct.pack("<8sII48sQQQQ8s72s40s72sIIQQq", magic, 1, HEADER, b"test", 1 << 20,
-                       used, HEADER, HEADER, b"\1", host.encode(), boot.encode(),
-                       job.encode(), pid, 1, start, ns, 0)
-    return head.ljust(HEADER, b"\0")
+FIELDS = ("magic version header_size cap used ready reserved kept host boot_id job pid ppid "
+          "start_time pid_ns").split()
+
+
+def layout():
+    """Where the fields of struct spool_header lie, and how large they are."""
+    rows = "".join(f'printf("{f} %zu %zu\\n", offsetof(struct spool_header, {f}), '
+                   f"sizeof(((struct spool_header *)0)->{f}));" for f in FIELDS)
+    code = ('#include "agent/core/spool.h"\n#include <stdio.h>\n'
+            'int main(void) { printf("number %u 0\\n", SPOOL_VERSION);' + rows + "}")
+    with tempfile.TemporaryDirectory() as scratch:
+        exe = os.path.join(scratch, "layout")
+        subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-I.", "-o", exe, "-xc", "-"],
+                       input=code, text=True, check=True)
+        lines = subprocess.run([exe], capture_output=True, text=True, check=True).stdout
+    return {f: (int(at), int(size)) for f, at, size in map(str.split, lines.splitlines())}
+
+
+LAYOUT = layout()
+
+
+def header(pid, start, host=HOST, boot=BOOT, job="", used=HEADER):
+    head = bytearray(HEADER)
+    values = {"magic": b"PROFSPL1", "version": LAYOUT["number"][0], "header_size": HEADER,
+              "cap": 1 << 20, "used": used, "ready": HEADER, "reserved": HEADER, "kept": 1,
+              "host": host.encode(), "boot_id": boot.encode(), "job": job.encode(), "pid": pid,
+              "ppid": 1, "start_time": start, "pid_ns": os.stat("/proc/self/ns/pid").st_ino}
+    for field, value in values.items():
+        at, size = LAYOUT[field]
+        if isinstance(value, int):
+            value = value.to_bytes(size, "little")
+        head[at:at + len(value)] = value
+    return bytes(head)
 
 
 class Place:
@@ -163,7 +189,9 @@ def test_what_is_no_spool_is_left_alone(place):
     os.mkfifo(os.path.join(place.spools, "fifo.spool"))
     os.mkdir(os.path.join(place.spools, "dir.spool"))
     place.put("garbage.spool", b"garbage " * 1000)
-    place.put("version.spool", header(*gone()).replace(b"PROFSPL1\1", b"PROFSPL1\7", 1))
+    other = bytearray(header(*gone()))
+    other[LAYOUT["version"][0]] += 7
+    place.put("version.spool", bytes(other))
     before = sorted(os.listdir(place.spools))
     expect(place.recover(), 1, "link.spool", "no regular file", "garbage.spool", "version.spool")
     assert sorted(os.listdir(place.spools)) == before
