@@ -67,10 +67,12 @@ static void say_drops(const struct closing *c)
 			n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s %s",
 					      n ? ", " : "", say_number(s->drops[i]),
 					      kind_text[i]);
-	if (!n)
-		return;
-	say_warn("not recorded: %s", list);
-	if (s->whys[DROP_CAP])
+	if (n)
+		say_warn("not recorded: %s", list);
+	if (s->missed)
+		say_warn("%s could not be opened: all memory was in use",
+			 say_count(s->missed, "window"));
+	if (s->whys[DROP_CAP] || s->missed)
 		say_warn(
 			"buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
 			c->config->buffer_mb, 4 * c->config->buffer_mb);

@@ -71,6 +71,7 @@ static void add_header(struct sweep *s, struct spool_header *h)
 	for (unsigned i = 0; i < DROP_WHYS; i++)
 		s->whys[i] += GET(t->whys[i]);
 	s->windows += GET(c->windows);
+	s->missed += GET(c->missed);
 	s->boundaries += GET(c->boundaries);
 	s->optimizer_steps += GET(c->optimizer_steps);
 	s->loader_nexts += GET(c->loader_nexts);
