@@ -90,7 +90,8 @@ def options(**given):
     """record_shapes=True -> --record-shapes on"""
     words = []
     for key, value in given.items():
-        words += ["--" + key.replace("_", "-"), {True: "on", False: "off"}.get(value, str(value))]
+        text = ("off", "on")[value] if isinstance(value, bool) else str(value)
+        words += ["--" + key.replace("_", "-"), text]
     return words
 
 

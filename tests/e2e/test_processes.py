@@ -26,7 +26,7 @@ def test_workers_follow():
     """The window is the parent's; the files of workers lie apart."""
     for method in ("fork", "spawn", "forkserver"):
         with prof.folder() as log:
-            run = family(log, "loader", method, schedule="wait=1,active=6,repeat=1")
+            run = family(log, "loader", method, schedule="wait=4,active=18,repeat=1")
             parent = run.only()
             low, high = parent.window()
             workers = run.traces("children")

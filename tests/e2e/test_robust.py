@@ -5,6 +5,7 @@
 import concurrent.futures
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -52,8 +53,10 @@ def test_disk_full():
     """Neither the spool nor the trace fits; then only the trace does not."""
     with prof.folder() as place, prof.folder() as spool:
         assert "No space left on device" in in_small_place("rw", "1m", place)
-        assert "No space left on device" in in_small_place("rw", "1m", place, spool)
-        assert not os.listdir(spool), os.listdir(spool)
+        said = in_small_place("rw", "1m", place, spool)
+        assert "No space left on device" in said, said
+        # What could not be written is kept, and the user is told how to have it.
+        assert not os.listdir(spool) or f"they lie in {spool}" in said, said
 
 
 def test_read_only_directory():
@@ -84,8 +87,10 @@ def test_cap():
         trace = run.only()
         seen = counted(trace, "one of many")
         assert 1000 < seen < MANY, seen
-        assert seen + drops(trace) == MANY, (seen, trace.facts["drops"])
-        assert str(drops(trace)) in run.err.replace(",", "").replace("_", ""), run.err
+        # At the cap operators are no longer observed at all: the rest cannot be counted.
+        assert 0 < drops(trace) <= MANY - seen, (seen, trace.facts["drops"])
+        assert f"not recorded: {drops(trace):,} operators" in run.err, run.err
+        assert "--buffer-mb" in run.err, run.err
         prof.strict(run.paths())
 
 
@@ -94,8 +99,9 @@ def test_cap_over_many_windows():
         run = prof.launch([prof.prog("edges"), "counting", "60000"], log, buffer_mb=1,
                           schedule="active=1")
         assert run.out.endswith("60000\n")
-        seen = sum(counted(t, "counted") + drops(t) for t in run.traces())
-        assert seen >= 50_000, seen
+        missed = re.search(r"(\d+) windows could not be opened", run.err)
+        windows = len(run.paths()) + int(missed[1] if missed else 0)
+        assert 60 <= windows <= 61, (windows, run.err)
         prof.strict(run.paths())
 
 

@@ -8,8 +8,9 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.manual_seed(0)
 kind, updates = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 8
 model, other = torch.nn.Linear(4, 2), torch.nn.Linear(2, 4)
-sgd = torch.optim.SGD(model.parameters(), lr=0.1)
-adam = torch.optim.Adam(other.parameters(), lr=0.1)
+if kind not in ("infer", "nothing"):
+    sgd = torch.optim.SGD(model.parameters(), lr=0.1)
+    adam = torch.optim.Adam(other.parameters(), lr=0.1)
 
 
 def loader(batches):
