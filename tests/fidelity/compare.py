@@ -112,9 +112,13 @@ def inside(events, low, high, skip):
     """Events that begin in the window and that the other side can see, numbered."""
     kept = [event for event in events if low <= event.begin < high
             and not any(re.fullmatch(pattern, event.name) for pattern in skip)]
-    for index, event in enumerate(kept):
+    return number(kept)
+
+
+def number(events):
+    for index, event in enumerate(events):
         event.index = index
-    return kept
+    return events
 
 
 def without_lists(dims):
@@ -282,10 +286,13 @@ def match_ordinals(torch, ours, pairs):
     for ordinal, events in torch.items():
         names = [event.name for event in events]
         for tid, candidates in ours.items():
+            # On threads of its own making torch observed no more than these.
+            seen = [event for event in candidates if event.name in names]
             if ordinal not in pairs and tid not in taken and \
-                    names == [event.name for event in candidates]:
+                    names == [event.name for event in seen]:
                 pairs[ordinal] = tid
                 taken.add(tid)
+                ours[tid] = number(seen)
     return pairs
 
 

@@ -33,7 +33,9 @@ static inline uint64_t fuzz_below(uint64_t n)
 /* Changes some bytes: at random, to odd values, or to a copy of others. */
 static inline void fuzz_mutate(uint8_t *bytes, size_t len, unsigned times)
 {
-	static const uint8_t odd[] = { 0, 1, 0x7f, 0x80, 0xff, '"', '\\', '\n', '=', ',' };
+	static const uint8_t odd[] = {
+		0, 1, 0x7f, 0x80, 0xff, '"', '\\', '\n', '=', ','
+	};
 
 	while (len && times--) {
 		size_t at = fuzz_below(len);
@@ -77,12 +79,12 @@ static inline bool fuzz_goes_on(int argc, char **argv)
 	return false;
 }
 
-#define fuzz_require(truth) \
-	do { \
-		if (!(truth)) { \
+#define fuzz_require(truth)                                                         \
+	do {                                                                        \
+		if (!(truth)) {                                                     \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #truth); \
-			abort(); \
-		} \
+			abort();                                                    \
+		}                                                                   \
 	} while (0)
 
 #endif

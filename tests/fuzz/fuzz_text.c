@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hostile text: configuration lines, plans, markers, globs, names on their way to JSON. */
+/* Hostile text: configuration lines, plans, markers, globs, names for JSON. */
 #include "agent/core/config.h"
 #include "agent/sched/marker.h"
 #include "agent/sched/schedule.h"

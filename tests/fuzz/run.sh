@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
-for name in text spool; do
+for name in config text spool; do
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
 		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a
@@ -23,5 +23,6 @@ LD_PRELOAD=$(realpath "$plain/libproflaunch.so") PROF_LOGDIR=$work/log PROF_SPOO
 spool=$(find "$work" -name '*.spool' -size +0 | head -n 1)
 [ -n "$spool" ] || { echo "the killed program left no spool"; exit 1; }
 
+"$san/fuzz_config" "$seconds" "$seed"
 "$san/fuzz_text" "$seconds" "$seed"
 "$san/fuzz_spool" "$seconds" "$seed" "$spool"

@@ -122,7 +122,8 @@ static void grandchildren(void)
 			quick_exit(18);
 		}
 		report("grandchild", inner);
-		execl("/bin/sh", "sh", "-c", "echo exec after fork; exit 19", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", "echo exec after fork; exit 19",
+		      (char *)NULL);
 		_exit(97);
 	}
 	report("child", pid);

@@ -103,6 +103,11 @@ def compare(torch_folder, our_folder):
     for name, answer in theirs.items():
         if isinstance(answer, str) and answer.startswith("fails"):
             print(f"{name}: {answer} on torch.profiler's own trace")
+        elif name == "operators":
+            # In the dialect tb043 some annotations are operators, too.
+            other = {op: calls for op, calls in answer.items() if ours[name].get(op) != calls}
+            print(f"{name}: {other or 'the same'}")
+            bad += bool(other)
         elif chance(ours[name]):
             print(f"{name}: {ours[name]}, by rounding, on ours")
         elif answer != ours[name]:
