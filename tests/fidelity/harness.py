@@ -60,7 +60,7 @@ def legacy(profiler):
     """The events of a profiler without Kineto, in their order of begin."""
     events = []
     for event in sorted(profiler.events(), key=lambda event: event.id):
-        if event.name == "[memory]":
+        if event.name in ("[memory]", "[OutOfMemory]"):
             continue
         args = {"Input Dims": event.input_shapes or []}
         if event.sequence_nr >= 0:
