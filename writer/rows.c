@@ -31,10 +31,10 @@ void row_init(struct row *r, const struct spool_header *head, uint64_t begin,
 	      uint64_t end)
 {
 	*r = (struct row){ .begin = begin, .end = end };
-	r->clock = (struct rows_clock){ .line = clock_line_at(head, begin),
+	r->clock = (struct rows_clock){ .line = clock_line_at(head, begin, end),
 					.block = UINT64_MAX };
-	r->begin_ns = rows_ns(&r->clock, begin);
-	r->end_ns = rows_ns(&r->clock, end);
+	r->begin_ns = r->clock.line.ns;
+	r->end_ns = r->clock.line.end_ns;
 	if (r->end_ns < r->begin_ns)
 		r->end_ns = r->begin_ns;
 	row_start(r);

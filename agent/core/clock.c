@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+#define JUMP_NS 20000000	/* CLOCK_REALTIME moved by more: that was no drift */
+#define STEER_NS 500000		/* how much may be made up for in a second */
+
 uint64_t clock_kind = CLOCK_NS;
 
 static struct clock_triple first;	/* from the process's start */
@@ -15,15 +18,17 @@ static struct clock_triple triple_now(void)
 	uint64_t width = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = clock_ticks();
+		uint64_t from = clock_ticks();
 		int64_t real = clock_get_ns(CLOCK_REALTIME);
 		int64_t mono = clock_get_ns(CLOCK_MONOTONIC_RAW);
-		uint64_t after = clock_ticks();
+		uint64_t to = clock_ticks();
 
-		if (after - before >= width)
+		if (to - from >= width)
 			continue;
-		width = after - before;
-		best = (struct clock_triple){ before + width / 2, real, mono };
+		width = to - from;
+		best = (struct clock_triple){ .ticks = from + width / 2,
+					      .real_ns = real,
+					      .mono_ns = mono };
 	}
 	return best;
 }
@@ -42,21 +47,62 @@ void clock_start(void)
 	first = triple_now();
 }
 
+/* Ticks per second from the first triple to `c`. */
+static double rate_until(const struct spool_header *head, const struct clock_triple *c)
+{
+	const struct clock_triple *a = head->clock;
+
+	if (head->clock_kind != CLOCK_TSC || c->mono_ns <= a->mono_ns || c->ticks <= a->ticks)
+		return 1e9;
+	return (double)(c->ticks - a->ticks) * 1e9 / (double)(c->mono_ns - a->mono_ns);
+}
+
+/*
+ * The time that traces tell runs on without a bend or a gap. How fast it goes until the
+ * next triple is decided at each one and stored: the rate so far, steered towards
+ * CLOCK_REALTIME by at most 500 ppm, as adjtime does. So hosts stay as aligned as NTP
+ * keeps them, windows that follow each other fit, and what is written now is what
+ * would be written later. When the wall clock itself jumps, so do we, and say how far.
+ */
+static void steer(const struct spool_header *head, uint64_t n, struct clock_triple *c)
+{
+	const struct clock_triple *last = &head->clock[n - 1];
+	double off, most = STEER_NS;
+
+	c->line_ns = last->line_ns + (int64_t)((double)(c->ticks - last->ticks) * last->per_tick);
+	c->leap_ns = last->leap_ns;
+	off = (double)(c->real_ns - c->line_ns);
+	if (off > JUMP_NS || off < -JUMP_NS) {
+		c->leap_ns += (int64_t)off;
+		c->line_ns += (int64_t)off;
+		off = 0;
+	}
+	c->per_tick = 1e9 / rate_until(head, c);
+	c->per_tick *= 1 + (off > most ? most : off < -most ? -most : off) / 1e9;
+}
+
 void clock_begin(struct spool_header *head)
 {
+	struct clock_triple now = triple_now();
+
 	/* Two triples from the first day, far apart: the rate is known even to those
 	 * who read the spool of a process that was killed at once. */
-	if (first.ticks) {
-		head->clock[0] = first;
-		atomic_store_explicit(&head->clocks, 1, memory_order_release);
-	}
+	head->clock[0] = first.ticks ? first : now;
+	head->clock[0].line_ns = head->clock[0].real_ns;
+	head->clock[0].per_tick = 1e9 / rate_until(head, &now);
+	atomic_store_explicit(&head->clocks, 1, memory_order_release);
 	clock_sample(head);
 }
 
 void clock_sample(struct spool_header *head)
 {
 	uint64_t n = atomic_load_explicit(&head->clocks, memory_order_relaxed);
+	struct clock_triple now = triple_now();
 
+	if (!n) {
+		clock_begin(head);
+		return;
+	}
 	if (n == SPOOL_CLOCKS) {
 		/* Full: keep every other one, so that long jobs stay covered. */
 		for (uint64_t i = 1; i < SPOOL_CLOCKS / 2; i++)
@@ -64,7 +110,8 @@ void clock_sample(struct spool_header *head)
 		n = SPOOL_CLOCKS / 2;
 		atomic_store_explicit(&head->clocks, n, memory_order_release);
 	}
-	head->clock[n] = triple_now();
+	steer(head, n, &now);
+	head->clock[n] = now;
 	atomic_store_explicit(&head->clocks, n + 1, memory_order_release);
 }
 
@@ -79,12 +126,8 @@ static uint64_t clocks_of(const struct spool_header *head)
 double clock_rate(const struct spool_header *head)
 {
 	uint64_t n = clocks_of(head);
-	const struct clock_triple *a = head->clock, *b = head->clock + (n ? n - 1 : 0);
 
-	if (head->clock_kind != CLOCK_TSC || n < 2 || b->mono_ns <= a->mono_ns ||
-	    b->ticks <= a->ticks)
-		return 1e9;
-	return (double)(b->ticks - a->ticks) * 1e9 / (double)(b->mono_ns - a->mono_ns);
+	return rate_until(head, &head->clock[n ? n - 1 : 0]);
 }
 
 /* The last triple at or before `ticks`, else the first. */
@@ -104,28 +147,42 @@ static const struct clock_triple *before(const struct spool_header *head, uint64
 	return &head->clock[lo];
 }
 
-/*
- * Within a window time is a straight line in ticks: a step of CLOCK_REALTIME (an
- * operator's hand, a leap) must not bend it. Between windows the line starts anew at
- * the epoch time of then, so that hosts stay as aligned as NTP keeps them.
- */
-struct clock_line clock_line_at(const struct spool_header *head, uint64_t anchor)
+/* What traces tell at `ticks`; `leap` becomes the jumps so far. */
+static int64_t told_ns(const struct spool_header *head, uint64_t ticks, int64_t *leap)
 {
 	uint64_t n = clocks_of(head);
-	const struct clock_triple *c;
-	struct clock_line line = { 0, 0, 1e9 / clock_rate(head) };
+	const struct clock_triple *c = before(head, n, ticks);
 
-	if (!n)
+	/* The spool may be damaged: no number in it may lead to an undefined one. */
+	double per_tick = c->per_tick > 0 && c->per_tick < 1e3 ? c->per_tick : 1;
+	double ns = (double)(int64_t)(ticks - c->ticks) * per_tick;
+
+	*leap = c->leap_ns;
+	if (ns > 1e18 || ns < -1e18)
+		return c->line_ns;
+	return (int64_t)((uint64_t)c->line_ns + (uint64_t)(int64_t)ns);
+}
+
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin, uint64_t end)
+{
+	struct clock_line line = { .ticks = begin, .per_tick = 1e9 / clock_rate(head) };
+	int64_t before_leaps, after_leaps, last;
+
+	line.ns = line.end_ns = told_ns(head, begin, &before_leaps);
+	if (end <= begin)
 		return line;
-	c = before(head, n, anchor);
-	line.ticks = c->ticks;
-	line.ns = c->real_ns;
+	last = told_ns(head, end, &after_leaps);
+	last = (int64_t)((uint64_t)last - (uint64_t)after_leaps + (uint64_t)before_leaps);
+	if (last <= line.ns)
+		return line;
+	line.end_ns = last;
+	line.per_tick = (double)(last - line.ns) / (double)(end - begin);
 	return line;
 }
 
 int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks)
 {
-	struct clock_line line = clock_line_at(head, ticks);
+	int64_t leap;
 
-	return clock_line_ns(&line, ticks);
+	return told_ns(head, ticks, &leap);
 }

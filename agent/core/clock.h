@@ -39,13 +39,16 @@ void clock_start(void);
 void clock_begin(struct spool_header *head);
 /* Stores a triple in the spool header (thinning old ones); the writer thread, each second. */
 void clock_sample(struct spool_header *head);
-/* One window's clock: epoch ns as a straight line in ticks, right at `anchor`. */
+/*
+ * One window's clock: epoch ns as a straight line in ticks, from one moment to
+ * another. Windows that follow each other share the moment between them.
+ */
 struct clock_line {
 	uint64_t ticks;
-	int64_t ns;
+	int64_t ns, end_ns;		/* at both moments, to the nanosecond */
 	double per_tick;
 };
-struct clock_line clock_line_at(const struct spool_header *head, uint64_t anchor);
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin, uint64_t end);
 static inline int64_t clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
 	return line->ns + (int64_t)((double)(int64_t)(ticks - line->ticks) * line->per_tick);

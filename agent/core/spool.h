@@ -35,6 +35,9 @@ struct clock_triple {
 	uint64_t ticks;
 	int64_t real_ns;	/* CLOCK_REALTIME */
 	int64_t mono_ns;	/* CLOCK_MONOTONIC_RAW */
+	int64_t line_ns;	/* epoch time as traces tell it: follows CLOCK_REALTIME ... */
+	int64_t leap_ns;	/* ... but for its jumps, which are summed up here */
+	double per_tick;	/* its ns per tick from here to the next triple, and beyond */
 };
 
 enum drop_kind {		/* why records were lost, besides their own kind */
@@ -157,7 +160,7 @@ int spool_open(const char *dir, uint64_t cap);
 void spool_share(unsigned divisor);
 /* In a forked child: drop the parent's mapping from view (touches nothing). */
 void spool_forget(void);
-/* Writer thread: touch `ahead` bytes, and reserve 4 times as many, past what is handed
+/* Writer thread: touch `ahead` bytes, and reserve several times as many, past what is handed
  * out. 0, or -errno when the space is refused (what is reserved stays usable). */
 int spool_prepare(uint64_t ahead);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */

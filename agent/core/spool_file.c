@@ -20,6 +20,7 @@
 struct spool spool = { .fd = -1 };
 
 #define STEP (4ull * 1024 * 1024)	/* bytes reserved at once */
+#define RESERVE_LEAST (32ull * 1024 * 1024)	/* a thousand threads may begin at once */
 
 /* ---- reserving and touching: the writer thread, so that the program never waits ---- */
 
@@ -71,7 +72,8 @@ int spool_prepare(uint64_t ahead)
 		return 0;
 	used = atomic_load(&h->used);
 	limit = atomic_load(&h->limit);
-	want = least((used + 4 * ahead + 65535) & ~65535ull, limit);
+	want = 4 * ahead > RESERVE_LEAST ? 4 * ahead : RESERVE_LEAST;
+	want = least((used + want + 65535) & ~65535ull, limit);
 	for (from = atomic_load(&h->reserved); from < want && !err;) {
 		uint64_t to = least(from + STEP, limit);
 

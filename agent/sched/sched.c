@@ -20,12 +20,14 @@
 
 #define SPINS    64
 #define FAILURES 100000u
+#define START_WAIT_TICKS 500000000ull	/* a fifth of a second or so */
 
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
 
 struct sched_state sched;
 static struct sched_actions sched_act;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
+static __thread bool starting __attribute__((tls_model("initial-exec")));
 
 /* ---- the lock: held for a gate change, never across anything slow ---- */
 
@@ -132,6 +134,17 @@ static void begin_life(uint64_t now)
 	sched_observe();
 }
 
+/* While one thread gets all ready, the others' first events wait a moment, as at any
+ * pthread_once: else a burst of threads would begin unseen. */
+static bool wait_for_start(void)
+{
+	uint64_t until = clock_ticks() + START_WAIT_TICKS;
+
+	while (!starting && life() == LIFE_STARTING && clock_ticks() < until)
+		sched_yield();
+	return life() == LIFE_ON;
+}
+
 /* Another thread may be at it just now; one that fails for good is asked no more. */
 static void not_begun(void)
 {
@@ -151,9 +164,9 @@ static bool wake_at(uint64_t begun)
 	uint32_t none = LIFE_NONE;
 	int saved = errno;
 
-	/* While one thread gets all ready, the others' events go by. */
 	if (!atomic_compare_exchange_strong(&sched.life, &none, LIFE_STARTING))
-		return false;
+		return none == LIFE_STARTING && wait_for_start();
+	starting = true;
 	if (!sched.act->begin() || !spool.head) {
 		not_begun();
 	} else if (!sched_lock()) {
@@ -162,6 +175,7 @@ static bool wake_at(uint64_t begun)
 		begin_life(begun ? begun : clock_ticks());
 		sched_unlock();
 	}
+	starting = false;
 	errno = saved;
 	return life() == LIFE_ON;
 }
@@ -219,7 +233,7 @@ void sched_follow_changed(void)
 {
 	int saved = errno;
 
-	if (life() == LIFE_NONE) {
+	if (life() == LIFE_NONE || life() == LIFE_STARTING) {
 		sched_wake();
 	} else if (life() == LIFE_ON && sched_lock()) {
 		if (life() == LIFE_ON)

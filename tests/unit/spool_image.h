@@ -80,7 +80,8 @@ static inline struct image *image_new(uint64_t begin, uint64_t end)
 	m->head->base_ns = IMAGE_BASE;
 	m->head->clock_kind = CLOCK_NS;
 	m->head->clocks = 1;
-	m->head->clock[0].real_ns = IMAGE_BASE;
+	m->head->clock[0].real_ns = m->head->clock[0].line_ns = IMAGE_BASE;
+	m->head->clock[0].per_tick = 1;
 	strcpy(m->head->host, "node1");
 	strcpy(m->head->exe, "python3");
 	strcpy(m->head->build, "0.1.0");
