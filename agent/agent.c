@@ -27,7 +27,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FOLLOWER_SHARE 8		/* a follower gets cap / 8 */
@@ -109,6 +109,7 @@ static bool start_parts(void)
 		spool_share(FOLLOWER_SHARE);
 	note_facts();
 	spool_prepare(1 << 20);
+	thread_wants = writer_wanted;
 	return !writer_start(&config, &(struct writer_hooks){ .tick = sched_tick });
 }
 
@@ -271,6 +272,19 @@ static const struct torch_listener torch_to = {
 	.follow_seen = &sched_followed,
 };
 
+/* Where the program goes later must not move its traces. */
+static void fix_logdir(void)
+{
+	char here[CONFIG_TEXT];
+
+	if (config.logdir[0] == '/' || syscall(SYS_getcwd, here, sizeof(here)) <= 0 ||
+	    strlen(here) + strlen(config.logdir) + 2 > sizeof(here))
+		return;
+	fmt(here + strlen(here), sizeof(here) - strlen(here), "/%s",
+	    strncmp(config.logdir, "./", 2) ? config.logdir : config.logdir + 2);
+	memcpy(config.logdir, here, sizeof(here));
+}
+
 static void wire(void)
 {
 	static struct torch_listener listener;
@@ -306,6 +320,7 @@ static void __attribute__((constructor)) start(void)
 	if (!getauxval(AT_SECURE)) {
 		config_load(&config, NULL, environ, bad_option, NULL);
 		log_quiet = config.quiet;
+		fix_logdir();
 		clock_start();
 		own_pid = sys_pid();
 		wire();

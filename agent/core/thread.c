@@ -13,6 +13,7 @@
 __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
 static __thread bool thread_dead __attribute__((tls_model("initial-exec")));
 
+void (*thread_wants)(void);
 static struct thread *_Atomic registry;
 static _Atomic uint64_t leftover;	/* top of the stack of dead threads' chunks, tagged */
 static pthread_key_t at_end;
@@ -203,6 +204,8 @@ static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 			size *= 4;
 		if (size < need + sizeof(*c))
 			return false;
+		if (thread_wants)
+			thread_wants();
 		at = chunk_take(CHUNK_DATA, size, cycle);
 		if (!at)
 			return false;

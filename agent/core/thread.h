@@ -32,6 +32,8 @@ struct thread {
 extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
 
 int thread_start(void);			/* once per process */
+/* Called by a thread that takes a new chunk: set by agent.c, may be NULL. */
+extern void (*thread_wants)(void);
 /* The calling thread's state; makes one. Cold. NULL when it is dying. */
 struct thread *thread_new(void);
 /* A chunk with room for `size` bytes in cycle `cycle`; false = dropped. Warm. */

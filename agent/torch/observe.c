@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define SLAB 32				/* contexts taken from the arena at once */
-#define SAMPLE 64			/* one event in so many is timed itself */
+#define SAMPLE 64			/* one event in so many is timed itself ... */
+#define SAMPLE_AT 8			/* ... but not a thread's first ones, which are cold */
 #define ROOM 256			/* bytes for inputs that nearly always suffice */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
@@ -204,7 +205,7 @@ static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t
 		thread_drop(kind, DROP_CAP);
 	if (!t)
 		return slot;
-	if (!(t->sample++ % SAMPLE) && c && c->record) {
+	if (t->sample++ % SAMPLE == SAMPLE_AT && c && c->record) {
 		t->cost_ticks += clock_ticks() - entered;
 		t->cost_samples++;
 		c->sampled = 1;
