@@ -30,15 +30,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FOLLOWER_SHARE 8		/* a follower gets cap / 8 */
-#define EXIT_WAIT_NS 2000000000ll
+#define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
+#define EXIT_WAIT_NS   2000000000ll
 
 enum { FRESH, STARTING, READY, ASIDE };
 
 static struct config config;
 static _Atomic uint32_t state;
 static uint32_t own_pid;
-static bool on;				/* the constructor ran and found nothing against it */
+static bool on; /* the constructor ran and found nothing against it */
 static bool facts_settled;
 
 extern char **environ;
@@ -103,9 +103,9 @@ static bool start_parts(void)
 	if (err == -ENOMEM)
 		return false;
 	if (err)
-		log_warn("cannot keep records in %s: %s: traces will not survive a kill", dir,
-			 sys_error(err));
-	if (job_ancestor())	/* until it has steps of its own (sched.c) */
+		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
+			 dir, sys_error(err));
+	if (job_ancestor()) /* until it has steps of its own (sched.c) */
 		spool_share(FOLLOWER_SHARE);
 	note_facts();
 	spool_prepare(1 << 20);
@@ -210,7 +210,7 @@ static void on_leave(void)
 
 static void on_backward(void)
 {
-	if (!hook_real_execute)	/* called before we found libtorch: find it now */
+	if (!hook_real_execute) /* called before we found libtorch: find it now */
 		hook_real_execute = abi_engine();
 	if (on)
 		sched_backward();

@@ -17,6 +17,7 @@
 #ifdef __cplusplus
 extern "C"
 #endif
-void proflaunch_step(void) __attribute__((weak));
+	void
+	proflaunch_step(void) __attribute__((weak));
 
 #endif

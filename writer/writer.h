@@ -57,6 +57,6 @@ void writer_forget(void); /* child after fork */
 /* Around a fork: no thread of ours is there, unless a file is being written. */
 void writer_pause(void);
 void writer_resume(void);
-void writer_wanted(void);		/* a thread takes new memory: is anybody keeping it ready? */
+void writer_wanted(void); /* a thread takes new memory: is anybody keeping it ready? */
 
 #endif

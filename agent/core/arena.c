@@ -5,8 +5,8 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define FIRST (64 * 1024)
-#define BLOCK (1024 * 1024)
+#define FIRST       (64 * 1024)
+#define BLOCK       (1024 * 1024)
 #define MOST_BLOCKS 1024
 
 /* A block hands out memory by one atomic add and is never given back. */
@@ -27,9 +27,8 @@ static void *take(struct block *b, size_t size)
 	do {
 		if (size > b->size || at > b->size - size)
 			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(&b->used, &at, at + size,
-							memory_order_relaxed,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&b->used, &at, at + size, memory_order_relaxed, memory_order_relaxed));
 	return b->base + at;
 }
 
@@ -42,7 +41,7 @@ static bool grow(uint32_t seen, size_t size)
 	if (seen + 1 >= MOST_BLOCKS)
 		return false;
 	if (!atomic_compare_exchange_strong(&busy, &idle, 1))
-		return true;	/* another thread is at it: look again */
+		return true; /* another thread is at it: look again */
 	if (atomic_load(&newest) == seen) {
 		size_t bytes = size > BLOCK ? (size + 4095) & ~(size_t)4095 : BLOCK;
 		void *base = sys_map(bytes);

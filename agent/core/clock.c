@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#define JUMP_NS 20000000	/* CLOCK_REALTIME moved by more: that was no drift */
-#define STEER_NS 500000		/* how much may be made up for in a second */
+#define JUMP_NS  20000000 /* CLOCK_REALTIME moved by more: that was no drift */
+#define STEER_NS 500000 /* how much may be made up for in a second */
 
 uint64_t clock_kind = CLOCK_NS;
 
-static struct clock_triple first;	/* from the process's start */
+static struct clock_triple first; /* from the process's start */
 
 /* Times around the counter; the narrowest of a few tries names one moment best. */
 static struct clock_triple triple_now(void)
@@ -40,8 +40,10 @@ void clock_start(void)
 #if defined __x86_64__
 	char source[32];
 
-	if (sys_read_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-			  source, sizeof(source)) > 0 && !strncmp(source, "tsc", 3))
+	if (sys_read_file(
+		    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		    source, sizeof(source)) > 0 &&
+	    !strncmp(source, "tsc", 3))
 		clock_kind = CLOCK_TSC;
 #endif
 	first = triple_now();
@@ -52,7 +54,8 @@ static double rate_until(const struct spool_header *head, const struct clock_tri
 {
 	const struct clock_triple *a = head->clock;
 
-	if (head->clock_kind != CLOCK_TSC || c->mono_ns <= a->mono_ns || c->ticks <= a->ticks)
+	if (head->clock_kind != CLOCK_TSC || c->mono_ns <= a->mono_ns ||
+	    c->ticks <= a->ticks)
 		return 1e9;
 	return (double)(c->ticks - a->ticks) * 1e9 / (double)(c->mono_ns - a->mono_ns);
 }
@@ -69,7 +72,8 @@ static void steer(const struct spool_header *head, uint64_t n, struct clock_trip
 	const struct clock_triple *last = &head->clock[n - 1];
 	double off, most = STEER_NS;
 
-	c->line_ns = last->line_ns + (int64_t)((double)(c->ticks - last->ticks) * last->per_tick);
+	c->line_ns = last->line_ns +
+		     (int64_t)((double)(c->ticks - last->ticks) * last->per_tick);
 	c->leap_ns = last->leap_ns;
 	off = (double)(c->real_ns - c->line_ns);
 	if (off > JUMP_NS || off < -JUMP_NS) {
@@ -163,7 +167,8 @@ static int64_t told_ns(const struct spool_header *head, uint64_t ticks, int64_t 
 	return (int64_t)((uint64_t)c->line_ns + (uint64_t)(int64_t)ns);
 }
 
-struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin, uint64_t end)
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin,
+				uint64_t end)
 {
 	struct clock_line line = { .ticks = begin, .per_tick = 1e9 / clock_rate(head) };
 	int64_t before_leaps, after_leaps, last;

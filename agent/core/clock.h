@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum clock_kind { CLOCK_NS, CLOCK_TSC };
-extern uint64_t clock_kind;	/* set by clock_start, then constant */
+extern uint64_t clock_kind; /* set by clock_start, then constant */
 
 static inline int64_t clock_get_ns(clockid_t id)
 {
@@ -37,7 +37,8 @@ static inline uint64_t clock_ticks(void)
 void clock_start(void);
 /* A new spool's first triples: the process's start, and now. */
 void clock_begin(struct spool_header *head);
-/* Stores a triple in the spool header (thinning old ones); the writer thread, each second. */
+/* Stores a triple in the spool header (thinning old ones); the writer thread, each
+ * second. */
 void clock_sample(struct spool_header *head);
 /*
  * One window's clock: epoch ns as a straight line in ticks, from one moment to
@@ -45,13 +46,15 @@ void clock_sample(struct spool_header *head);
  */
 struct clock_line {
 	uint64_t ticks;
-	int64_t ns, end_ns;		/* at both moments, to the nanosecond */
+	int64_t ns, end_ns; /* at both moments, to the nanosecond */
 	double per_tick;
 };
-struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin, uint64_t end);
+struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin,
+				uint64_t end);
 static inline int64_t clock_line_ns(const struct clock_line *line, uint64_t ticks)
 {
-	return line->ns + (int64_t)((double)(int64_t)(ticks - line->ticks) * line->per_tick);
+	return line->ns +
+	       (int64_t)((double)(int64_t)(ticks - line->ticks) * line->per_tick);
 }
 /* The same for a single moment. Not for the events of one window: two of them may
  * straddle a step of the wall clock. */

@@ -44,7 +44,8 @@ static inline struct thread *emit_enter(enum record_kind kind)
 		thread_drop(kind, DROP_DEAD);
 		return NULL;
 	}
-	if (__builtin_expect(atomic_load_explicit(&t->emitting, memory_order_relaxed) != 0, 0)) {
+	if (__builtin_expect(
+		    atomic_load_explicit(&t->emitting, memory_order_relaxed) != 0, 0)) {
 		thread_drop(kind, DROP_NESTED);
 		return NULL;
 	}
@@ -68,7 +69,8 @@ static inline void *emit_reserve(struct thread *t, enum record_kind kind, uint32
 	uint64_t cycle = atomic_load_explicit(&t->emitting, memory_order_relaxed);
 
 	if (__builtin_expect(t->cycle != cycle || (size_t)(t->limit - t->at) < size ||
-			     t->ordinal != t->said_ordinal, 0) &&
+				     t->ordinal != t->said_ordinal,
+			     0) &&
 	    !thread_refill(t, cycle, size)) {
 		thread_drop(kind, DROP_CAP);
 		return NULL;
@@ -89,7 +91,8 @@ static inline void emit_commit(struct thread *t, struct record *r, enum record_k
 	atomic_store_explicit(&t->chunk->used, (uint32_t)(t->at - (uint8_t *)t->chunk),
 			      memory_order_release);
 	emit_barrier();
-	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed), 0))
+	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed),
+			     0))
 		emit_late(t, kind);
 }
 

@@ -69,8 +69,9 @@ static const char *convert(struct out *o, const char *f, va_list *args)
 		break;
 	case 'u':
 	case 'x':
-		put_number(o, longs ? va_arg(*args, unsigned long) :
-				      va_arg(*args, unsigned), *f == 'u' ? 10 : 16);
+		put_number(o,
+			   longs ? va_arg(*args, unsigned long) : va_arg(*args, unsigned),
+			   *f == 'u' ? 10 : 16);
 		break;
 	case '%':
 		put(o, '%');

@@ -16,11 +16,11 @@
 #include <stdint.h>
 
 struct gate {
-	_Atomic uint64_t cycle;		/* open cycle, 0 = closed */
-	_Atomic uint64_t cycle_at;	/* spool offset of its struct cycle_info's chunk */
-	_Atomic uint64_t alive;		/* 1 in the process that started us, 0 in a fresh child */
+	_Atomic uint64_t cycle; /* open cycle, 0 = closed */
+	_Atomic uint64_t cycle_at; /* spool offset of its struct cycle_info's chunk */
+	_Atomic uint64_t alive; /* 1 in the process that started us, 0 in a fresh child */
 };
-extern struct gate *gate;		/* points to a static closed gate until gate_start */
+extern struct gate *gate; /* points to a static closed gate until gate_start */
 
 int gate_start(void);
 static inline uint64_t gate_cycle(void)
@@ -31,6 +31,6 @@ void gate_set(uint64_t cycle, uint64_t cycle_at);
 
 /* Makes all other threads' plain stores and loads visible in order (membarrier). */
 void gate_barrier(void);
-extern bool gate_fences;		/* true where membarrier cannot be had: emit must fence */
+extern bool gate_fences; /* true where membarrier cannot be had: emit must fence */
 
 #endif

@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WEEK_NS (7 * 86400 * 1000000000ll)
-#define ANCESTORS 64			/* how far up the process tree we look */
+#define WEEK_NS   (7 * 86400 * 1000000000ll)
+#define ANCESTORS 64 /* how far up the process tree we look */
 
 struct job_page *job;
-static char made[4096];			/* path of the page, if this process made it */
+static char made[4096]; /* path of the page, if this process made it */
 static uint32_t maker;
 struct job_slot *job_mine;
 
@@ -36,7 +36,8 @@ static size_t job_path(char *buf, size_t size, const char *dir, uint32_t pid)
 static struct job_page *map_page(int fd)
 {
 	int saved = errno;
-	void *p = mmap(NULL, sizeof(struct job_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, sizeof(struct job_page), PROT_READ | PROT_WRITE, MAP_SHARED,
+		       fd, 0);
 
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;
@@ -54,7 +55,7 @@ int job_make(const char *dir, uint32_t launcher_pid)
 	err = sys_may_grow(sizeof(struct job_page)) ? sys_mkdirs(dir, 0777) : -EFBIG;
 	if (err)
 		return err;
-	unlink(path);		/* of our own pid and start time: an earlier image's */
+	unlink(path); /* of our own pid and start time: an earlier image's */
 	fd = sys_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return fd;
@@ -173,7 +174,8 @@ struct job_slot *job_ancestor(void)
 {
 	uint32_t pid = sys_parent(sys_pid());
 
-	for (unsigned i = 0; job && pid > 1 && i < ANCESTORS; i++, pid = sys_parent(pid)) {
+	for (unsigned i = 0; job && pid > 1 && i < ANCESTORS;
+	     i++, pid = sys_parent(pid)) {
 		struct job_slot *s = slot_of(pid);
 
 		if (s && s != job_mine && atomic_load(&s->torch))
@@ -192,7 +194,7 @@ void job_unmake(void)
 	unlink(made);
 	slash = strrchr(made, '/');
 	*slash = '\0';
-	rmdir(made);		/* only when nobody else keeps anything there */
+	rmdir(made); /* only when nobody else keeps anything there */
 	made[0] = '\0';
 	errno = saved;
 }

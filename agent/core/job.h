@@ -15,37 +15,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define JOB_MAGIC "PROFJOB1"
-#define JOB_SLOTS 1024
+#define JOB_MAGIC   "PROFJOB1"
+#define JOB_SLOTS   1024
 #define JOB_WINDOWS 8
 
-struct job_window {		/* one window of a process that drives its own */
-	_Atomic uint64_t cycle;	/* its number; 0 = slot unused */
-	_Atomic uint64_t begin, end;	/* ticks, end 0 while open */
-	_Atomic uint64_t fate;	/* 0 undecided (provisional), 1 kept, 2 thrown away */
+struct job_window { /* one window of a process that drives its own */
+	_Atomic uint64_t cycle; /* its number; 0 = slot unused */
+	_Atomic uint64_t begin, end; /* ticks, end 0 while open */
+	_Atomic uint64_t fate; /* 0 undecided (provisional), 1 kept, 2 thrown away */
 };
 
 struct job_slot {
-	_Atomic uint32_t pid;	/* 0 = free */
-	_Atomic uint32_t torch;	/* libtorch was found: it may record */
-	uint64_t start_time;	/* with pid: who it is */
-	_Atomic uint64_t gate;	/* the cycle open there, 0 = none. Followers read this. */
-	_Atomic uint64_t boundaries;	/* it has step boundaries of its own */
-	struct job_window window[JOB_WINDOWS];	/* by cycle % JOB_WINDOWS */
+	_Atomic uint32_t pid; /* 0 = free */
+	_Atomic uint32_t torch; /* libtorch was found: it may record */
+	uint64_t start_time; /* with pid: who it is */
+	_Atomic uint64_t gate; /* the cycle open there, 0 = none. Followers read this. */
+	_Atomic uint64_t boundaries; /* it has step boundaries of its own */
+	struct job_window window[JOB_WINDOWS]; /* by cycle % JOB_WINDOWS */
 };
 
 struct job_page {
 	char magic[8];
 	uint32_t version, spare;
-	int64_t base_ns;	/* ts 0 of all files of this job */
-	char id[72];		/* <host>_<pid>.<start time> of whoever made it */
-	_Atomic uint32_t launcher;	/* pid of a launcher that will finish our spools, 0 = none */
-	_Atomic uint32_t told;	/* bits: lines that one process of a job says for all */
+	int64_t base_ns; /* ts 0 of all files of this job */
+	char id[72]; /* <host>_<pid>.<start time> of whoever made it */
+	_Atomic uint32_t
+		launcher; /* pid of a launcher that will finish our spools, 0 = none */
+	_Atomic uint32_t told; /* bits: lines that one process of a job says for all */
 	struct job_slot slot[JOB_SLOTS];
 };
 
-extern struct job_page *job;		/* NULL = none */
-extern struct job_slot *job_mine;	/* this process's slot, or NULL */
+extern struct job_page *job; /* NULL = none */
+extern struct job_slot *job_mine; /* this process's slot, or NULL */
 
 /* A week boundary before now: the same on every host of a job, and small enough
  * that doubles of microseconds keep the nanosecond (trace-format 2.2, 8.2). */
@@ -60,6 +61,6 @@ int job_join(const char *path, const char *dir);
 int job_enlist(void);
 /* The nearest ancestor of this process that found torch, or NULL. */
 struct job_slot *job_ancestor(void);
-void job_forget(void);			/* child after fork: keeps the page, drops the slot */
+void job_forget(void); /* child after fork: keeps the page, drops the slot */
 
 #endif

@@ -14,8 +14,8 @@
 
 #define LOG_MOST 50
 
-extern bool log_quiet;		/* -q: notes are dropped, warnings stay */
-extern const char *log_name;	/* prefix; default "proflaunch" */
+extern bool log_quiet; /* -q: notes are dropped, warnings stay */
+extern const char *log_name; /* prefix; default "proflaunch" */
 
 void log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-#define SLOTS (1u << 16)		/* of the lock-free index; a power of two */
-#define PROBES 64
-#define TEXT_MOST 4096			/* longer names are cut */
-#define SHARE 4				/* names may take cap / SHARE bytes */
+#define SLOTS     (1u << 16) /* of the lock-free index; a power of two */
+#define PROBES    64
+#define TEXT_MOST 4096 /* longer names are cut */
+#define SHARE     4 /* names may take cap / SHARE bytes */
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. */
 static _Atomic uint64_t *_Atomic slots;
-static _Atomic uint64_t filling;	/* offset of the chunk that takes new names */
-static _Atomic uint64_t taken;		/* bytes of name chunks so far */
+static _Atomic uint64_t filling; /* offset of the chunk that takes new names */
+static _Atomic uint64_t taken; /* bytes of name chunks so far */
 
 uint32_t names_epoch = 1;
 
@@ -58,7 +58,8 @@ static uint64_t room(uint32_t size)
 			uint32_t used = atomic_load(&c->used);
 
 			while (used + size <= c->size)
-				if (atomic_compare_exchange_weak(&c->used, &used, used + size))
+				if (atomic_compare_exchange_weak(&c->used, &used,
+								 used + size))
 					return chunk + used;
 		}
 		if (atomic_load(&taken) + CHUNK_LARGE > spool.head->cap / SHARE && chunk)
@@ -76,7 +77,8 @@ static uint64_t room(uint32_t size)
 static uint32_t store(uint32_t hash, const char *text, size_t len, const char *extra,
 		      size_t extra_len)
 {
-	uint32_t size = (uint32_t)((sizeof(struct name) + len + extra_len + 2 + 7) & ~7ull);
+	uint32_t size =
+		(uint32_t)((sizeof(struct name) + len + extra_len + 2 + 7) & ~7ull);
 	uint64_t where = room(size);
 	struct name *n;
 
@@ -96,13 +98,15 @@ static uint32_t store(uint32_t hash, const char *text, size_t len, const char *e
 
 static _Atomic uint64_t *index_get(void)
 {
-	_Atomic uint64_t *index = atomic_load_explicit(&slots, memory_order_acquire), *none = NULL;
+	_Atomic uint64_t *index = atomic_load_explicit(&slots, memory_order_acquire),
+			 *none = NULL;
 
 	if (index)
 		return index;
 	index = sys_map(SLOTS * sizeof(*index));
 	if (index && !atomic_compare_exchange_strong(&slots, &none, index))
-		return none;	/* another thread was first; ours is a page table entry lost */
+		return none; /* another thread was first; ours is a page table entry lost
+			      */
 	return index;
 }
 
@@ -130,7 +134,8 @@ uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra
 				    memory_order_release, memory_order_acquire))
 				return id;
 		}
-		if (word >> 32 == hash && same((uint32_t)word, hash, text, len, extra, extra_len))
+		if (word >> 32 == hash &&
+		    same((uint32_t)word, hash, text, len, extra, extra_len))
 			return (uint32_t)word;
 	}
 	/* A crowded stretch of the index: the text is stored again each time. */

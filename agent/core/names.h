@@ -13,16 +13,16 @@
 
 #include "agent/core/spool.h"
 
-struct name {			/* as it lies in the spool, 8-byte aligned */
-	uint16_t len;		/* bytes of the name */
-	uint16_t extra_len;	/* bytes of the second text (an op's overload) after it */
+struct name { /* as it lies in the spool, 8-byte aligned */
+	uint16_t len; /* bytes of the name */
+	uint16_t extra_len; /* bytes of the second text (an op's overload) after it */
 	uint32_t hash;
-	char text[];		/* name, NUL, extra, NUL, padding */
+	char text[]; /* name, NUL, extra, NUL, padding */
 };
 
 uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len);
-void names_forget(void);	/* after fork: the spool is another one */
-extern uint32_t names_epoch;	/* changes with it: ids kept elsewhere are void then */
+void names_forget(void); /* after fork: the spool is another one */
+extern uint32_t names_epoch; /* changes with it: ids kept elsewhere are void then */
 
 /* Reader: the name behind an id, or NULL if it does not lie wholly inside the spool. */
 const struct name *names_get(const struct spool_view *v, uint32_t id);

@@ -16,52 +16,52 @@
 #include <stdint.h>
 
 /* KIND(name, text): the text is what drops and events are reported under. */
-#define RECORD_KINDS(KIND) \
-	KIND(NONE, "none") \
-	KIND(THREAD, "threads") \
-	KIND(OP, "operators") \
+#define RECORD_KINDS(KIND)              \
+	KIND(NONE, "none")              \
+	KIND(THREAD, "threads")         \
+	KIND(OP, "operators")           \
 	KIND(ANNOTATION, "annotations") \
-	KIND(STEP, "steps") \
-	KIND(MEMORY, "memory") \
+	KIND(STEP, "steps")             \
+	KIND(MEMORY, "memory")          \
 	KIND(OOM, "out_of_memory")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
 	RECORD_KINDS(KIND)
 #undef KIND
-	REC_KINDS
+		REC_KINDS
 };
 
 /* What every record begins with: 24 bytes. */
 struct record {
-	uint8_t kind;		/* enum record_kind */
-	uint8_t flags;		/* per kind */
-	uint16_t units;		/* whole size in 8-byte units */
-	uint32_t name;		/* names.h; 0 = none */
+	uint8_t kind; /* enum record_kind */
+	uint8_t flags; /* per kind */
+	uint16_t units; /* whole size in 8-byte units */
+	uint32_t name; /* names.h; 0 = none */
 	uint64_t begin;
-	uint64_t end;		/* 0: still open (or, for instants, unused) */
+	uint64_t end; /* 0: still open (or, for instants, unused) */
 };
 
 /* All records after it in this chunk, up to the next one, are this thread's. */
 struct rec_thread {
-	struct record r;	/* begin = when it was written */
-	uint32_t tid;		/* OS thread id */
-	uint32_t ordinal;	/* torch's logical thread id; 0 = not known yet */
-	char comm[16];		/* pthread name, not always terminated */
+	struct record r; /* begin = when it was written */
+	uint32_t tid; /* OS thread id */
+	uint32_t ordinal; /* torch's logical thread id; 0 = not known yet */
+	char comm[16]; /* pthread name, not always terminated */
 };
 
 enum op_flag {
-	OP_INPUTS = 1,		/* an input description follows (inputs.h of the writer) */
-	OP_CUT = 2,		/* inputs did not fit and were left out */
-	OP_NO_SEQ = 4,		/* seq and fwd_thread could not be read */
+	OP_INPUTS = 1, /* an input description follows (inputs.h of the writer) */
+	OP_CUT = 2, /* inputs did not fit and were left out */
+	OP_NO_SEQ = 4, /* seq and fwd_thread could not be read */
 };
 
 /* REC_OP (scopes 0, 1, 2) and REC_ANNOTATION (scope 7): 40 bytes, then inputs. */
 struct rec_op {
 	struct record r;
-	int64_t seq;		/* autograd sequence number, -1 = none */
-	uint32_t fwd_thread;	/* ordinal of the forward thread, 0 = forward op */
-	uint8_t scope;		/* at::RecordScope */
+	int64_t seq; /* autograd sequence number, -1 = none */
+	uint32_t fwd_thread; /* ordinal of the forward thread, 0 = forward op */
+	uint8_t scope; /* at::RecordScope */
 	uint8_t spare[3];
 };
 
@@ -74,12 +74,12 @@ struct rec_step {
 /* REC_MEMORY and REC_OOM: an instant at r.begin. */
 struct rec_memory {
 	struct record r;
-	uint64_t addr;		/* 0 for REC_OOM */
-	int64_t bytes;		/* negative = free */
-	uint64_t allocated;	/* total after the event, bytes */
+	uint64_t addr; /* 0 for REC_OOM */
+	int64_t bytes; /* negative = free */
+	uint64_t allocated; /* total after the event, bytes */
 	uint64_t reserved;
-	int8_t device_type;	/* c10::DeviceType: 0 CPU, 1 CUDA */
-	int8_t device_index;	/* -1 for CPU */
+	int8_t device_type; /* c10::DeviceType: 0 CPU, 1 CUDA */
+	int8_t device_index; /* -1 for CPU */
 	uint8_t spare[6];
 };
 
@@ -105,8 +105,20 @@ _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
  *           | IN_SYM n                                    a symbolic int etc.
  */
 enum input_tag {
-	IN_END, IN_TENSOR, IN_SPARSE, IN_TENSORS, IN_INT, IN_DOUBLE, IN_COMPLEX,
-	IN_TRUE, IN_FALSE, IN_SCALARS, IN_TEXT, IN_OTHER, IN_UNDEFINED, IN_SYM,
+	IN_END,
+	IN_TENSOR,
+	IN_SPARSE,
+	IN_TENSORS,
+	IN_INT,
+	IN_DOUBLE,
+	IN_COMPLEX,
+	IN_TRUE,
+	IN_FALSE,
+	IN_SCALARS,
+	IN_TEXT,
+	IN_OTHER,
+	IN_UNDEFINED,
+	IN_SYM,
 	IN_TAGS
 };
 

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <string.h>
 
-#define CLASSES 3
-#define TAG_SHIFT 40			/* offsets below 1 TiB, a change count above */
-#define OFFSETS ((1ull << TAG_SHIFT) - 1)
+#define CLASSES   3
+#define TAG_SHIFT 40 /* offsets below 1 TiB, a change count above */
+#define OFFSETS   ((1ull << TAG_SHIFT) - 1)
 
-static _Atomic uint64_t free_list[CLASSES];	/* tagged tops, private to the process */
+static _Atomic uint64_t free_list[CLASSES]; /* tagged tops, private to the process */
 
 static unsigned class_of(uint32_t size)
 {
@@ -56,7 +56,8 @@ static uint64_t fresh(uint32_t size)
 	uint64_t at = atomic_load(&h->used);
 
 	do {
-		if (at + size > atomic_load(&h->reserved) || at + size > atomic_load(&h->limit))
+		if (at + size > atomic_load(&h->reserved) ||
+		    at + size > atomic_load(&h->limit))
 			return 0;
 	} while (!atomic_compare_exchange_weak(&h->used, &at, at + size));
 	return at;
@@ -109,7 +110,8 @@ static bool sound(const struct chunk *c, uint64_t room)
 	if (c->magic != CHUNK_MAGIC || c->size > room || c->size % CHUNK_SMALL ||
 	    c->size < CHUNK_SMALL || c->size > CHUNK_LARGE)
 		return false;
-	return atomic_load_explicit(&((struct chunk *)c)->used, memory_order_relaxed) <= c->size;
+	return atomic_load_explicit(&((struct chunk *)c)->used, memory_order_relaxed) <=
+	       c->size;
 }
 
 const struct chunk *spool_view_next(const struct spool_view *v, uint64_t *at)

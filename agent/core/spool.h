@@ -20,72 +20,73 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPOOL_MAGIC "PROFSPL1"
+#define SPOOL_MAGIC   "PROFSPL1"
 #define SPOOL_VERSION 1
-#define SPOOL_HEADER (64 * 1024)	/* bytes before the first chunk */
-#define SPOOL_CLOCKS 512		/* clock triples kept */
-#define SPOOL_CONFIG 8192		/* bytes of "key = value" lines */
-#define SPOOL_FACTS 8192
-#define CHUNK_MAGIC 0x4b4e4843u
-#define CHUNK_SMALL 4096u
-#define CHUNK_MIDDLE 16384u
-#define CHUNK_LARGE 65536u
+#define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
+#define SPOOL_CLOCKS  512 /* clock triples kept */
+#define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
+#define SPOOL_FACTS   8192
+#define CHUNK_MAGIC   0x4b4e4843u
+#define CHUNK_SMALL   4096u
+#define CHUNK_MIDDLE  16384u
+#define CHUNK_LARGE   65536u
 
 struct clock_triple {
 	uint64_t ticks;
-	int64_t real_ns;	/* CLOCK_REALTIME */
-	int64_t mono_ns;	/* CLOCK_MONOTONIC_RAW */
-	int64_t line_ns;	/* epoch time as traces tell it: follows CLOCK_REALTIME ... */
-	int64_t leap_ns;	/* ... but for its jumps, which are summed up here */
-	double per_tick;	/* its ns per tick from here to the next triple, and beyond */
+	int64_t real_ns; /* CLOCK_REALTIME */
+	int64_t mono_ns; /* CLOCK_MONOTONIC_RAW */
+	int64_t line_ns; /* epoch time as traces tell it: follows CLOCK_REALTIME ... */
+	int64_t leap_ns; /* ... but for its jumps, which are summed up here */
+	double per_tick; /* its ns per tick from here to the next triple, and beyond */
 };
 
-enum drop_kind {		/* why records were lost, besides their own kind */
-	DROP_CAP,		/* no room under buffer_mb */
-	DROP_LATE,		/* came after the writer had taken the cycle */
-	DROP_NESTED,		/* an event inside our own emit (signal handler) */
-	DROP_DEAD,		/* the thread's state was already gone */
-	DROP_NAMES,		/* the name table was full: the event is there, its name is not */
-	DROP_WHYS
+enum drop_kind { /* why records were lost, besides their own kind */
+		 DROP_CAP, /* no room under buffer_mb */
+		 DROP_LATE, /* came after the writer had taken the cycle */
+		 DROP_NESTED, /* an event inside our own emit (signal handler) */
+		 DROP_DEAD, /* the thread's state was already gone */
+		 DROP_NAMES, /* the name table was full: the event is there, its name is
+				not */
+		 DROP_WHYS
 };
 
 enum cycle_state { CYCLE_NONE, CYCLE_OPEN, CYCLE_SEALED, CYCLE_WRITTEN, CYCLE_DISCARDED };
 enum cycle_flag {
-	CYCLE_PROVISIONAL = 1,	/* taken before the first boundary; may be discarded */
-	CYCLE_CHILD = 2,	/* follows an ancestor's window: goes to children/ */
-	CYCLE_WHOLE = 4,	/* marker none: from start to end, no steps */
-	CYCLE_TIMED = 8,	/* boundaries come from the clock: no thread owns its steps */
-	CYCLE_FAILED = 16,	/* its process could not write the file: recover may try */
+	CYCLE_PROVISIONAL = 1, /* taken before the first boundary; may be discarded */
+	CYCLE_CHILD = 2, /* follows an ancestor's window: goes to children/ */
+	CYCLE_WHOLE = 4, /* marker none: from start to end, no steps */
+	CYCLE_TIMED = 8, /* boundaries come from the clock: no thread owns its steps */
+	CYCLE_FAILED = 16, /* its process could not write the file: recover may try */
 };
 
 /* One recording window; lies at the start of a chunk of its own. */
 struct cycle_info {
-	uint64_t number;	/* 1, 2, ... within the process */
-	_Atomic uint32_t state;	/* enum cycle_state */
-	uint32_t flags;		/* enum cycle_flag */
-	uint64_t begin, end;	/* ticks; end 0 while open */
-	int64_t stamp_ns;	/* epoch ns in the file name, unique in the process */
-	int64_t first_step;	/* ProfilerStep number of the first step, -1 = none */
-	_Atomic uint64_t events;		/* chunks' records, as far as counted */
-	_Atomic uint64_t drops[REC_KINDS];	/* by kind */
-	_Atomic uint64_t whys[DROP_WHYS];	/* the same drops, by reason */
-	_Atomic uint64_t faulted;	/* chunks a host thread had to fault in itself */
-	_Atomic uint64_t cost_ticks;	/* sampled cost of our callbacks ... */
-	_Atomic uint64_t cost_samples;	/* ... and how many events were sampled */
+	uint64_t number; /* 1, 2, ... within the process */
+	_Atomic uint32_t state; /* enum cycle_state */
+	uint32_t flags; /* enum cycle_flag */
+	uint64_t begin, end; /* ticks; end 0 while open */
+	int64_t stamp_ns; /* epoch ns in the file name, unique in the process */
+	int64_t first_step; /* ProfilerStep number of the first step, -1 = none */
+	_Atomic uint64_t events; /* chunks' records, as far as counted */
+	_Atomic uint64_t drops[REC_KINDS]; /* by kind */
+	_Atomic uint64_t whys[DROP_WHYS]; /* the same drops, by reason */
+	_Atomic uint64_t faulted; /* chunks a host thread had to fault in itself */
+	_Atomic uint64_t cost_ticks; /* sampled cost of our callbacks ... */
+	_Atomic uint64_t cost_samples; /* ... and how many events were sampled */
 };
 
 enum chunk_kind { CHUNK_FREE = 1, CHUNK_DATA, CHUNK_NAMES, CHUNK_CYCLE };
 
 struct chunk {
 	uint32_t magic;
-	uint32_t size;			/* bytes with this header: SMALL, MIDDLE or LARGE */
-	_Atomic uint32_t kind;		/* enum chunk_kind */
-	_Atomic uint32_t used;		/* committed bytes with this header */
-	_Atomic uint32_t taken;		/* the writer has read it: later commits are late */
+	uint32_t size; /* bytes with this header: SMALL, MIDDLE or LARGE */
+	_Atomic uint32_t kind; /* enum chunk_kind */
+	_Atomic uint32_t used; /* committed bytes with this header */
+	_Atomic uint32_t taken; /* the writer has read it: later commits are late */
 	uint32_t spare;
-	uint64_t cycle;			/* cycle number (DATA) */
-	_Atomic uint64_t next_free;	/* offset, while FREE */
-	_Atomic uint64_t next_left;	/* offset, while a dead thread's leftover */
+	uint64_t cycle; /* cycle number (DATA) */
+	_Atomic uint64_t next_free; /* offset, while FREE */
+	_Atomic uint64_t next_left; /* offset, while a dead thread's leftover */
 	uint64_t pad[2];
 };
 _Static_assert(sizeof(struct chunk) == 64, "chunk header");
@@ -96,63 +97,63 @@ struct spool_totals {
 	_Atomic uint64_t events[REC_KINDS];
 	_Atomic uint64_t drops[REC_KINDS];
 	_Atomic uint64_t whys[DROP_WHYS];
-	_Atomic uint64_t cost_ns;	/* estimated time our callbacks took in windows */
-	_Atomic uint64_t discarded;	/* provisional cycles thrown away */
-	char last_file[4096];		/* path of the newest finished file */
+	_Atomic uint64_t cost_ns; /* estimated time our callbacks took in windows */
+	_Atomic uint64_t discarded; /* provisional cycles thrown away */
+	char last_file[4096]; /* path of the newest finished file */
 };
 
 /* What the scheduler saw; for "saw 3 Optimizer.step, ..." (written by sched). */
 struct spool_sched {
-	_Atomic uint64_t boundaries;	/* steps counted */
+	_Atomic uint64_t boundaries; /* steps counted */
 	_Atomic uint64_t optimizer_steps, loader_nexts, backwards, marker_hits;
-	_Atomic uint64_t windows;	/* opened, provisional ones not counted */
-	_Atomic uint64_t missed;	/* could not be opened: the cap was reached */
-	char chosen[64];		/* what `auto` took, as text; empty = nothing yet */
+	_Atomic uint64_t windows; /* opened, provisional ones not counted */
+	_Atomic uint64_t missed; /* could not be opened: the cap was reached */
+	char chosen[64]; /* what `auto` took, as text; empty = nothing yet */
 };
 
 struct spool_header {
 	char magic[8];
 	uint32_t version, header_size;
-	char build[48];			/* our version */
-	uint64_t cap;			/* bytes mapped */
-	_Atomic uint64_t limit;		/* bytes that may be handed out: cap, or a share of it */
-	_Atomic uint64_t used;		/* bytes handed out: the next new chunk's offset */
-	_Atomic uint64_t ready;		/* bytes reserved and touched */
-	_Atomic uint64_t reserved;	/* bytes reserved (space guaranteed) */
-	uint8_t kept;			/* lies in a file: survives a kill */
+	char build[48]; /* our version */
+	uint64_t cap; /* bytes mapped */
+	_Atomic uint64_t limit; /* bytes that may be handed out: cap, or a share of it */
+	_Atomic uint64_t used; /* bytes handed out: the next new chunk's offset */
+	_Atomic uint64_t ready; /* bytes reserved and touched */
+	_Atomic uint64_t reserved; /* bytes reserved (space guaranteed) */
+	uint8_t kept; /* lies in a file: survives a kill */
 	uint8_t spare[7];
 
 	/* whose it is */
 	char host[72], boot_id[40], job[72];
 	uint32_t pid, ppid;
-	uint64_t start_time;		/* field 22 of /proc/pid/stat */
-	uint64_t pid_ns;		/* inode of /proc/self/ns/pid */
-	int64_t base_ns;		/* ts 0 of every file of the job */
-	_Atomic uint64_t exit_ticks;	/* when the process said goodbye, 0 = it did not */
-	char exe[256];			/* basename of argv[0] */
+	uint64_t start_time; /* field 22 of /proc/pid/stat */
+	uint64_t pid_ns; /* inode of /proc/self/ns/pid */
+	int64_t base_ns; /* ts 0 of every file of the job */
+	_Atomic uint64_t exit_ticks; /* when the process said goodbye, 0 = it did not */
+	char exe[256]; /* basename of argv[0] */
 
 	/* clock.h: ticks to time */
-	uint64_t clock_kind;		/* enum clock_kind */
-	_Atomic uint64_t clocks;	/* triples stored */
+	uint64_t clock_kind; /* enum clock_kind */
+	_Atomic uint64_t clocks; /* triples stored */
 	struct clock_triple clock[SPOOL_CLOCKS];
 
-	_Atomic uint64_t cycles;	/* opened so far */
+	_Atomic uint64_t cycles; /* opened so far */
 	struct spool_totals totals;
 	struct spool_sched sched;
-	char config[SPOOL_CONFIG];	/* effective options, "key = value\n" */
-	char facts[SPOOL_FACTS];	/* what was found: "key = json text\n" */
+	char config[SPOOL_CONFIG]; /* effective options, "key = value\n" */
+	char facts[SPOOL_FACTS]; /* what was found: "key = json text\n" */
 };
 _Static_assert(sizeof(struct spool_header) <= SPOOL_HEADER, "spool header");
 
 /* ---- the owner's side ---- */
 
 struct spool {
-	struct spool_header *head;	/* NULL until spool_open */
-	uint8_t *base;			/* == head */
-	int fd;				/* -1 for private memory */
-	char path[4096];		/* empty for private memory */
+	struct spool_header *head; /* NULL until spool_open */
+	uint8_t *base; /* == head */
+	int fd; /* -1 for private memory */
+	char path[4096]; /* empty for private memory */
 };
-extern struct spool spool;		/* one per process; forgotten by spool_forget */
+extern struct spool spool; /* one per process; forgotten by spool_forget */
 
 /* Makes and maps <dir>/<name>.  dir NULL or failing: private memory. `cap` bytes. */
 int spool_open(const char *dir, uint64_t cap);
@@ -160,25 +161,26 @@ int spool_open(const char *dir, uint64_t cap);
 void spool_share(unsigned divisor);
 /* In a forked child: drop the parent's mapping from view (touches nothing). */
 void spool_forget(void);
-/* Writer thread: touch `ahead` bytes, and reserve several times as many, past what is handed
- * out. 0, or -errno when the space is refused (what is reserved stays usable). */
+/* Writer thread: touch `ahead` bytes, and reserve several times as many, past what is
+ * handed out. 0, or -errno when the space is refused (what is reserved stays usable). */
 int spool_prepare(uint64_t ahead);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);
-void spool_forget_chunks(void);		/* part of spool_forget */
+void spool_forget_chunks(void); /* part of spool_forget */
 static inline struct chunk *chunk_at(uint64_t offset)
 {
 	return (struct chunk *)(spool.base + offset);
 }
-/* Appends "key = value\n" to the facts; value is JSON text. Cold, one thread at a time. */
+/* Appends "key = value\n" to the facts; value is JSON text. Cold, one thread at a time.
+ */
 void spool_fact(const char *key, const char *json);
 
 /* ---- the reader's side: a mapping that may be damaged or hostile ---- */
 
 struct spool_view {
 	const uint8_t *base;
-	uint64_t size;			/* bytes that may be read */
+	uint64_t size; /* bytes that may be read */
 	const struct spool_header *head;
 };
 

@@ -19,8 +19,8 @@
 
 struct spool spool = { .fd = -1 };
 
-#define STEP (4ull * 1024 * 1024)	/* bytes reserved at once */
-#define RESERVE_LEAST (32ull * 1024 * 1024)	/* a thousand threads may begin at once */
+#define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
+#define RESERVE_LEAST (32ull * 1024 * 1024) /* a thousand threads may begin at once */
 
 /* ---- reserving and touching: the writer thread, so that the program never waits ---- */
 
@@ -106,7 +106,8 @@ static void identify(struct spool_header *h)
 	h->header_size = SPOOL_HEADER;
 	fmt(h->build, sizeof(h->build), "%s", VERSION);
 	sys_host(h->host, sizeof(h->host));
-	n = sys_read_file("/proc/sys/kernel/random/boot_id", h->boot_id, sizeof(h->boot_id));
+	n = sys_read_file("/proc/sys/kernel/random/boot_id", h->boot_id,
+			  sizeof(h->boot_id));
 	h->boot_id[n > 0 ? strcspn(h->boot_id, "\n") : 0] = '\0';
 	h->pid = sys_pid();
 	h->ppid = sys_parent(h->pid);
@@ -143,8 +144,9 @@ static int open_file(const char *dir, uint64_t cap)
 	fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd == -EEXIST) {
 		/* Our own of an earlier image: exec keeps pid and start time. */
-		fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.%lx.spool", dir, host, pid,
-		    (unsigned long)sys_start_time(pid), (unsigned long)clock_ticks());
+		fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.%lx.spool", dir, host,
+		    pid, (unsigned long)sys_start_time(pid),
+		    (unsigned long)clock_ticks());
 		fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	}
 	if (fd < 0)
@@ -169,7 +171,8 @@ static int map_file(const char *dir, uint64_t cap)
 		return fd;
 	spool.fd = fd;
 	err = reserve(0, SPOOL_HEADER);
-	base = err ? MAP_FAILED : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	base = err ? MAP_FAILED
+		   : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED) {
 		err = err ? err : -errno;
 		unlink(spool.path);

@@ -16,14 +16,14 @@
 #include <unistd.h>
 
 /* syscall() stores to errno, which is the program's: keep it. */
-#define CALL(...) \
-	({ \
-		int saved_ = errno; \
+#define CALL(...)                               \
+	({                                      \
+		int saved_ = errno;             \
 		long r_ = syscall(__VA_ARGS__); \
-		if (r_ < 0) \
-			r_ = -errno; \
-		errno = saved_; \
-		r_; \
+		if (r_ < 0)                     \
+			r_ = -errno;            \
+		errno = saved_;                 \
+		r_;                             \
 	})
 
 int sys_open(const char *path, int flags, unsigned mode)
@@ -39,8 +39,12 @@ int sys_close(int fd)
 static void stat_copy(struct sys_stat *st, const struct stat *k)
 {
 	*st = (struct sys_stat){
-		.mode = k->st_mode, .uid = k->st_uid, .gid = k->st_gid,
-		.size = (uint64_t)k->st_size, .ino = k->st_ino, .dev = k->st_dev,
+		.mode = k->st_mode,
+		.uid = k->st_uid,
+		.gid = k->st_gid,
+		.size = (uint64_t)k->st_size,
+		.ino = k->st_ino,
+		.dev = k->st_dev,
 		.blocks = (uint64_t)k->st_blocks,
 		.mtime_ns = k->st_mtim.tv_sec * 1000000000 + k->st_mtim.tv_nsec,
 	};
@@ -158,7 +162,8 @@ bool sys_may_grow(uint64_t size)
 void *sys_map(size_t size)
 {
 	int saved = errno;
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
 
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;
@@ -217,7 +222,8 @@ int sys_futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns)
 {
 	struct timespec t = { ns / 1000000000, ns % 1000000000 };
 
-	return (int)CALL(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, ns < 0 ? NULL : &t, NULL, 0);
+	return (int)CALL(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, ns < 0 ? NULL : &t,
+			 NULL, 0);
 }
 
 void sys_futex_wake(_Atomic uint32_t *word)
@@ -234,8 +240,8 @@ void sys_host(char *buf, size_t size)
 	for (size_t i = 0; i < len; i++) {
 		char c = buf[i];
 
-		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-		      c == '-' || c == '.'))
+		if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+		      (c >= '0' && c <= '9') || c == '-' || c == '.'))
 			buf[i] = '-';
 	}
 	if (!len)
@@ -244,23 +250,40 @@ void sys_host(char *buf, size_t size)
 
 const char *sys_error(int err)
 {
-	static const struct { int err; const char *text; } texts[] = {
-		{ EPERM, "Operation not permitted" }, { ENOENT, "No such file or directory" },
-		{ EIO, "Input/output error" }, { EBADF, "Bad file descriptor" },
+	static const struct {
+		int err;
+		const char *text;
+	} texts[] = {
+		{ EPERM, "Operation not permitted" },
+		{ ENOENT, "No such file or directory" },
+		{ EIO, "Input/output error" },
+		{ EBADF, "Bad file descriptor" },
 		{ EAGAIN, "Resource temporarily unavailable" },
-		{ ENOMEM, "Cannot allocate memory" }, { EACCES, "Permission denied" },
-		{ EBUSY, "Device or resource busy" }, { EEXIST, "File exists" },
-		{ ENODEV, "No such device" }, { ENOTDIR, "Not a directory" },
-		{ EISDIR, "Is a directory" }, { EINVAL, "Invalid argument" },
-		{ ENFILE, "Too many open files in system" }, { EMFILE, "Too many open files" },
-		{ ETXTBSY, "Text file busy" }, { EFBIG, "File too large" },
-		{ ENOSPC, "No space left on device" }, { EROFS, "Read-only file system" },
-		{ EMLINK, "Too many links" }, { EPIPE, "Broken pipe" },
-		{ ENAMETOOLONG, "File name too long" }, { ENOSYS, "Function not implemented" },
-		{ ENOTEMPTY, "Directory not empty" }, { EXDEV, "Invalid cross-device link" },
+		{ ENOMEM, "Cannot allocate memory" },
+		{ EACCES, "Permission denied" },
+		{ EBUSY, "Device or resource busy" },
+		{ EEXIST, "File exists" },
+		{ ENODEV, "No such device" },
+		{ ENOTDIR, "Not a directory" },
+		{ EISDIR, "Is a directory" },
+		{ EINVAL, "Invalid argument" },
+		{ ENFILE, "Too many open files in system" },
+		{ EMFILE, "Too many open files" },
+		{ ETXTBSY, "Text file busy" },
+		{ EFBIG, "File too large" },
+		{ ENOSPC, "No space left on device" },
+		{ EROFS, "Read-only file system" },
+		{ EMLINK, "Too many links" },
+		{ EPIPE, "Broken pipe" },
+		{ ENAMETOOLONG, "File name too long" },
+		{ ENOSYS, "Function not implemented" },
+		{ ENOTEMPTY, "Directory not empty" },
+		{ EXDEV, "Invalid cross-device link" },
 		{ ELOOP, "Too many levels of symbolic links" },
-		{ EOPNOTSUPP, "Operation not supported" }, { EDQUOT, "Disk quota exceeded" },
-		{ ESTALE, "Stale file handle" }, { EOVERFLOW, "Value too large" },
+		{ EOPNOTSUPP, "Operation not supported" },
+		{ EDQUOT, "Disk quota exceeded" },
+		{ ESTALE, "Stale file handle" },
+		{ EOVERFLOW, "Value too large" },
 	};
 
 	/* strerror takes locks and reads catalogues; its lock-free kin is too new. */

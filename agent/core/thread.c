@@ -15,12 +15,12 @@ static __thread bool thread_dead __attribute__((tls_model("initial-exec")));
 
 void (*thread_wants)(void);
 static struct thread *_Atomic registry;
-static _Atomic uint64_t leftover;	/* top of the stack of dead threads' chunks, tagged */
+static _Atomic uint64_t leftover; /* top of the stack of dead threads' chunks, tagged */
 static pthread_key_t at_end;
 
-#define TAG_SHIFT 40			/* offsets below 1 TiB, a change count above */
-#define OFFSETS ((1ull << TAG_SHIFT) - 1)
-#define LEFTOVER_LEAST 256		/* bytes that make a chunk worth handing on */
+#define TAG_SHIFT      40 /* offsets below 1 TiB, a change count above */
+#define OFFSETS        ((1ull << TAG_SHIFT) - 1)
+#define LEFTOVER_LEAST 256 /* bytes that make a chunk worth handing on */
 
 /* ---- what dead threads left ---- */
 
@@ -188,13 +188,16 @@ static void count_cost(struct thread *t)
 	if (!info)
 		return;
 	atomic_fetch_add_explicit(&info->cost_ticks, t->cost_ticks, memory_order_relaxed);
-	atomic_fetch_add_explicit(&info->cost_samples, t->cost_samples, memory_order_relaxed);
+	atomic_fetch_add_explicit(&info->cost_samples, t->cost_samples,
+				  memory_order_relaxed);
 	t->cost_ticks = t->cost_samples = 0;
 }
 
 static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 {
-	uint32_t size = t->chunks == 0 ? CHUNK_SMALL : t->chunks < 4 ? CHUNK_MIDDLE : CHUNK_LARGE;
+	uint32_t size = t->chunks == 0  ? CHUNK_SMALL
+			: t->chunks < 4 ? CHUNK_MIDDLE
+					: CHUNK_LARGE;
 	struct chunk *c = t->chunks == 0 ? inherit_chunk(cycle, need) : NULL;
 
 	if (!c) {
@@ -284,7 +287,8 @@ void thread_drop(enum record_kind kind, enum drop_kind why)
 void emit_late(struct thread *t, enum record_kind kind)
 {
 	(void)t;
-	atomic_fetch_add_explicit(&spool.head->totals.drops[kind], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&spool.head->totals.drops[kind], 1,
+				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&spool.head->totals.whys[DROP_LATE], 1,
 				  memory_order_relaxed);
 }

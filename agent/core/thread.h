@@ -12,26 +12,27 @@
 
 #include "agent/core/spool.h"
 
-#define THREAD_CACHE 512		/* name cache slots of the torch observer */
+#define THREAD_CACHE 512 /* name cache slots of the torch observer */
 
 struct thread {
-	_Atomic uint64_t emitting;	/* cycle it is writing for, 0 = none (writer waits on it) */
-	uint8_t *at, *limit;		/* where the next record goes; end of the chunk */
-	struct chunk *chunk;		/* current chunk, NULL = none */
-	uint64_t cycle;			/* the chunk's cycle */
-	uint32_t tid, ordinal;		/* OS id; torch's logical id, 0 = unknown */
-	uint32_t said_ordinal;		/* what the last rec_thread said */
-	uint32_t chunks;		/* taken in this cycle: sizes grow with it */
-	_Atomic uint32_t live;		/* 0 = may be reused */
-	uint32_t sample;		/* counts events between cost samples */
+	_Atomic uint64_t
+		emitting; /* cycle it is writing for, 0 = none (writer waits on it) */
+	uint8_t *at, *limit; /* where the next record goes; end of the chunk */
+	struct chunk *chunk; /* current chunk, NULL = none */
+	uint64_t cycle; /* the chunk's cycle */
+	uint32_t tid, ordinal; /* OS id; torch's logical id, 0 = unknown */
+	uint32_t said_ordinal; /* what the last rec_thread said */
+	uint32_t chunks; /* taken in this cycle: sizes grow with it */
+	_Atomic uint32_t live; /* 0 = may be reused */
+	uint32_t sample; /* counts events between cost samples */
 	uint64_t cost_ticks, cost_samples;
-	struct thread *next;		/* registry, never shortened */
-	void *slot[4];			/* one pointer for each observer (torch: 0) */
+	struct thread *next; /* registry, never shortened */
+	void *slot[4]; /* one pointer for each observer (torch: 0) */
 };
 
 extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
 
-int thread_start(void);			/* once per process */
+int thread_start(void); /* once per process */
 /* Called by a thread that takes a new chunk: set by agent.c, may be NULL. */
 extern void (*thread_wants)(void);
 /* The calling thread's state; makes one. Cold. NULL when it is dying. */

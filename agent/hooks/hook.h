@@ -15,18 +15,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef HOOK_NO_EXPORT		/* unit tests keep their own C library */
+#ifdef HOOK_NO_EXPORT /* unit tests keep their own C library */
 #define HOOK_EXPORT(name) hook_test_##name
 #define HOOK_VISIBLE
 #else
 #define HOOK_EXPORT(name) name
-#define HOOK_VISIBLE __attribute__((visibility("default")))
+#define HOOK_VISIBLE      __attribute__((visibility("default")))
 #endif
 
 struct hook_listener {
-	void (*symbol)(const char *name);	/* dlsym is asked for it */
-	void (*main)(void);			/* main is about to run */
-	void (*leave)(void);			/* _exit: may only store */
+	void (*symbol)(const char *name); /* dlsym is asked for it */
+	void (*main)(void); /* main is about to run */
+	void (*leave)(void); /* _exit: may only store */
 	/* Engine::execute, LogAPIUsage are entered; both set where they jump to. */
 	void (*backward)(void);
 	void (*usage)(const char *event);

@@ -14,6 +14,6 @@ extern struct hook_listener hook_to;
 void hook_look_dlsym(void *handle, const char *name);
 void hook_look_execute(void);
 void hook_look_usage(const void *event);
-void hook_watch_process(void);		/* process.c */
+void hook_watch_process(void); /* process.c */
 
 #endif

@@ -18,9 +18,9 @@
 #include <sched.h>
 #include <string.h>
 
-#define SPINS    64
-#define FAILURES 100000u
-#define START_WAIT_TICKS 500000000ull	/* a fifth of a second or so */
+#define SPINS            64
+#define FAILURES         100000u
+#define START_WAIT_TICKS 500000000ull /* a fifth of a second or so */
 
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
 

@@ -269,8 +269,9 @@ void *abi_usage(void)
 	void *p = NULL;
 
 	if (c10.handle || open_library(&c10)) {
-		p = dlsym(c10.handle, "_ZN3c1011LogAPIUsageERKNSt7__cxx1112basic_stringIcSt11"
-				      "char_traitsIcESaIcEEE");
+		p = dlsym(c10.handle,
+			  "_ZN3c1011LogAPIUsageERKNSt7__cxx1112basic_stringIcSt11"
+			  "char_traitsIcESaIcEEE");
 		p = p ? p : dlsym(c10.handle, "_ZN3c1011LogAPIUsageERKSs");
 	}
 	return p;

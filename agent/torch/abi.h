@@ -42,39 +42,44 @@ enum { ABI_SETTLED = 1, ABI_SETTLED_INPUTS = 2 };
 struct abi {
 	/* functions of libtorch_cpu; NULL = not there */
 	uint64_t (*add)(struct torch_callback cb);
-	void (*disable)(uint64_t handle), (*enable)(uint64_t handle), (*remove)(uint64_t handle);
+	void (*disable)(uint64_t handle), (*enable)(uint64_t handle),
+		(*remove)(uint64_t handle);
 	const char *(*name)(const void *rf);
-	uint64_t (*thread_id)(void);		/* RecordFunction::currentThreadId */
+	uint64_t (*thread_id)(void); /* RecordFunction::currentThreadId */
 	uint64_t (*num_inputs)(const void *rf);
 	void *(*input_sizes)(void *result, const void *rf, bool flatten);
-	void *engine_execute;			/* torch::autograd::Engine::execute */
-	void *rf_construct, *rf_destroy;	/* RecordFunction(RecordScope), ~RecordFunction */
+	void *engine_execute; /* torch::autograd::Engine::execute */
+	void *rf_construct,
+		*rf_destroy; /* RecordFunction(RecordScope), ~RecordFunction */
 
-	bool new_strings;			/* cxx11 std::string */
-	char version[48];			/* "2.13.0", as far as it is known; else "" */
-	char path[1024];			/* of libtorch_cpu */
+	bool new_strings; /* cxx11 std::string */
+	char version[48]; /* "2.13.0", as far as it is known; else "" */
+	char path[1024]; /* of libtorch_cpu */
 
 	/* RecordFunction, fixed by the string ABI (torch-abi A4) and checked */
 	uint16_t variant_at, index_at, seq_at, inputs_at;
-	_Atomic uint32_t record;		/* enum abi_state: the offsets above, and thread id 88, scope 96 */
-	_Atomic uint32_t fwd_at;		/* forward thread id, 0 = unknown */
+	_Atomic uint32_t record; /* enum abi_state: the offsets above, and thread id 88,
+				    scope 96 */
+	_Atomic uint32_t fwd_at; /* forward thread id, 0 = unknown */
 	/* FunctionSchema */
-	uint16_t schema_overload_at;		/* 0 = could not be confirmed */
+	uint16_t schema_overload_at; /* 0 = could not be confirmed */
 
-	_Atomic uint32_t settled;		/* ABI_SETTLED*: nothing more to learn */
+	_Atomic uint32_t settled; /* ABI_SETTLED*: nothing more to learn */
 
 	/* values: only needed with record_shapes */
-	_Atomic uint32_t values;		/* enum abi_state: GOOD = inputs_put may be called */
-	_Atomic uint32_t sizes_at;		/* SizesAndStrides in TensorImpl: 72, 64 or 56 */
-	_Atomic uint32_t bool_tag;		/* IValue tag of Bool: 8, 9 or 10 */
-	bool bool_asked;			/* libtorch itself named it: not a guess */
-	_Atomic uint32_t list_at;		/* vector in ListImpl: 24 or 16 */
-	const void *undefined;			/* UndefinedTensorImpl's singleton */
-	const void *strided_vtable;		/* TensorImpl's own vtable (word 0 of a plain tensor) */
+	_Atomic uint32_t values; /* enum abi_state: GOOD = inputs_put may be called */
+	_Atomic uint32_t sizes_at; /* SizesAndStrides in TensorImpl: 72, 64 or 56 */
+	_Atomic uint32_t bool_tag; /* IValue tag of Bool: 8, 9 or 10 */
+	bool bool_asked; /* libtorch itself named it: not a guess */
+	_Atomic uint32_t list_at; /* vector in ListImpl: 24 or 16 */
+	const void *undefined; /* UndefinedTensorImpl's singleton */
+	const void
+		*strided_vtable; /* TensorImpl's own vtable (word 0 of a plain tensor) */
 	const void *sparse_vtable, *csr_vtable, *nested_vtable, *undefined_vtable;
-	const void *wrapper_vtables[6];		/* other strided kinds inside libtorch_cpu */
-	const void *tensor_type_vtable;		/* c10::TensorType, the element type of a TensorList */
-	uintptr_t cpu_begin, cpu_end;		/* where libtorch_cpu is mapped */
+	const void *wrapper_vtables[6]; /* other strided kinds inside libtorch_cpu */
+	const void *tensor_type_vtable; /* c10::TensorType, the element type of a
+					   TensorList */
+	uintptr_t cpu_begin, cpu_end; /* where libtorch_cpu is mapped */
 };
 extern struct abi abi;
 

@@ -13,8 +13,9 @@ enum { LIST_AFTER_BOOL = 4, BOOL_WITH_UINT = 10 };
 /* In SizesAndStrides and what follows it in a TensorImpl. */
 enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, FLAG_SYMBOLIC = 0x10, INLINE_DIMS = 5 };
 
-#define LIST_MOST 30 /* torch shows no longer lists, neither of tensors nor of scalars \
-		      */
+#define LIST_MOST                                                            \
+	30 /* torch shows no longer lists, neither of tensors nor of scalars \
+	    */
 #define DIMS_MOST   1024
 #define ITEM_MOST   24 /* no scalar takes more */
 #define NUMBER_MOST 9

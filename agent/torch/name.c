@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { OWN_STRING = 0, SCHEMA = 1 };	/* the variant's index */
+enum { OWN_STRING = 0, SCHEMA = 1 }; /* the variant's index */
 
 static const void *word(const void *p, size_t at)
 {

@@ -13,13 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NAME_CACHE 1024			/* a power of two */
+#define NAME_CACHE 1024 /* a power of two */
 
 struct name_cache {
-	uint32_t epoch;			/* names_epoch of the ids */
+	uint32_t epoch; /* names_epoch of the ids */
 	struct {
 		const void *schema;
-		uint64_t check;		/* of the text: a schema may be freed and another one made there */
+		uint64_t check; /* of the text: a schema may be freed and another one made
+				   there */
 		uint32_t id;
 	} slot[NAME_CACHE];
 };

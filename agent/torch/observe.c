@@ -9,27 +9,27 @@
 #include <errno.h>
 #include <string.h>
 
-#define SLAB 32				/* contexts taken from the arena at once */
-#define SAMPLE 64			/* one event in so many is timed itself ... */
-#define SAMPLE_AT 8			/* ... but not a thread's first ones, which are cold */
-#define ROOM 256			/* bytes for inputs that nearly always suffice */
+#define SLAB      32 /* contexts taken from the arena at once */
+#define SAMPLE    64 /* one event in so many is timed itself ... */
+#define SAMPLE_AT 8 /* ... but not a thread's first ones, which are cold */
+#define ROOM      256 /* bytes for inputs that nearly always suffice */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
 /* What torch keeps for us between begin and end. It begins as a C++ object with a
  * virtual destructor does: torch calls that through the vtable. */
 struct context {
 	const void *const *vtable;
-	struct record *record;		/* NULL: only the token matters */
+	struct record *record; /* NULL: only the token matters */
 	uint64_t cycle;
 	struct observer *owner;
-	struct context *next;		/* while free */
-	uint32_t token;			/* of the scheduler, 0 = none */
+	struct context *next; /* while free */
+	uint32_t token; /* of the scheduler, 0 = none */
 	uint32_t sampled;
 };
 
-struct observer {			/* per thread, never freed: contexts point to it */
-	struct context *mine;		/* free, ours alone */
-	struct context *_Atomic returned;	/* free, given back by other threads */
+struct observer { /* per thread, never freed: contexts point to it */
+	struct context *mine; /* free, ours alone */
+	struct context *_Atomic returned; /* free, given back by other threads */
 	struct name_cache names;
 };
 
@@ -60,9 +60,8 @@ static void context_delete(void *self)
 		return;
 	}
 	c->next = atomic_load_explicit(&o->returned, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&o->returned, &c->next, c,
-						      memory_order_release,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(
+		&o->returned, &c->next, c, memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -72,7 +71,8 @@ static const void *const context_vtable[] = { NULL, NULL, (void *)context_destro
 
 static bool context_refill(struct observer *o)
 {
-	struct context *c = atomic_exchange_explicit(&o->returned, NULL, memory_order_acquire);
+	struct context *c =
+		atomic_exchange_explicit(&o->returned, NULL, memory_order_acquire);
 
 	if (!c) {
 		c = arena_alloc(SLAB * sizeof(*c));
@@ -134,8 +134,8 @@ static uint8_t fill(struct rec_op *op, const void *rf)
 }
 
 /* The record with its inputs behind it; its size goes to *size. */
-static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind, const void *rf,
-				     uint8_t *flags, uint32_t *size)
+static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
+				     const void *rf, uint8_t *flags, uint32_t *size)
 {
 	struct rec_op *op = emit_reserve(t, kind, sizeof(*op) + ROOM);
 	uint8_t *end;
@@ -152,7 +152,8 @@ static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind, co
 	return op;
 }
 
-static void record(struct thread *t, struct context *c, enum record_kind kind, const void *rf)
+static void record(struct thread *t, struct context *c, enum record_kind kind,
+		   const void *rf)
 {
 	struct observer *o = c->owner;
 	uint32_t size = sizeof(struct rec_op);
@@ -172,7 +173,7 @@ static void record(struct thread *t, struct context *c, enum record_kind kind, c
 	op->r.end = 0;
 	c->record = &op->r;
 	c->cycle = t->cycle;
-	op->r.begin = clock_ticks();	/* last: what we did is not the operator's time */
+	op->r.begin = clock_ticks(); /* last: what we did is not the operator's time */
 	emit_commit(t, &op->r, kind, flags, size);
 }
 
@@ -222,8 +223,10 @@ static void look_up(const void *rf)
 		abi_learn(rf, with_inputs);
 		errno = saved;
 	}
-	if (__builtin_expect(atomic_load_explicit(*to->follow_word, memory_order_relaxed) !=
-				     *to->follow_seen, 0))
+	if (__builtin_expect(
+		    atomic_load_explicit(*to->follow_word, memory_order_relaxed) !=
+			    *to->follow_seen,
+		    0))
 		to->follow();
 }
 

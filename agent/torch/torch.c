@@ -8,14 +8,14 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-enum { SCOPES_OP = 0x07, SCOPE_NOTE = 7 };	/* 0, 1, 2; user annotations */
+enum { SCOPES_OP = 0x07, SCOPE_NOTE = 7 }; /* 0, 1, 2; user annotations */
 
 static struct torch_listener listener;
 static const struct config *config;
 static uint64_t op_handle;
-static _Atomic uint32_t found;		/* 0 not yet, 1 being registered, 2 there */
+static _Atomic uint32_t found; /* 0 not yet, 1 being registered, 2 there */
 static _Atomic bool observing;
-static bool forced;			/* switched on for the child of a fork */
+static bool forced; /* switched on for the child of a fork */
 
 void torch_start(const struct config *cfg, const struct torch_listener *l)
 {
@@ -56,7 +56,7 @@ bool torch_found(void)
 	if (atomic_load_explicit(&found, memory_order_acquire) == 2)
 		return true;
 	if (!atomic_compare_exchange_strong(&found, &none, 1))
-		return false;	/* another thread is at it */
+		return false; /* another thread is at it */
 	if (!abi_find()) {
 		atomic_store(&found, 0);
 		errno = saved;
@@ -93,8 +93,8 @@ void torch_fork_prepare(void)
 	void (*destroy)(void *) = (void (*)(void *))abi.rf_destroy;
 
 	forced = false;
-	if (atomic_load_explicit(&found, memory_order_acquire) != 2 || !config->children ||
-	    !construct || !destroy)
+	if (atomic_load_explicit(&found, memory_order_acquire) != 2 ||
+	    !config->children || !construct || !destroy)
 		return;
 	if (!atomic_load(&observing)) {
 		abi.enable(op_handle);

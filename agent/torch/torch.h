@@ -19,10 +19,10 @@
 
 /* What the observer tells above; agent.c fills it in with the scheduler's functions. */
 struct torch_listener {
-	uint32_t (*begin)(const char *name, size_t len);	/* annotation begins: token */
+	uint32_t (*begin)(const char *name, size_t len); /* annotation begins: token */
 	void (*end)(uint32_t token);
-	uint32_t (*op_begin)(const char *name, size_t len);	/* NULL = no op-name marker */
-	void (*follow)(void);		/* called when *follow_word != *follow_seen */
+	uint32_t (*op_begin)(const char *name, size_t len); /* NULL = no op-name marker */
+	void (*follow)(void); /* called when *follow_word != *follow_seen */
 	_Atomic uint64_t **follow_word;
 	uint64_t *follow_seen;
 };
@@ -30,7 +30,7 @@ struct torch_listener {
 void torch_start(const struct config *cfg, const struct torch_listener *listener);
 /* libtorch was mapped (or may have been): registers once. True when it is there now. */
 bool torch_found(void);
-void torch_observe(bool on);		/* operator callbacks */
+void torch_observe(bool on); /* operator callbacks */
 /* Around a fork that we follow: the child is born with operator callbacks on. */
 void torch_fork_prepare(void);
 void torch_fork_parent(void);

@@ -260,7 +260,8 @@ START_TEST(too_many_names_are_refused_not_overwritten)
 
 	open_spool(1 << 20);
 	for (int i = 0; i < 50000 && last; i++) {
-		last = names_add(text, (size_t)snprintf(text, sizeof(text), "name %d", i), "", 0);
+		last = names_add(text, (size_t)snprintf(text, sizeof(text), "name %d", i),
+				 "", 0);
 		full += !last;
 	}
 	ck_assert_uint_eq(full, 1);

@@ -16,10 +16,11 @@ START_TEST(formats_like_printf)
 {
 	char ours[128], libc[128];
 
-	fmt(ours, sizeof(ours), "%s %d %u %lu %ld %x %lx %c %% %.*s", "a", INT_MIN, UINT_MAX,
-	    ULONG_MAX, LONG_MIN, 0xbeefu, 0xdeadbeefcafeul, 'z', 3, "abcdef");
+	fmt(ours, sizeof(ours), "%s %d %u %lu %ld %x %lx %c %% %.*s", "a", INT_MIN,
+	    UINT_MAX, ULONG_MAX, LONG_MIN, 0xbeefu, 0xdeadbeefcafeul, 'z', 3, "abcdef");
 	snprintf(libc, sizeof(libc), "%s %d %u %lu %ld %x %lx %c %% %.*s", "a", INT_MIN,
-		 UINT_MAX, ULONG_MAX, LONG_MIN, 0xbeefu, 0xdeadbeefcafeul, 'z', 3, "abcdef");
+		 UINT_MAX, ULONG_MAX, LONG_MIN, 0xbeefu, 0xdeadbeefcafeul, 'z', 3,
+		 "abcdef");
 	ck_assert_str_eq(ours, libc);
 }
 END_TEST
@@ -104,7 +105,8 @@ END_TEST
 
 START_TEST(error_texts_are_those_of_the_c_library)
 {
-	static const int errs[] = { EPERM, ENOENT, EACCES, ENOSPC, EROFS, EFBIG, EMFILE, ENOMEM };
+	static const int errs[] = { EPERM, ENOENT, EACCES, ENOSPC,
+				    EROFS, EFBIG,  EMFILE, ENOMEM };
 
 	for (size_t i = 0; i < sizeof(errs) / sizeof(*errs); i++) {
 		ck_assert_str_eq(sys_error(errs[i]), strerror(errs[i]));
