@@ -48,10 +48,10 @@ $(BUILD)/exports.map: $(wildcard agent/hooks/*.def) Makefile
 		echo 'local: *; };'; } > $@
 
 $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
-	$(call say,LINK,$@)$(CC) -shared $(san) -o $@ $(agent_o) $(LDFLAGS) \
+	$(call say,LINK,$@)$(CC) -shared $(san) -o $@.new $(agent_o) $(LDFLAGS) \
 		-Wl,--exclude-libs,ALL $(deflate) $(if $(SAN),,$(floor_l)) \
 		-Wl,--version-script=$< -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack \
-		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs)
+		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
 	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(deflate)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# other threads: the pool unpickles tensors in threads of its own; torch.profiler observes one
 """Workers by spawn and forkserver: DataLoaders, a pool that shares tensors."""
 import torch
 import torch.multiprocessing as mp
