@@ -64,6 +64,15 @@ static void fact_text(const char *key, const char *name)
 	spool_fact(key, json);
 }
 
+/* torchrun sets them before the program starts, a program that spawns its own ranks
+ * later: so they are looked at again when the first window ends. */
+static void rank_facts(void)
+{
+	fact_text("rank", "RANK");
+	fact_text("local_rank", "LOCAL_RANK");
+	fact_text("world_size", "WORLD_SIZE");
+}
+
 static void note_facts(void)
 {
 	char text[4096];
@@ -77,9 +86,7 @@ static void note_facts(void)
 	if (job)
 		fmt(h->job, sizeof(h->job), "%s", job->id);
 	config_print(&config, h->config, sizeof(h->config));
-	fact_text("rank", "RANK");
-	fact_text("local_rank", "LOCAL_RANK");
-	fact_text("world_size", "WORLD_SIZE");
+	rank_facts();
 	writer_pattern(&config, h, text, sizeof(text));
 	spool_fact("file", text);
 }
@@ -139,6 +146,7 @@ static void torch_facts(void)
 	if (!torch_found() || facts_settled || !spool.head)
 		return;
 	facts_settled = abi_settled(config.record_shapes);
+	rank_facts();
 	abi_facts(json, sizeof(json));
 	spool_fact("torch", json);
 }

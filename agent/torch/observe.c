@@ -160,8 +160,9 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 	uint8_t flags = 0;
 	struct rec_op *op;
 
-	if (atomic_load_explicit(&abi.record, memory_order_relaxed) == ABI_GOOD)
-		t->ordinal = (uint32_t)field64(rf, 88);
+	/* Asked, not read from the object: that may have been made by another thread. */
+	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
+		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)
 		op = with_inputs_of(t, kind, rf, &flags, &size);
 	else

@@ -380,6 +380,8 @@ END_TEST
 
 int main(void)
 {
+	unit_not_under_thread_sanitizer(
+		"its own code and threads are in the functions patched");
 	TCase *tc = tcase_create("patch");
 
 	tcase_add_loop_test(tc, functions_do_the_same_and_are_seen, 0,

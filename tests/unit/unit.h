@@ -8,7 +8,19 @@
 #define TESTS_UNIT_H
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+/* Ends as a skip, with the reason, where that sanitizer itself is in the way. */
+static inline void unit_not_under_thread_sanitizer(const char *why)
+{
+#ifdef __SANITIZE_THREAD__
+	printf("not under ThreadSanitizer: %s\n", why);
+	exit(77);
+#else
+	(void)why;
+#endif
+}
 
 static inline int unit_run(TCase *tc, const char *name)
 {
