@@ -10,7 +10,6 @@
 set -u
 names=${*:-suite-trixie suite-sid wheel-2.0.1 wheel-2.2.2 wheel-2.4.1 wheel-2.15.0}
 matrix=$BUILD/matrix
-rm -rf "$matrix/results"
 mkdir -p "$matrix/results"
 
 suite() {	# NAME -> root, ready to be entered, or the reason why not
@@ -22,6 +21,7 @@ suite() {	# NAME -> root, ready to be entered, or the reason why not
 		--aptopt='Acquire::Check-Valid-Until "false"' "$1" "$root" \
 		> "$matrix/suite-$1.log" 2>&1 ||
 		{ tail -n 1 "$matrix/suite-$1.log"; return 1; }
+	cp /etc/hosts "$root/etc/hosts"		# gloo asks for the host's own name
 	touch "$root/ready"
 }
 
