@@ -168,8 +168,6 @@ static void look_for_torch(void)
 		hook_real_execute = abi.engine_execute;
 	if (!begin())
 		return;
-	if (job_mine)
-		atomic_store(&job_mine->torch, 1);
 	torch_facts();
 	sched_torch_found();
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define AGENT "libproflaunch.so"
@@ -14,9 +15,13 @@ const char *find_self(void)
 {
 	static char self[PATH_MAX];
 	ssize_t n = *self ? 0 : readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *given = (const char *)getauxval(AT_EXECFN);
 
 	if (n > 0)
 		self[n] = '\0';
+	else if (!*self &&
+		 (!given || !realpath(given, self))) /* a chroot without /proc */
+		*self = '\0';
 	return *self ? self : "proflaunch";
 }
 

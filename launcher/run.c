@@ -18,6 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#define GRACE_TRIES 20
+#define GRACE_US    50000
+
 #define TRIES 20 /* another launcher may remove the empty directory just now */
 
 struct run {
@@ -156,6 +159,13 @@ static void finish(struct run *r, double seconds)
 			     .seconds = seconds };
 
 	sweep_dir(&s, r->spool_dir);
+	/* Helpers (forkserver, workers) notice a moment later that the program has gone.
+	 */
+	for (int i = 0; s.living && i < GRACE_TRIES; i++) {
+		usleep(GRACE_US);
+		s.living = s.spools = 0;
+		sweep_dir(&s, r->spool_dir);
+	}
 	look_at_page(&c);
 	/* What lives on finishes its own traces, or leaves them for `recover`. */
 	if (s.living)

@@ -173,15 +173,19 @@ static struct job_slot *slot_of(uint32_t pid)
 struct job_slot *job_ancestor(void)
 {
 	uint32_t pid = sys_parent(sys_pid());
+	struct job_slot *found = NULL;
 
-	for (unsigned i = 0; job && pid > 1 && i < ANCESTORS;
-	     i++, pid = sys_parent(pid)) {
+	for (unsigned i = 0; job && pid > 1 && i < ANCESTORS; i++) {
 		struct job_slot *s = slot_of(pid);
+		uint32_t torch = s && s != job_mine ? atomic_load(&s->torch) : TORCH_NONE;
 
-		if (s && s != job_mine && atomic_load(&s->torch))
+		if (torch == TORCH_USED)
 			return s;
+		if (torch == TORCH_FOUND && !found)
+			found = s;
+		pid = sys_parent(pid);
 	}
-	return NULL;
+	return found;
 }
 
 void job_unmake(void)

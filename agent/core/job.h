@@ -25,6 +25,10 @@ struct job_window { /* one window of a process that drives its own */
 	_Atomic uint64_t fate; /* 0 undecided (provisional), 1 kept, 2 thrown away */
 };
 
+/* A process that only imports torch (torchrun, a forkserver) leads nobody while there is
+ * an ancestor of it that uses torch. */
+enum job_torch { TORCH_NONE, TORCH_FOUND, TORCH_USED };
+
 struct job_slot {
 	_Atomic uint32_t pid; /* 0 = free */
 	_Atomic uint32_t torch; /* libtorch was found: it may record */
@@ -59,7 +63,7 @@ void job_unmake(void);
 int job_join(const char *path, const char *dir);
 /* Takes a slot for this process (again after fork). */
 int job_enlist(void);
-/* The nearest ancestor of this process that found torch, or NULL. */
+/* The nearest ancestor of this process that uses torch, else that found it, or NULL. */
 struct job_slot *job_ancestor(void);
 void job_forget(void); /* child after fork: keeps the page, drops the slot */
 

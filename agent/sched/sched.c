@@ -120,7 +120,7 @@ static void begin_life(uint64_t now)
 	sched.begun = now;
 	atomic_store(&sched.last, now);
 	if (job_mine && atomic_load(&sched.torch))
-		atomic_store(&job_mine->torch, 1);
+		atomic_store(&job_mine->torch, TORCH_USED);
 	if (job && atomic_load(&sched.patched))
 		atomic_fetch_or(&job->told,
 				TOLD_SYMBOL); /* found here: no news elsewhere */
@@ -281,8 +281,11 @@ void sched_torch_found(void)
 	if (life() == LIFE_OFF || atomic_exchange(&sched.torch, 1))
 		return;
 	/* So that descendants find us, even if we never record anything ourselves. */
-	if (sched.act->begin() && job_mine)
-		atomic_store(&job_mine->torch, 1);
+	if (sched.act->begin() && job_mine) {
+		uint32_t none = TORCH_NONE;
+
+		atomic_compare_exchange_strong(&job_mine->torch, &none, TORCH_FOUND);
+	}
 	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
 		sched_wake();
 	if (sched_lock()) {
