@@ -77,6 +77,36 @@ static void check_golden(struct image *m, const char *name)
 	free(mine);
 }
 
+static void keep_path(const struct writer_result *r, void *path)
+{
+	strcpy(path, r->path);
+}
+
+START_TEST(the_agent_and_recover_write_the_same_bytes)
+{
+	static char path[4096];
+	struct image *m = one_of_each();
+	struct writer_result *r = calloc(1, sizeof(*r));
+	struct spool_view v;
+	char *first;
+
+	config_print(&m->config, m->head->config, sizeof(m->head->config));
+	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
+	ck_assert_int_eq(writer_cycle(&v, m->info, &m->config, r), 0);
+	image_read(m, r->path);
+	first = m->text;
+	m->text = NULL;
+	ck_assert_int_eq(unlink(r->path), 0);
+	ck_assert_int_eq(writer_recover(&v, keep_path, path), 0);
+	ck_assert_str_eq(path, r->path);
+	image_read(m, path);
+	ck_assert_str_eq(first, m->text);
+	free(first);
+	free(r);
+	image_free(m);
+}
+END_TEST
+
 START_TEST(a_trace_is_the_golden_one)
 {
 	struct image *m = one_of_each();
@@ -319,6 +349,7 @@ int main(void)
 {
 	TCase *tc = tcase_create("writer");
 
+	tcase_add_test(tc, the_agent_and_recover_write_the_same_bytes);
 	tcase_add_test(tc, a_trace_is_the_golden_one);
 	tcase_add_test(tc, the_other_dialect_is_the_golden_one);
 	tcase_add_test(tc, gzip_holds_the_same_text);
