@@ -96,17 +96,22 @@ static inline void emit_commit(struct thread *t, struct record *r, enum record_k
 		emit_late(t, kind);
 }
 
-/* Stores the end of a record of `cycle`, unless that cycle is over. */
+void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks);
+
+/* Stores the end of a record of `cycle`, unless that cycle is over. As in emit_enter,
+ * but an end is never lost to a closed gate: the writer cuts open records itself. */
 static inline void emit_end(struct record *r, uint64_t cycle, uint64_t ticks)
 {
-	struct thread *t;
+	struct thread *t = thread_mine;
 
-	if (gate_cycle() != cycle)
+	if (__builtin_expect(
+		    !t || atomic_load_explicit(&t->emitting, memory_order_relaxed), 0)) {
+		emit_end_elsewhere(r, cycle, ticks);
 		return;
-	t = emit_enter((enum record_kind)r->kind);
-	if (!t)
-		return;
-	if (atomic_load_explicit(&t->emitting, memory_order_relaxed) == cycle)
+	}
+	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
+	emit_barrier();
+	if (__builtin_expect(gate_cycle() == cycle, 1))
 		r->end = ticks;
 	emit_leave(t);
 }

@@ -283,6 +283,19 @@ void thread_drop(enum record_kind kind, enum drop_kind why)
 	}
 }
 
+/* On a thread that has no state yet, or in the middle of a record of ours. */
+void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks)
+{
+	struct thread *t =
+		gate_cycle() == cycle ? emit_enter((enum record_kind)r->kind) : NULL;
+
+	if (!t)
+		return;
+	if (atomic_load_explicit(&t->emitting, memory_order_relaxed) == cycle)
+		r->end = ticks;
+	emit_leave(t);
+}
+
 /* Its own cycle is in the writer's hands already: only the totals can tell. */
 void emit_late(struct thread *t, enum record_kind kind)
 {

@@ -181,8 +181,9 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 /* Slow path: the thread's state or context cannot be had, or nothing is recorded. */
 static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t token)
 {
-	uint64_t entered = clock_ticks();
 	struct thread *t = emit_enter(kind);
+	bool sampled = t && t->sample++ % SAMPLE == SAMPLE_AT;
+	uint64_t entered = sampled ? clock_ticks() : 0;
 	struct context *c;
 
 	if (!t && !token)
@@ -207,7 +208,7 @@ static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t
 		thread_drop(kind, DROP_CAP);
 	if (!t)
 		return slot;
-	if (t->sample++ % SAMPLE == SAMPLE_AT && c && c->record) {
+	if (__builtin_expect(sampled, 0) && c && c->record) {
 		t->cost_ticks += clock_ticks() - entered;
 		t->cost_samples++;
 		c->sampled = 1;

@@ -55,6 +55,7 @@ class Trace:
             self.raw = json.load(file, strict=False)
         base = self.raw.get("baseTimeNanoseconds", 0)
         self.legacy = bool(self.raw.get("legacy"))
+        self.one_thread = self.legacy or bool(self.raw.get("one_thread"))
         self.threads, self.memory, self.flows = {}, {}, {}
         for raw in self.raw["traceEvents"]:
             if raw["ph"] == "X" and raw.get("cat") in KINDS:
@@ -168,7 +169,7 @@ class Comparison:
 
     def unknown(self, ours):
         left = {tid: events for tid, events in ours.items() if events}
-        if left and not self.allowed["other threads"] and not self.torch.legacy:
+        if left and not self.allowed["other threads"] and not self.torch.one_thread:
             for tid, events in left.items():
                 self.say(f"thread {tid}: {len(events)} events that torch did not see, "
                          f"first {events[0].name}")
@@ -238,7 +239,7 @@ class Comparison:
         for pair in sorted(torch - ours):
             self.say(f"arrow {pair} is torch's alone")
         for pair in sorted(ours - torch):
-            if not (self.allowed["other threads"] and pair[0][0] not in self.torch.threads):
+            if pair[0][0] in self.torch.threads and pair[1][0] in self.torch.threads:
                 self.say(f"arrow {pair} is ours alone")
         self.arrows = len(torch)
 

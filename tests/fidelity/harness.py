@@ -32,10 +32,14 @@ def profiled(all_threads=False):
         return
     options = {"record_shapes": True, "profile_memory": not all_threads}
     kineto = torch.profiler.kineto_available()
+    one_thread = not kineto
     if all_threads and kineto:
         from torch._C._profiler import _ExperimentalConfig
 
-        options["experimental_config"] = _ExperimentalConfig(profile_all_threads=True)
+        try:
+            options["experimental_config"] = _ExperimentalConfig(profile_all_threads=True)
+        except TypeError:  # older than 2.6
+            one_thread = True
     if not kineto:
         # It would merge an operator with an only child of the same name.
         torch.autograd.profiler_util.EventList._remove_dup_nodes = lambda self: None
@@ -49,6 +53,8 @@ def profiled(all_threads=False):
             with record_function(END):
                 pass
     path = os.path.join(folder, f"{os.getpid()}.json")
+    if kineto and one_thread:
+        profiler.add_metadata_json("one_thread", "1")
     if kineto:
         profiler.export_chrome_trace(path)
     else:
