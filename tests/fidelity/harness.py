@@ -45,6 +45,8 @@ def profiled(all_threads=False):
         torch.autograd.profiler_util.EventList._remove_dup_nodes = lambda self: None
     profiler = profile(activities=[ProfilerActivity.CPU], **options)
     with profiler:
+        if kineto and one_thread:
+            profiler.add_metadata_json("one_thread", "1")
         with record_function(BEGIN):
             pass
         try:
@@ -53,8 +55,6 @@ def profiled(all_threads=False):
             with record_function(END):
                 pass
     path = os.path.join(folder, f"{os.getpid()}.json")
-    if kineto and one_thread:
-        profiler.add_metadata_json("one_thread", "1")
     if kineto:
         profiler.export_chrome_trace(path)
     else:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # other inputs: aten::.*: torch keeps a list and prints what it holds at the end, we at the call
+# unordered memory: a pool thread frees when the state of torch.profiler has left it
 """jit.fork and wait: operators on the inter-op pool's threads.
 
 torch.profiler follows a fork by its thread-local state; what runs where is up to the
