@@ -108,6 +108,10 @@ static void say_no_boundary(const struct closing *c)
 		say_warn(
 			"nothing was recorded: the marker %s was never seen; check its spelling, or try --marker auto",
 			marker);
+	else if (c->sweep->loader_nexts)
+		say_warn(
+			"nothing was recorded: %s of a DataLoader were seen but no Optimizer.step, and too few to take batches for steps; name what ends a step (--marker torch:<name>), or record all of it: --marker none",
+			say_count(c->sweep->loader_nexts, "__next__"));
 	else
 		say_warn(
 			"nothing was recorded: no Optimizer.step and no DataLoader was seen, so no step ended; name what ends a step (--marker torch:<name>), or record all of it: --marker none");

@@ -160,7 +160,9 @@ static void keep_going(void)
 	wait = other < wait ? other : wait;
 	if (work)
 		spawn(format, &formatter);
-	atomic_store(&sleeping, 1);
+	/* Whoever seals a window need not wake us where we look again at once: a thread
+	 * that wakes takes the program's processor for a while. */
+	atomic_store(&sleeping, wait > OPEN_WAIT);
 	sys_futex_wait(&wanted, seen, wait > 0 ? wait : 1);
 	atomic_store(&sleeping, 0);
 }
@@ -193,7 +195,9 @@ int writer_start(const struct config *config, const struct writer_hooks *given)
 		command_start(environ);
 	started = true;
 	atomic_store(&stopping, 0);
-	return spawn(keep, &keeper);
+	/* A process that records nothing never has a thread of ours (unshare -U refuses
+	 * those that have several); only steps by the clock need it from the start. */
+	return strncmp(settings.marker, "time:", 5) ? 0 : spawn(keep, &keeper);
 }
 
 void writer_wake(void)

@@ -58,10 +58,10 @@ static enum life life(void)
 
 void sched_observe(void)
 {
-	bool first = life() == LIFE_NONE &&
-		     (!sched.given || schedule_at(&sched.plan, 0) >= PHASE_RECORD);
+	bool first = life() == LIFE_NONE && (!sched.given || sched.may_follow ||
+					     schedule_at(&sched.plan, 0) >= PHASE_RECORD);
 
-	sched.act->observe((cycle_now && !sched.full) || sched.ops || follow_active() ||
+	sched.act->observe(cycle_now || sched.ops || follow_active() ||
 			   (first && atomic_load(&sched.torch)));
 }
 
@@ -74,7 +74,6 @@ static void open_window(uint32_t flags, uint64_t now)
 {
 	bool thrown = cycle_now && cycle_now->flags & CYCLE_PROVISIONAL;
 
-	sched.full = false;
 	cycle_open((int64_t)sched.step, flags | kind_flags(), now,
 		   thrown ? CYCLE_THROW : CYCLE_KEEP);
 }
@@ -285,6 +284,8 @@ void sched_torch_found(void)
 		uint32_t none = TORCH_NONE;
 
 		atomic_compare_exchange_strong(&job_mine->torch, &none, TORCH_FOUND);
+		/* A worker that was spawned: only its operators can tell it to follow. */
+		sched.may_follow = job_ancestor() != NULL;
 	}
 	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
 		sched_wake();
@@ -310,7 +311,7 @@ void sched_fork_child(void)
 	atomic_store(&sched.life,
 		     sched.children && life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
 	sched.main_ticks = 0;
-	sched.driver = sched.settled = sched.full = false;
+	sched.driver = sched.settled = false;
 	cycle_fork_child();
 	marks_fork_child();
 	if (sched.children)

@@ -37,7 +37,7 @@ struct sched_state {
 	_Atomic uint64_t last; /* when the last boundary was */
 	bool driver; /* has boundaries of its own, or needs none */
 	bool settled; /* default plan: nothing is provisional any more */
-	_Atomic bool full; /* the cap was reached in the open window */
+	bool may_follow; /* an ancestor has torch */
 	int64_t due_ns; /* time: next boundary, CLOCK_MONOTONIC */
 };
 extern struct sched_state sched;

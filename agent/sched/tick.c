@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What time alone brings: steps by the clock, a provisional window that has waited for
- * a boundary long enough, a window that is full, a leader's window that ended.
+ * a boundary long enough or is full, a leader's window that ended. (In a full window
+ * of the plan operators go on being seen: only so is what is lost counted rightly.)
  *
  * The writer thread calls this at the lowest priority, so it takes the lock only when
  * there is something to do: the program must never wait for a thread that waits for
@@ -30,38 +31,38 @@ static bool waited(void)
 	return rate > 0 && now > last && (double)(now - last) / rate > PATIENCE;
 }
 
+static bool provisional(const struct cycle_info *info)
+{
+	return (info->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)) == CYCLE_PROVISIONAL;
+}
+
 static bool worth_a_look(void)
 {
 	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
+	struct cycle_info *info;
 
 	if (!gate_cycle() || !at)
 		return false;
-	return (dropped((struct cycle_info *)(chunk_at(at) + 1)) &&
-		!atomic_load(&sched.full)) ||
-	       waited();
+	info = (struct cycle_info *)(chunk_at(at) + 1);
+	return provisional(info) && (dropped(info) || waited());
 }
 
 /* Why the provisional window is kept now, or NULL. Under the lock. */
 static const char *look(void)
 {
-	const char *why = NULL;
+	const char *why;
+	uint64_t now = clock_ticks();
 
-	if (!cycle_now)
+	if (!cycle_now || !provisional(cycle_now))
 		return NULL;
-	if ((cycle_now->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)) == CYCLE_PROVISIONAL)
-		why = dropped(cycle_now) ? "buffer_mb is full"
-		      : waited()         ? "a minute went by"
-					 : NULL;
-	if (why) {
-		uint64_t now = clock_ticks();
-
-		cycle_step_end(now);
-		cycle_close(now, CYCLE_KEEP);
-		sched.settled = true;
-	} else if (dropped(cycle_now)) {
-		/* Nothing more can be kept: the rest of the window costs nothing. */
-		atomic_store(&sched.full, true);
-	}
+	why = dropped(cycle_now) ? "buffer_mb is full"
+	      : waited()         ? "a minute went by"
+				 : NULL;
+	if (!why)
+		return NULL;
+	cycle_step_end(now);
+	cycle_close(now, CYCLE_KEEP);
+	sched.settled = true;
 	sched_observe();
 	return why;
 }

@@ -151,11 +151,11 @@ def row_write():
         theirs = json.loads(script("ops.py", "--who", "torch.profiler", "--ops", 1000000, *(["--shapes"] if shapes else [])))
         runs = [recover_once(1000000, shapes) for _ in range(args.rounds)]
         zipped = recover_once(1000000, shapes, "json.gz")
-        med = {k: statistics.median(r[k] for r in runs) for k in ("cpu_us", "bytes", "anon_growth", "spool")}
+        med = {k: statistics.median(r[k] for r in runs) for k in ("cpu_us", "bytes", "rss_growth", "spool")}
         yield (f"event → file, CPU µs per op, {what} (`recover` alone)", f"{theirs['cpu_us_per_op']:.2f}", "",
                f"{med['cpu_us']:.2f}; gzip {zipped['cpu_us']:.2f}")
-        yield (f"memory per op while recording: growth of private memory + spool, {what}",
-               f"{theirs['memory_per_op']:.0f} B", "", f"{(max(0, med['anon_growth']) + med['spool']) / 1e6:.0f} B")
+        yield (f"peak memory per op: growth of RSS, the spool's pages in it, {what} (disk space reserved)",
+               f"{theirs['memory_per_op']:.0f} B", "", f"{med['rss_growth'] / 1e6:.0f} B ({med['spool'] / 1e6:.0f} B)")
         yield (f"file, bytes per op JSON / gzip, {what}", f"{theirs['bytes_per_op']:.0f} / {theirs['gz_bytes_per_op']:.0f}", "",
                f"{med['bytes']:.0f} / {zipped['bytes']:.1f}")
 
