@@ -6,7 +6,8 @@
 # wheel-X.Y.Z  a released wheel in a virtual environment, with the libraries it needs
 #
 # Everything lies under $BUILD/matrix and is kept for the next run; what cannot be had
-# here is skipped with a line.  PREPARE=1 only fetches.
+# here is skipped with a line.  PREPARE=1 only fetches; PROGRAMS="cnn zoo" runs these of
+# tests/fidelity/progs instead of all; JOBS, how many at once, is run.sh's.
 set -u
 names=${*:-suite-trixie suite-sid wheel-2.0.1 wheel-2.2.2 wheel-2.4.1 wheel-2.15.0}
 matrix=$BUILD/matrix
@@ -43,7 +44,9 @@ programs() {	# PYTHON
 '
 	# shellcheck disable=SC2046 - one word for each line
 	FIDELITY_WORK=$matrix/ran/$name TALLY='' tests/run.sh $(
-		for prog in tests/fidelity/progs/*.py; do
+		all=$(cd tests/fidelity/progs && ls ./*.py | tr '\n' ' ')
+		for prog in $(echo "${PROGRAMS:-$all}" | tr ' ' '\n'); do
+			prog=tests/fidelity/progs/$(basename "$prog" .py).py
 			echo "tests/fidelity/check.sh $1 $prog"
 		done)
 }

@@ -16,6 +16,10 @@ What only one side can see is said in the program, one line each, with the reaso
     # other threads: reason                         (torch.profiler did not observe them)
     # unordered memory: reason                      (ours may have more, in any order)
     # other inputs: REGULAR EXPRESSION: reason      (of operator names)
+
+A torch before 2.4 writes whole microseconds and knows fewer keys.  Of its file alone,
+what it lacks is not compared, with a line that says so, and two events of one
+microsecond may stand to each other in any way that its times allow.
 """
 import bisect
 import collections
@@ -43,6 +47,7 @@ class Event:
         self.end = self.begin + round(raw.get("dur", 0) * 1000)
         self.args = raw.get("args", {})
         self.parent = None
+        self.equal = None  # of torch's: ours
         self.crosses = False
         self.index = -1
 
@@ -57,6 +62,8 @@ class Trace:
         base = self.raw.get("baseTimeNanoseconds", 0)
         self.legacy = bool(self.raw.get("legacy"))
         self.one_thread = self.legacy or bool(self.raw.get("one_thread"))
+        # 2.4 brought nanoseconds and, with them, this key.
+        self.coarse = not self.legacy and "baseTimeNanoseconds" not in self.raw
         self.threads, self.memory, self.flows = {}, {}, {}
         for raw in self.raw["traceEvents"]:
             if raw["ph"] == "X" and raw.get("cat") in KINDS:
@@ -67,10 +74,31 @@ class Trace:
                 end = (raw["tid"], round(raw["ts"] * 1000) + base)
                 self.flows.setdefault(raw["id"], {})[raw["ph"]] = end
         for events in list(self.threads.values()) + list(self.memory.values()):
-            if not self.legacy:
+            if self.coarse:  # Kineto numbered them in the order of their nanoseconds
+                events.sort(key=lambda event: (event.begin, event.args["Ev Idx"]))
+            elif not self.legacy:
                 events.sort(key=lambda event: (event.begin, -event.end))
         for events in self.threads.values():
             nest(events)
+
+    def lacks(self):
+        """What this file has nowhere because its torch was too old to write it."""
+        if not self.coarse:
+            return []
+        args = [event.args for events in self.threads.values() for event in events]
+        lacks = [key for key in ("Input Strides", "Concrete Inputs")
+                 if not any(key in row for row in args)]
+        if "Concrete Inputs" not in lacks:
+            return lacks
+        # 2.0: nothing of lists, and arrows only beside a GPU's events
+        if not any("ScalarList" in row.get("Input type", ()) for row in args):
+            lacks.append("ScalarList")
+        if not any(dims and isinstance(dims[0], list)
+                   for row in args for dims in row.get("Input Dims", ())):
+            lacks.append("Input Dims of lists")
+        if not self.flows:
+            lacks.append("arrows")
+        return lacks
 
     def window(self):
         """The two marks: (thread, end of the first, begin of the last)."""
@@ -128,6 +156,15 @@ def without_lists(dims):
     return [[] if row and isinstance(row[0], list) else row for row in dims or []]
 
 
+def holder(a, b):
+    """The index of torch's parent; without those that cross where ours ended early to fit."""
+    parent = a.parent
+    while parent is not None and (parent.index < 0 or parent.crosses
+                                  and parent.equal.end <= b.begin):
+        parent = parent.parent
+    return parent.index if parent is not None else None
+
+
 def parent_index(event):
     parent = event.parent
     while parent is not None and parent.index < 0:
@@ -140,6 +177,8 @@ class Comparison:
         self.torch, self.ours, self.allowed = torch, ours, allowed
         self.problems, self.skews, self.ratios = [], [], []
         self.operators = self.instants = self.arrows = 0
+        self.lacks = torch.lacks()
+        self.inputs = [key for key in INPUTS if key not in self.lacks]
 
     def say(self, text):
         self.problems.append(text)
@@ -189,11 +228,12 @@ class Comparison:
                              f"we have {our_names[c:d][:4]} ({d - c})")
             return
         for a, b in zip(torch, ours):
+            a.equal = b
             self.event(tid, a, b)
         self.operators += len(torch)
 
     def event(self, tid, a, b):
-        keys = ("Input Dims",) if self.torch.legacy else INPUTS
+        keys = ("Input Dims",) if self.torch.legacy else tuple(self.inputs)
         where = f"thread {tid}, event {a.index} {a.name}"
         if a.cat != b.cat:
             self.say(f"{where}: category {a.cat}, ours {b.cat}")
@@ -203,8 +243,10 @@ class Comparison:
         outer = self.torch.legacy and a.name.startswith("autograd::engine::evaluate_function")
         for key in keys if outer else keys + LINKS:
             want, got = a.args.get(key), b.args.get(key)
-            if self.torch.legacy and key == "Input Dims":
-                got = without_lists(got)
+            if key == "Input Dims" and (self.torch.legacy or key + " of lists" in self.lacks):
+                got = got and without_lists(got)
+            if key == "Input type" and "ScalarList" in self.lacks:
+                got = got and ["" if kind == "ScalarList" else kind for kind in got]
             if want != got and not (self.torch.legacy and not want and not got):
                 self.say(f"{where}: {key} {want!r}, ours {got!r}")
         if self.torch.legacy:
@@ -214,11 +256,23 @@ class Comparison:
                 self.say(f"{where}: lies in {parent.name} in ours only")
             return
         # Rows of a file must nest, so where torch's crosses, ours was cut to fit.
-        if parent_index(a) != parent_index(b) and not a.crosses:
+        held = holder(a, b) == parent_index(b)
+        if not held and not a.crosses and not self.tied(tid, a, b):
             self.say(f"{where}: parent {a.parent and a.parent.name}, "
                      f"ours {b.parent and b.parent.name}")
         self.skews.append(b.begin - a.begin)
         self.ratios.append((a.end - a.begin, b.end - b.begin))
+
+    def tied(self, tid, a, b):
+        """In whole microseconds a slice that ends when another begins may hold it."""
+        if not self.torch.coarse or parent_index(b) is None:
+            return False
+        around = self.windowed[tid][parent_index(b)]
+        above = b.parent
+        while above is not None and above.index != parent_index(a):
+            above = above.parent
+        outer = above is not None or parent_index(a) is None
+        return outer and around.begin <= a.begin == a.end == around.end
 
     def times(self):
         """Begins agree, durations are plausible: on the whole, for single ones may be preempted."""
@@ -241,12 +295,25 @@ class Comparison:
     def arrow_ends(self, low, high, our_low, our_high):
         torch = arrows(self.torch, low, high)
         ours = arrows(self.ours, our_low, our_high)
+        if self.torch.coarse:
+            if "arrows" in self.lacks:
+                return
+            # Of several slices of one microsecond the arrow does not say which is meant.
+            torch = {tuple((tid, self.begin(tid, index)) for tid, index in pair)
+                     for pair in torch}
+            ours = {tuple((tid, self.begin(tid, index)) for tid, index in pair)
+                    for pair in ours}
         for pair in sorted(torch - ours):
             self.say(f"arrow {pair} is torch's alone")
         for pair in sorted(ours - torch):
             if pair[0][0] in self.torch.threads and pair[1][0] in self.torch.threads:
                 self.say(f"arrow {pair} is ours alone")
         self.arrows = len(torch)
+
+    def begin(self, tid, index):
+        """When torch's event began, of which this is the number; None of no event's."""
+        known = index is not None and 0 <= index < len(self.windowed.get(tid, ()))
+        return self.windowed[tid][index].begin if known else None
 
     def memories(self, window, our_window):
         """The same events, in the same order, between the same operators."""
@@ -255,6 +322,10 @@ class Comparison:
             want = instants(events, self.torch.threads.get(tid, []), *window)
             got = instants(self.ours.memory.get(tid, []), self.ours.threads.get(tid, []),
                            *our_window)
+            if self.torch.coarse:
+                least = instants(events, self.torch.threads.get(tid, []), *window,
+                                 place=bisect.bisect_left)
+                got = settled(least, want, got)
             self.instants += len(want)
             if loose and not (collections.Counter(row[:-1] for row in want)
                               - collections.Counter(row[:-1] for row in got)):
@@ -279,12 +350,18 @@ def arrows(trace, low, high):
     return found
 
 
-def instants(events, slices, low, high):
+def instants(events, slices, low, high, place=bisect.bisect_right):
     """Rows of a memory event's numbers and the number of slices begun before it."""
     begins = [event.begin for event in slices if event.index >= 0]
     return [(event.name,) + tuple(event.args.get(key) for key in MEMORY)
-            + (bisect.bisect_right(begins, event.begin),)
+            + (place(begins, event.begin),)
             for event in events if low <= event.begin < high]
+
+
+def settled(least, most, got):
+    """Our rows; where torch's place is a range, as at the top of it if within."""
+    return [ours[:-1] + high[-1:] if low[-1] <= ours[-1] <= high[-1] else ours
+            for low, high, ours in zip(least, most, got)] + got[len(most):]
 
 
 def match_ordinals(torch, ours, pairs):
@@ -307,6 +384,8 @@ def main(torch_path, our_path, program=None):
     comparison.run()
     for problem in comparison.problems[:20]:
         print(problem)
+    if comparison.lacks:
+        print(f"this torch writes no {', no '.join(comparison.lacks)}: not compared")
     print(f"{comparison.operators} operators, {comparison.instants} memory events, "
           f"{comparison.arrows} arrows; {len(comparison.problems)} differences")
     return 1 if comparison.problems or not comparison.operators else 0

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """needs.py PROGRAM - exit status 77, with the reason, where the program cannot run.
 
-A program's line "# packages: torch>=2.1 lightning" says what it needs.
+A program's lines "# packages: torch>=2.1 lightning" and "# commands: g++" say what it
+needs.
 """
 import importlib.metadata
 import re
+import shutil
 import sys
 
 
@@ -24,7 +26,9 @@ def lacking(need):
 
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    line = re.search(r"^# packages: (.*)", file.read(), re.M)
-for reason in filter(None, map(lacking, line[1].split() if line else [])):
+    needs = dict(re.findall(r"^# (packages|commands): (.*)", file.read(), re.M))
+missing = [f"there is no {command} here" for command in needs.get("commands", "").split()
+           if not shutil.which(command)]
+for reason in missing + list(filter(None, map(lacking, needs.get("packages", "").split()))):
     print(reason)
     sys.exit(77)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # packages: torch>=2.0
+# commands: g++
 """torch.compile on the CPU: graphs made before and inside the window."""
 import torch
 from harness import profiled
