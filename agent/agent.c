@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
+#define FIRST_BYTES    (1 << 20) /* touched before the first record */
 #define EXIT_WAIT_NS   2000000000ll
 
 enum { FRESH, STARTING, READY, ASIDE };
@@ -91,6 +92,25 @@ static void note_facts(void)
 	spool_fact("file", text);
 }
 
+/* A file with room for a beginning, else private memory. */
+static bool open_spool(const char *dir, uint64_t cap)
+{
+	int err = spool_open(dir, cap);
+
+	if (spool.fd >= 0 && (err = spool_prepare(FIRST_BYTES))) {
+		unlink(spool.path);
+		spool_forget();
+		spool_open(NULL, cap);
+	}
+	if (!spool.head)
+		return false;
+	if (err)
+		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
+			 dir, sys_error(err));
+	spool_prepare(FIRST_BYTES);
+	return true;
+}
+
 static bool start_parts(void)
 {
 	static char dir[4096];
@@ -99,23 +119,17 @@ static bool start_parts(void)
 	bool placed = !place_spool(&config, config_getenv(environ, "TMPDIR"), dir,
 				   sizeof(dir), &why) &&
 		      dir[0];
-	int err;
 
 	if (gate_start() || thread_start())
 		return false;
 	join_job(placed ? dir : NULL);
 	if (job_ancestor() && !config.children)
 		return false;
-	err = spool_open(placed ? dir : NULL, cap);
-	if (err == -ENOMEM)
+	if (!open_spool(placed ? dir : NULL, cap))
 		return false;
-	if (err)
-		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
-			 dir, sys_error(err));
 	if (job_ancestor()) /* until it has steps of its own (sched.c) */
 		spool_share(FOLLOWER_SHARE);
 	note_facts();
-	spool_prepare(1 << 20);
 	thread_wants = writer_wanted;
 	return !writer_start(&config, &(struct writer_hooks){ .tick = sched_tick });
 }

@@ -141,10 +141,8 @@ void follow_sync(uint64_t now)
 bool follow_begin(uint64_t now)
 {
 	leader = job_ancestor();
-	if (!leader) {
-		watch(&nobody, 0);
+	if (!leader)
 		return false;
-	}
 	leader_pid = atomic_load(&leader->pid);
 	watch(&leader->gate, NEVER);
 	if (atomic_load(&leader->gate) || atomic_load(&leader->boundaries)) {

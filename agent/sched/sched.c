@@ -17,10 +17,12 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <time.h>
 
-#define SPINS            64
-#define FAILURES         100000u
-#define START_WAIT_TICKS 500000000ull /* a fifth of a second or so */
+#define SPINS         64
+#define FAILURES      100000u
+#define START_WAIT_NS 200000 /* between looks; 2 s in all */
+#define START_TRIES   10000u
 
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
 
@@ -124,11 +126,12 @@ static void begin_life(uint64_t now)
 		atomic_fetch_or(&job->told,
 				TOLD_SYMBOL); /* found here: no news elsewhere */
 	sched.due_ns = clock_get_ns(CLOCK_MONOTONIC) + (int64_t)sched.marker.period_ns;
-	if (alone)
-		follow_nobody();
 	sched.driver = alone;
 	if (alone || !follow_begin(now))
 		open_first(now);
+	/* Not before the window is open: until then all events come here and wait. */
+	if (alone || !follow_active())
+		follow_nobody();
 	atomic_store_explicit(&sched.life, LIFE_ON, memory_order_release);
 	sched_observe();
 }
@@ -137,10 +140,13 @@ static void begin_life(uint64_t now)
  * pthread_once: else a burst of threads would begin unseen. */
 static bool wait_for_start(void)
 {
-	uint64_t until = clock_ticks() + START_WAIT_TICKS;
+	struct timespec moment = { .tv_nsec = START_WAIT_NS };
 
-	while (!starting && life() == LIFE_STARTING && clock_ticks() < until)
-		sched_yield();
+	for (unsigned i = 0; !starting && life() == LIFE_STARTING && i < START_TRIES; i++)
+		if (i < SPINS)
+			sched_yield();
+		else
+			nanosleep(&moment, NULL);
 	return life() == LIFE_ON;
 }
 

@@ -153,21 +153,17 @@ static void fault(int which)
 		put_word(rf, 88, 4);
 		break;
 	case 1:
-		((uint8_t *)rf)[96] = 10;
-		break;
 	case 2:
-		((uint8_t *)rf)[abi.index_at] = 7;
+		((uint8_t *)rf)[which == 1 ? 96 : abi.index_at] = 10;
 		break;
-	case 3:
-		put_word(rf, 160, 0x123456789000); /* not mapped */
-		break;
+	case 3: /* neither is mapped */
 	case 4:
-		put_word(rf, 160, 8);
+		put_word(rf, 160, which == 3 ? 0x123456789000 : 8);
 		break;
 	case 5:
 		put_pointer(rf, 160,
-			    "another text that is long enough to be read, and is not "
-			    "a schema, nor anything like one, at all");
+			    "long enough to be read, and nothing like a schema at all, "
+			    "neither at its beginning nor in the middle of it");
 		break;
 	default:
 		((uint8_t *)rf)[abi.index_at] = 0; /* says string, holds a schema */
@@ -195,13 +191,11 @@ START_TEST(a_few_that_do_not_fit_decide_nothing)
 	begin(_i);
 	operator("aten::add", NULL, 0);
 	event_thread++;
-	for (int i = 0; i < 10; i++)
-		abi_learn(rf, true);
+	abi_learn(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_UNKNOWN);
 	event_thread--;
 	abi_learn(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_GOOD);
-	ck_assert_uint_eq(lines_said(), 0);
 }
 END_TEST
 
@@ -382,8 +376,7 @@ END_TEST
 
 int main(void)
 {
-	unit_not_under_thread_sanitizer(
-		"it asks the kernel about addresses that are not there");
+	unit_not_under_thread_sanitizer("the kernel is asked about wild addresses");
 	TCase *tc = tcase_create("every layout");
 
 	tcase_add_loop_test(tc, one_operator_confirms_the_record, 0, LAYOUTS);
