@@ -141,12 +141,14 @@ START_TEST(a_tensor_without_value_or_readable_shape_is_undefined)
 	setup(_i);
 	uint8_t *symbolic = image_tensor(l, 1, (int64_t[]){ 2 }, (int64_t[]){ 1 }, 6);
 	uint8_t *nested = image_tensor(l, 1, (int64_t[]){ 2 }, (int64_t[]){ 1 }, 6);
+	uint8_t *jagged = image_tensor(l, 1, (int64_t[]){ 0 }, (int64_t[]){ 0 }, 6);
 	struct abi_value v[] = { tensor(undefined_tensor), tensor(symbolic),
-				 tensor(nested) };
+				 tensor(nested), tensor(jagged) };
 
 	symbolic[l->sizes_at + 110] |= 0x10;
 	put_pointer(nested, 0, nested_class);
-	EXPECT(v, 3, IN_UNDEFINED, IN_UNDEFINED, IN_UNDEFINED);
+	jagged[l->sizes_at + 110] |= 0x08; /* its Python class knows its sizes */
+	EXPECT(v, 4, IN_UNDEFINED, IN_UNDEFINED, IN_UNDEFINED, IN_UNDEFINED);
 }
 END_TEST
 
