@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# packages: torch>=2.0
+# packages: torch>=2.1
 # commands: g++
 """torch.compile on the CPU: graphs made before and inside the window."""
 import torch
