@@ -16,7 +16,7 @@ apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libzydis4.0
 test_list='
 apt:python3 apt:python3-venv apt:python3-torch
 apt:binutils apt:g++ apt:libtorch-dev apt:check apt:pkg-config apt:clang-format
-apt:universal-ctags apt:util-linux apt:procps apt:valgrind
+apt:universal-ctags apt:util-linux apt:procps apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
