@@ -8,6 +8,10 @@
 #include <link.h>
 #include <string.h>
 
+#define ENGINE_EXECUTE                                                     \
+	"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE" \
+	"RKS2_IN2at6TensorESaIS9_EEbbbS7_"
+
 struct abi abi;
 
 /* A mapped library, found by the beginning of its file name. */
@@ -95,9 +99,7 @@ static void find_functions(void)
 	abi.num_inputs = abi_symbol("_ZNK2at14RecordFunction10num_inputsEv");
 	abi.input_sizes = abi_symbol(
 		"_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb");
-	abi.engine_execute = abi_symbol(
-		"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE"
-		"RKS2_IN2at6TensorESaIS9_EEbbbS7_");
+	abi.engine_execute = abi_symbol(ENGINE_EXECUTE);
 	abi.rf_construct = abi_symbol("_ZN2at14RecordFunctionC1ENS_11RecordScopeE");
 	abi.rf_destroy = abi_symbol("_ZN2at14RecordFunctionD1Ev");
 }
@@ -258,9 +260,7 @@ bool abi_find(void)
 void *abi_engine(void)
 {
 	if (!abi.engine_execute && open_library(&torch_cpu))
-		abi.engine_execute = abi_symbol(
-			"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE"
-			"RKS2_IN2at6TensorESaIS9_EEbbbS7_");
+		abi.engine_execute = abi_symbol(ENGINE_EXECUTE);
 	return abi.engine_execute;
 }
 
