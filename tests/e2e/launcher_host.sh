@@ -21,7 +21,7 @@ want err "$(cat err)" "stderr with -q"
 
 # Descriptors, signals, directory, limits, environment.
 look='ls -l /proc/self/fd | sed "s/.* \([0-9]*\) -> .*/\1/" | sort -n | uniq
-grep -e Sig -e Shd /proc/self/status; pwd; umask; ulimit -a
+grep -e "Sig[^Q]" -e Shd /proc/self/status; pwd; umask; ulimit -a
 env | grep -v -e ^PROF_ -e ^LD_PRELOAD= -e ^_= | sort'
 sh -c "$look" > plain 2>&1 7< bytes
 "$prof" -q -- sh -c "$look" > under 2>&1 7< bytes || fail "surroundings: status"
