@@ -12,7 +12,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FLAGS_FIELD 7 /* in /proc/<pid>/stat, counted from the state */
+#define PF_EXITING  4ul
+
 enum life { GONE, ZOMBIE, ALIVE };
+
+/* On its way out: its files are closed already, but it is not a zombie yet. */
+static bool exiting(const char *state)
+{
+	for (unsigned field = 1; state && field < FLAGS_FIELD; field++) {
+		state = strchr(state, ' ');
+		if (state)
+			state++;
+	}
+	return state && strtoul(state, NULL, 10) & PF_EXITING;
+}
 
 static enum life life_of(uint32_t pid, uint64_t start_time)
 {
@@ -25,7 +39,9 @@ static enum life life_of(uint32_t pid, uint64_t start_time)
 	if (sys_read_file(path, text, sizeof(text)) <= 0)
 		return GONE;
 	p = strrchr(text, ')');
-	return p && p[1] && (p[2] == 'Z' || p[2] == 'X') ? ZOMBIE : ALIVE;
+	if (!p || !p[1])
+		return ALIVE;
+	return p[2] == 'Z' || p[2] == 'X' || exiting(p + 2) ? ZOMBIE : ALIVE;
 }
 
 bool owner_process_lives(uint32_t pid, uint64_t start_time)

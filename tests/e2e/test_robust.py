@@ -43,8 +43,8 @@ def in_small_place(kind, size, place, spool=None):
         prof.LAUNCHER, "--logdir", os.path.join(place, "log"), "--marker", "none", *given, "--",
         prof.prog("edges"), "many", str(MANY)])
     process = prof.plain(command, env={**os.environ, "PLACE": place})
-    if "mount" in process.stderr and "denied" in process.stderr:
-        raise prof.Skip("no right to mount here")
+    if process.stderr.startswith("unshare:") or ("mount" in process.stderr and "denied" in process.stderr):
+        raise prof.Skip(f"no right to mount here: {process.stderr.strip()}")
     assert (process.stdout, process.returncode) == (f"{MANY}\n", 0), process
     return process.stderr
 
