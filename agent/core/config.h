@@ -25,6 +25,10 @@ typedef char cfg_text[CONFIG_TEXT];
 
 enum cfg_dialect { DIALECT_KINETO, DIALECT_TB043 };
 enum cfg_format { FORMAT_JSON, FORMAT_JSON_GZ };
+enum cfg_activities { ACTIVITIES_CPU, ACTIVITIES_CUDA, ACTIVITIES_BOTH };
+enum cfg_graphs { GRAPHS_NODE, GRAPHS_GRAPH, GRAPHS_OFF };
+enum cfg_stacks { STACKS_OFF, STACKS_NATIVE };
+enum cfg_occupancy { OCCUPANCY_EXACT, OCCUPANCY_KINETO };
 
 enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_text };
 

@@ -16,14 +16,27 @@
 #include <stdint.h>
 
 /* KIND(name, text): the text is what drops and events are reported under. */
-#define RECORD_KINDS(KIND)              \
-	KIND(NONE, "none")              \
-	KIND(THREAD, "threads")         \
-	KIND(OP, "operators")           \
-	KIND(ANNOTATION, "annotations") \
-	KIND(STEP, "steps")             \
-	KIND(MEMORY, "memory")          \
-	KIND(OOM, "out_of_memory")
+#define RECORD_KINDS(KIND)                \
+	KIND(NONE, "none")                \
+	KIND(THREAD, "threads")           \
+	KIND(OP, "operators")             \
+	KIND(ANNOTATION, "annotations")   \
+	KIND(STEP, "steps")               \
+	KIND(MEMORY, "memory")            \
+	KIND(OOM, "out_of_memory")        \
+	KIND(CALL, "cuda_calls")          \
+	KIND(KERNEL, "kernels")           \
+	KIND(COPY, "gpu_copies")          \
+	KIND(SET, "gpu_sets")             \
+	KIND(GRAPH, "graph_launches")     \
+	KIND(SYNC, "cuda_syncs")          \
+	KIND(EVENT, "cuda_events")        \
+	KIND(OVERHEAD, "cupti_overheads") \
+	KIND(BLOCK, "cuda_memory")        \
+	KIND(GPU, "gpus")                 \
+	KIND(MOMENT, "cupti_moments")     \
+	KIND(COLLECTIVE, "collectives")   \
+	KIND(STACK, "stacks")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
@@ -82,6 +95,8 @@ struct rec_memory {
 	int8_t device_index; /* -1 for CPU */
 	uint8_t spare[6];
 };
+
+/* The GPU's: agent/core/record_cuda.h. */
 
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");

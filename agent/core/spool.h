@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 1
+#define SPOOL_VERSION 2
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
@@ -50,6 +50,27 @@ enum drop_kind { /* why records were lost, besides their own kind */
 		 DROP_WHYS
 };
 
+/* What is known to be missing or odd in a window's GPU part. */
+enum cuda_count {
+	CUDA_DROPPED, /* records that CUPTI says it dropped */
+	CUDA_DISCARDED, /* records that came into a buffer of last resort */
+	CUDA_LATE, /* came after the file was written */
+	CUDA_ZERO, /* kernels, copies, sets without a time */
+	CUDA_REVERSED, /* their end lies before their begin */
+	CUDA_UNMATCHED, /* GPU work whose call was not seen */
+	CUDA_MISSING, /* calls that launched, whose GPU work never came */
+	CUDA_OUTSIDE, /* times that cannot be: far outside of the window */
+	CUDA_UNDECODED, /* buffers that could not be read to their end */
+	CUDA_AMBIGUOUS, /* calls so near an operator's edge that the clocks cannot tell */
+	CUDA_EARLY, /* GPU work that seems to begin before its call */
+	CUDA_GAPS, /* times CUPTI was in other hands */
+	CUDA_GAP_NS, /* ... and how long, all together */
+	CUDA_COUNTS
+};
+
+/* Does the writer have to wait for GPU work of this cycle? */
+enum cycle_cuda { CUDA_NONE, CUDA_PENDING, CUDA_SETTLED };
+
 enum cycle_state { CYCLE_NONE, CYCLE_OPEN, CYCLE_SEALED, CYCLE_WRITTEN, CYCLE_DISCARDED };
 enum cycle_flag {
 	CYCLE_PROVISIONAL = 1, /* taken before the first boundary; may be discarded */
@@ -73,9 +94,18 @@ struct cycle_info {
 	_Atomic uint64_t faulted; /* chunks a host thread had to fault in itself */
 	_Atomic uint64_t cost_ticks; /* sampled cost of our callbacks ... */
 	_Atomic uint64_t cost_samples; /* ... and how many events were sampled */
+	_Atomic uint32_t cuda_state; /* enum cycle_cuda */
+	uint32_t spare;
+	_Atomic uint64_t cuda[CUDA_COUNTS];
 };
 
-enum chunk_kind { CHUNK_FREE = 1, CHUNK_DATA, CHUNK_NAMES, CHUNK_CYCLE };
+enum chunk_kind {
+	CHUNK_FREE = 1,
+	CHUNK_DATA, /* records of threads */
+	CHUNK_NAMES,
+	CHUNK_CYCLE,
+	CHUNK_CUDA /* records of a cycle's GPU part: agent/core/side.h */
+};
 
 struct chunk {
 	uint32_t magic;
@@ -99,6 +129,7 @@ struct spool_totals {
 	_Atomic uint64_t whys[DROP_WHYS];
 	_Atomic uint64_t cost_ns; /* estimated time our callbacks took in windows */
 	_Atomic uint64_t discarded; /* provisional cycles thrown away */
+	_Atomic uint64_t cuda[CUDA_COUNTS];
 	char last_file[4096]; /* path of the newest finished file */
 };
 
@@ -172,7 +203,7 @@ static inline struct chunk *chunk_at(uint64_t offset)
 {
 	return (struct chunk *)(spool.base + offset);
 }
-/* Appends "key = value\n" to the facts; value is JSON text. Cold, one thread at a time.
+/* Appends "key = value\n" to the facts; value is JSON text. Cold, any thread.
  */
 void spool_fact(const char *key, const char *json);
 

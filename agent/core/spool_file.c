@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,6 +20,9 @@
 
 struct spool spool = { .fd = -1 };
 
+static _Atomic uint32_t facts_busy;
+
+#define FACT_TRIES    1000
 #define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
 #define RESERVE_LEAST (32ull * 1024 * 1024) /* a thousand threads may begin at once */
 
@@ -215,6 +219,7 @@ int spool_open(const char *dir, uint64_t cap)
 
 void spool_forget(void)
 {
+	atomic_store(&facts_busy, 0);
 	/* The mapping stays: somebody interrupted in the middle of a record may still
 	 * finish it. The descriptor goes, and with it our share of the parent's lock. */
 	if (spool.fd >= 0)
@@ -229,8 +234,16 @@ void spool_forget(void)
 
 void spool_fact(const char *key, const char *json)
 {
-	size_t at = spool.head ? strlen(spool.head->facts) : SPOOL_FACTS;
+	size_t at;
 
+	for (unsigned i = 0;
+	     atomic_exchange_explicit(&facts_busy, 1, memory_order_acquire);)
+		if (i++ == FACT_TRIES)
+			return; /* we are in a signal handler within ourselves */
+		else
+			sched_yield();
+	at = spool.head ? strlen(spool.head->facts) : SPOOL_FACTS;
 	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS)
 		fmt(spool.head->facts + at, SPOOL_FACTS - at, "%s = %s\n", key, json);
+	atomic_store_explicit(&facts_busy, 0, memory_order_release);
 }

@@ -27,7 +27,7 @@ struct thread {
 	uint32_t sample; /* counts events between cost samples */
 	uint64_t cost_ticks, cost_samples;
 	struct thread *next; /* registry, never shortened */
-	void *slot[4]; /* one pointer for each observer (torch: 0) */
+	void *slot[4]; /* one pointer for each observer (torch: 0, stacks: 1) */
 };
 
 extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/side.h"
+#include "agent/core/gate.h"
+
+static bool refill(struct side *s, uint32_t size)
+{
+	uint32_t want = s->chunks == 0  ? CHUNK_SMALL
+			: s->chunks < 4 ? CHUNK_MIDDLE
+					: CHUNK_LARGE;
+	uint64_t at;
+
+	while (want < size + sizeof(struct chunk) && want < CHUNK_LARGE)
+		want *= 4;
+	if (want < size + sizeof(struct chunk))
+		return false;
+	at = chunk_take(CHUNK_CUDA, want, s->info->number);
+	if (!at)
+		return false;
+	s->chunk = chunk_at(at);
+	s->at = (uint8_t *)s->chunk +
+		atomic_load_explicit(&s->chunk->used, memory_order_relaxed);
+	s->limit = (uint8_t *)s->chunk + s->chunk->size;
+	s->chunks++;
+	return true;
+}
+
+void *side_reserve(struct side *s, enum record_kind kind, uint32_t size)
+{
+	if ((!s->chunk || (size_t)(s->limit - s->at) < size) && !refill(s, size)) {
+		atomic_fetch_add_explicit(&s->info->drops[kind], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&s->info->whys[DROP_CAP], 1,
+					  memory_order_relaxed);
+		return NULL;
+	}
+	return s->at;
+}
+
+void side_commit(struct side *s, struct record *r, enum record_kind kind, uint8_t flags,
+		 uint32_t size)
+{
+	r->kind = (uint8_t)kind;
+	r->flags = flags;
+	r->units = (uint16_t)(size / 8);
+	s->at += size;
+	atomic_store_explicit(&s->chunk->used, (uint32_t)(s->at - (uint8_t *)s->chunk),
+			      memory_order_release);
+}
+
+void side_count(struct side *s, enum cuda_count what, uint64_t n)
+{
+	atomic_fetch_add_explicit(&s->info->cuda[what], n, memory_order_relaxed);
+}
