@@ -35,6 +35,18 @@ void hook_look_dlsym(void *handle, const char *name)
 	errno = saved;
 }
 
+struct hook_answer hook_answer_dlsym(void *handle, const char *name, const void *caller)
+{
+	struct hook_answer answer = { NULL, false };
+	int saved = errno;
+
+	hook_look_dlsym(handle, name);
+	if (name)
+		answer = cuda_dlsym(handle, name, caller);
+	errno = saved;
+	return answer;
+}
+
 void hook_look_execute(void)
 {
 	int saved = errno;

@@ -23,6 +23,8 @@
 #define HOOK_VISIBLE      __attribute__((visibility("default")))
 #endif
 
+enum { HOOK_ACTIVITY_CPU = 1, HOOK_ACTIVITY_CUDA = 2 };
+
 struct hook_listener {
 	void (*symbol)(const char *name); /* dlsym is asked for it */
 	void (*main)(void); /* main is about to run */
@@ -30,6 +32,9 @@ struct hook_listener {
 	/* Engine::execute, LogAPIUsage are entered; both set where they jump to. */
 	void (*backward)(void);
 	void (*usage)(const char *event);
+	/* The program's own profiler is told to collect some activities or not; sets
+	 * hook_real_toggle. */
+	void (*toggle)(unsigned activities, bool on);
 	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
 };
 
@@ -37,6 +42,6 @@ void hook_start(const struct hook_listener *listener);
 /* The C library's own dlsym; ours would only look at the name and jump there. */
 extern void *(*hook_real_dlsym)(void *handle, const char *name);
 /* Where the jumping hooks of torch.def go. */
-extern void *hook_real_execute, *hook_real_usage;
+extern void *hook_real_execute, *hook_real_usage, *hook_real_toggle;
 
 #endif

@@ -48,10 +48,38 @@
 	.endm
 
 	.text
-	hook dlsym, hook_look_dlsym, hook_real_dlsym
+	/* dlsym: hook_answer_dlsym(handle, name, caller) may know the answer itself. */
+	.globl	dlsym
+	.type	dlsym, @function
+	.p2align 4
+dlsym:
+	.cfi_startproc
+	endbr64
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	push	%rsi
+	.cfi_adjust_cfa_offset 8
+	mov	16(%rsp), %rdx
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	hook_answer_dlsym
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	pop	%rsi
+	.cfi_adjust_cfa_offset -8
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	test	%dl, %dl
+	jne	1f
+	jmp	*hook_real_dlsym(%rip)
+1:	ret
+	.cfi_endproc
+	.size	dlsym, . - dlsym
+
 	hook _ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EERKS2_IN2at6TensorESaIS9_EEbbbS7_, hook_look_execute, hook_real_execute
 	hook _ZN3c1011LogAPIUsageERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE, hook_look_usage, hook_real_usage
 	hook _ZN3c1011LogAPIUsageERKSs, hook_look_usage, hook_real_usage
+	hook _ZN5torch8autograd8profiler23toggleCollectionDynamicEbRKSt3setINS_8profiler4impl12ActivityTypeESt4lessIS5_ESaIS5_EE, hook_look_toggle, hook_real_toggle
 
 #else
 #error "proflaunch is built for x86-64 only so far"

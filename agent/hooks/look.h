@@ -12,8 +12,18 @@
 extern struct hook_listener hook_to;
 
 void hook_look_dlsym(void *handle, const char *name);
+
+struct hook_answer { /* in rax and rdx */
+	void *value;
+	bool given; /* else the real dlsym is asked */
+};
+
+/* dlsym(handle, name) of the code at `caller`. */
+struct hook_answer hook_answer_dlsym(void *handle, const char *name, const void *caller);
+struct hook_answer cuda_dlsym(void *handle, const char *name, const void *caller);
 void hook_look_execute(void);
 void hook_look_usage(const void *event);
+void hook_look_toggle(bool on, const void *set); /* toggle.c */
 void hook_watch_process(void); /* process.c */
 
 #endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where calls go. With one library of a kind in the process every caller means the same
+ * function. With two each caller means the one that its own library brought along: that
+ * is looked up by its return address, each time.
+ */
+#include "agent/core/arena.h"
+#include "agent/core/fmt.h"
+#include "agent/hooks/cuda_parts.h"
+#include "agent/hooks/loader.h"
+#include "agent/hooks/look.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define LIBRARIES 4 /* of a kind */
+#define SITES     1024u /* calls remembered, while there are two of a kind */
+#define PROBES    8u
+#define CALLERS   256u
+
+struct libraries {
+	const char *name;
+	unsigned count;
+	char path[LIBRARIES][1024];
+};
+
+struct site {
+	const void *caller;
+	uint32_t slot;
+	void *real;
+};
+
+_Atomic bool cuda_armed;
+static _Atomic bool in_use; /* some function was called */
+/* NCCL's calls are few, and old torches have a copy in a library of their own name. */
+static _Atomic bool several[GROUPS] = { [GROUP_NCCL] = true };
+static struct site *_Atomic sites[SITES];
+static const struct cuda_function *_Atomic spare[CUDA_SLOTS_SPARE];
+
+#define cuda_real_at(slot) ((_Atomic(void *) *)&cuda_real[slot])
+
+const char *cuda_group_library(enum cuda_group group)
+{
+	static const char *const names[] = { "libcudart", "libcuda.so", "libnccl" };
+
+	return names[group];
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool cuda_is_ours(const void *at)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+	extern const char _end[] __attribute__((visibility("hidden")));
+
+	return (const char *)at >= __ehdr_start && (const char *)at < _end;
+}
+
+bool cuda_is_nvidia(const void *at)
+{
+	static const char *const own[] = { "libcupti",   "libcudart",  "libnccl",
+					   "libnvidia-", "libcuda.so", "libcudadebugger",
+					   "libnvperf" };
+	Dl_info info;
+
+	if (!dladdr(at, &info) || !info.dli_fname)
+		return false;
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strncmp(base_name(info.dli_fname), own[i], strlen(own[i])))
+			return true;
+	return false;
+}
+
+/* The same of a call's return address, remembered. */
+bool cuda_called_by_nvidia(const void *caller)
+{
+	static _Atomic uint64_t known[CALLERS]; /* address, answer */
+	_Atomic uint64_t *k =
+		&known[((uintptr_t)caller >> 4 ^ (uintptr_t)caller) % CALLERS];
+	uint64_t seen = atomic_load_explicit(k, memory_order_relaxed);
+
+	if (seen >> 1 != (uintptr_t)caller) {
+		seen = (uint64_t)(uintptr_t)caller << 1 | cuda_is_nvidia(caller);
+		atomic_store_explicit(k, seen, memory_order_relaxed);
+	}
+	return seen & 1;
+}
+
+/* ---- libraries ---- */
+
+static int collect(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct libraries *l = arg;
+
+	(void)size;
+	if (info->dlpi_name && strlen(info->dlpi_name) < sizeof(l->path[0]) &&
+	    !strncmp(base_name(info->dlpi_name), l->name, strlen(l->name)))
+		fmt(l->path[l->count++], sizeof(l->path[0]), "%s", info->dlpi_name);
+	return l->count == LIBRARIES;
+}
+
+static void list(enum cuda_group group, struct libraries *l)
+{
+	l->name = cuda_group_library(group);
+	l->count = 0;
+	dl_iterate_phdr(collect, l);
+}
+
+static void *in_library(const char *path, const char *name)
+{
+	void *handle = dlopen(path, RTLD_NOLOAD | RTLD_LAZY), *at;
+
+	if (!handle)
+		return NULL;
+	at = hook_real_dlsym(handle, name);
+	dlclose(handle);
+	return cuda_is_ours(at) ? NULL : at;
+}
+
+/* It stays mapped from now on: calls go there without asking anybody. */
+static void pin(const void *at)
+{
+	Dl_info info;
+	void *handle = NULL;
+
+	if (dladdr(at, &info) && info.dli_fname)
+		handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY | RTLD_NODELETE);
+	if (handle)
+		dlclose(handle);
+}
+
+void *cuda_find_beside(const void *beside, const char *name)
+{
+	Dl_info info;
+
+	if (!dladdr(beside, &info) || !info.dli_fname)
+		return NULL;
+	return in_library(info.dli_fname, name);
+}
+
+void *cuda_locate(enum cuda_group group, const char *name)
+{
+	struct libraries l;
+	void *at = NULL;
+
+	list(group, &l);
+	for (unsigned i = 0; !at && i < l.count; i++)
+		at = in_library(l.path[i], name);
+	return at;
+}
+
+/* ---- two of a kind ---- */
+
+static void *remembered(const void *caller, uint32_t slot)
+{
+	uint32_t at = (uint32_t)((uintptr_t)caller * 31 + slot);
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		struct site *s = atomic_load(&sites[(at + i) % SITES]);
+
+		if (s && s->caller == caller && s->slot == slot)
+			return s->real;
+	}
+	return NULL;
+}
+
+static void remember(const void *caller, uint32_t slot, void *real)
+{
+	uint32_t at = (uint32_t)((uintptr_t)caller * 31 + slot);
+	struct site *s = NULL, *none;
+
+	for (uint32_t i = 0; i < PROBES; i++) {
+		if (atomic_load(&sites[(at + i) % SITES]))
+			continue;
+		if (!s && !(s = arena_alloc(sizeof(*s))))
+			return;
+		*s = (struct site){ caller, slot, real };
+		none = NULL;
+		if (atomic_compare_exchange_strong(&sites[(at + i) % SITES], &none, s))
+			return;
+	}
+}
+
+/* Forgets which function was meant as long as there was one library of the kind. */
+static void look(enum cuda_group group)
+{
+	struct libraries l;
+
+	if (atomic_load(&several[group]))
+		return;
+	list(group, &l);
+	if (l.count < 2)
+		return;
+	atomic_store(&several[group], true);
+	for (unsigned i = 0; i < cuda_function_count; i++)
+		if (cuda_functions[i].group == group)
+			atomic_store(cuda_real_at(i), cuda_first[i]);
+}
+
+void cuda_find_again(void)
+{
+	static _Atomic unsigned long long seen;
+	unsigned long long adds;
+
+	if (!atomic_load_explicit(&in_use, memory_order_relaxed))
+		return;
+	adds = loader_adds();
+	if (atomic_exchange(&seen, adds) == adds)
+		return;
+	look(GROUP_CUDART);
+}
+
+/* ---- one call ---- */
+
+const struct cuda_function *cuda_function_of(uint32_t slot)
+{
+	return slot < cuda_function_count
+		       ? &cuda_functions[slot]
+		       : atomic_load(&spare[slot - cuda_function_count]);
+}
+
+static void *only_one(const struct cuda_function *fn, uint32_t slot)
+{
+	void *real = hook_real_dlsym(RTLD_NEXT, fn->name);
+
+	if (!real)
+		real = cuda_locate(fn->group, fn->name);
+	if (!real)
+		return NULL;
+	pin(real);
+	atomic_store(cuda_real_at(slot), real);
+	if (atomic_load(&several[fn->group]))
+		atomic_store(cuda_real_at(slot), cuda_first[slot]);
+	return real;
+}
+
+static void *by_caller(const struct cuda_function *fn, uint32_t slot, const void *caller)
+{
+	void *real = cuda_find_beside(caller, fn->name);
+
+	if (!real)
+		real = hook_real_dlsym(RTLD_NEXT, fn->name);
+	if (!real)
+		real = cuda_locate(fn->group, fn->name);
+	if (real) {
+		pin(real);
+		remember(caller, slot, real);
+	}
+	return real;
+}
+
+void *cuda_resolve(uint32_t slot, const void *caller)
+{
+	const struct cuda_function *fn = cuda_function_of(slot);
+	void *real = atomic_load(cuda_real_at(slot));
+	int saved;
+
+	if (real != cuda_first[slot])
+		return real;
+	saved = errno;
+	hook_look_dlsym(NULL, NULL);
+	atomic_store(&in_use, true);
+	cuda_find_again();
+	real = remembered(caller, slot);
+	if (!real && !atomic_load(&several[fn->group]))
+		real = only_one(fn, slot);
+	if (!real)
+		real = by_caller(fn, slot, caller);
+	errno = saved;
+	if (real)
+		return real;
+	return fn->group == GROUP_NCCL ? (void *)cuda_missing_nccl : (void *)cuda_missing;
+}
+
+/* ---- entries for functions that were looked up ---- */
+
+void *cuda_wrap(const struct cuda_function *fn, void *real)
+{
+	uint32_t own = (uint32_t)(fn - cuda_functions);
+
+	if (cuda_is_ours(real))
+		return real;
+	if (!atomic_load(&several[fn->group]) && cuda_resolve(own, real) == real)
+		return cuda_entry[own];
+	for (uint32_t i = 0; i < CUDA_SLOTS_SPARE; i++) {
+		uint32_t slot = cuda_function_count + i;
+		const struct cuda_function *none = NULL;
+		void *first = cuda_first[slot];
+
+		if (!atomic_load(&spare[i]) &&
+		    atomic_compare_exchange_strong(&spare[i], &none, fn)) {
+			pin(real);
+			atomic_store(cuda_real_at(slot), real);
+			return cuda_entry[slot];
+		}
+		/* Another thread may have taken it just now, for the same. */
+		if (atomic_load(&spare[i]) == fn &&
+		    atomic_load(cuda_real_at(slot)) == real && real != first)
+			return cuda_entry[slot];
+	}
+	return real;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stack - the native call stack of the calling thread, as a record.
+ *
+ * Threads  any, in windows.
+ * Memory   a cache of frames for each thread, from the arena.
+ * Errors   one line when libunwind cannot be had; then nothing, for good.
+ * Units    none.
+ */
+#ifndef HOOKS_STACK_H
+#define HOOKS_STACK_H
+
+#include <stdint.h>
+
+void stack_take(uint32_t name); /* REC_STACK; name: what is about to be called */
+
+#endif
