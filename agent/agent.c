@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agent - starts, wires and stops the parts: the only file that sees them all.
- * What it hands down is all that any part knows of another.
+ * agent - starts, wires and stops the parts: this folder's files are the only ones that
+ * see them all.  What they hand down is all that any part knows of another.
  */
+#include "agent/parts.h"
+
 #include "agent/core/clock.h"
-#include "agent/core/config.h"
 #include "agent/core/config_file.h"
 #include "agent/core/fmt.h"
 #include "agent/core/gate.h"
 #include "agent/core/job.h"
 #include "agent/core/log.h"
-#include "agent/core/place.h"
 #include "agent/core/spool.h"
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
+#include "agent/cupti/cupti.h"
 #include "agent/hooks/hook.h"
 #include "agent/hooks/loader.h"
 #include "agent/hooks/patch.h"
+#include "agent/proflaunch.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
@@ -24,132 +26,17 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
-#define FIRST_BYTES    (1 << 20) /* touched before the first record */
-#define EXIT_WAIT_NS   2000000000ll
+#define EXIT_WAIT_NS 2000000000ll
 
-enum { FRESH, STARTING, READY, ASIDE };
-
-static struct config config;
-static _Atomic uint32_t state;
-static uint32_t own_pid;
-static bool on; /* the constructor ran and found nothing against it */
+struct agent agent;
 static bool facts_settled;
 
 extern char **environ;
-
-/* ---- begin: when something is to be recorded for the first time ---- */
-
-static void join_job(const char *dir)
-{
-	if (job_join(config_getenv(environ, "PROF_JOB"), dir) && dir)
-		job_make(dir, 0);
-	job_enlist();
-}
-
-static void fact_text(const char *key, const char *name)
-{
-	const char *value = config_getenv(environ, name);
-	char json[256];
-
-	/* Only plain words: these are ranks and sizes that launchers set. */
-	if (!value || !*value || strlen(value) > 200 || strpbrk(value, "\"\\\n\r\t"))
-		return;
-	fmt(json, sizeof(json), "\"%s\"", value);
-	spool_fact(key, json);
-}
-
-/* torchrun sets them before the program starts, a program that spawns its own ranks
- * later: so they are looked at again when the first window ends. */
-static void rank_facts(void)
-{
-	fact_text("rank", "RANK");
-	fact_text("local_rank", "LOCAL_RANK");
-	fact_text("world_size", "WORLD_SIZE");
-}
-
-static void note_facts(void)
-{
-	char text[4096];
-	struct spool_header *h = spool.head;
-	ssize_t n = sys_read_file("/proc/self/cmdline", text, sizeof(text));
-	const char *base = n > 0 ? strrchr(text, '/') : NULL;
-
-	fmt(h->exe, sizeof(h->exe), "%s", base ? base + 1 : n > 0 ? text : "");
-	h->exe[strcspn(h->exe, " \t\n")] = '\0';
-	h->base_ns = job ? job->base_ns : job_base_ns(clock_get_ns(CLOCK_REALTIME));
-	if (job)
-		fmt(h->job, sizeof(h->job), "%s", job->id);
-	config_print(&config, h->config, sizeof(h->config));
-	rank_facts();
-	writer_pattern(&config, h, text, sizeof(text));
-	spool_fact("file", text);
-}
-
-/* A file with room for a beginning, else private memory. */
-static bool open_spool(const char *dir, uint64_t cap)
-{
-	int err = spool_open(dir, cap);
-
-	if (spool.fd >= 0 && (err = spool_prepare(FIRST_BYTES))) {
-		unlink(spool.path);
-		spool_forget();
-		spool_open(NULL, cap);
-	}
-	if (!spool.head)
-		return false;
-	if (err)
-		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
-			 dir, sys_error(err));
-	spool_prepare(FIRST_BYTES);
-	return true;
-}
-
-static bool start_parts(void)
-{
-	static char dir[4096];
-	const char *why = "";
-	uint64_t cap = (uint64_t)config.buffer_mb << 20;
-	bool placed = !place_spool(&config, config_getenv(environ, "TMPDIR"), dir,
-				   sizeof(dir), &why) &&
-		      dir[0];
-
-	if (gate_start() || thread_start())
-		return false;
-	join_job(placed ? dir : NULL);
-	if (job_ancestor() && !config.children)
-		return false;
-	if (!open_spool(placed ? dir : NULL, cap))
-		return false;
-	if (job_ancestor()) /* until it has steps of its own (sched.c) */
-		spool_share(FOLLOWER_SHARE);
-	note_facts();
-	thread_wants = writer_wanted;
-	return !writer_start(&config, &(struct writer_hooks){ .tick = sched_tick });
-}
-
-static bool begin(void)
-{
-	uint32_t fresh = FRESH;
-	int saved = errno;
-	bool ok;
-
-	if (atomic_load_explicit(&state, memory_order_acquire) == READY)
-		return true;
-	if (!on || !atomic_compare_exchange_strong(&state, &fresh, STARTING))
-		return false;
-	own_pid = sys_pid();
-	ok = start_parts();
-	atomic_store_explicit(&state, ok ? READY : ASIDE, memory_order_release);
-	errno = saved;
-	return ok;
-}
 
 /* ---- what the parts tell each other ---- */
 
@@ -159,8 +46,8 @@ static void torch_facts(void)
 
 	if (!torch_found() || facts_settled || !spool.head)
 		return;
-	facts_settled = abi_settled(config.record_shapes);
-	rank_facts();
+	facts_settled = abi_settled(agent.config.record_shapes);
+	agent_ranks();
 	abi_facts(json, sizeof(json));
 	spool_fact("torch", json);
 }
@@ -169,6 +56,12 @@ static void sealed(void)
 {
 	torch_facts();
 	writer_wake();
+}
+
+static void arm(void)
+{
+	writer_wake();
+	cupti_near();
 }
 
 static void look_for_torch(void)
@@ -180,7 +73,7 @@ static void look_for_torch(void)
 		return;
 	if (!hook_real_execute)
 		hook_real_execute = abi.engine_execute;
-	if (!begin())
+	if (!agent_begin())
 		return;
 	torch_facts();
 	sched_torch_found();
@@ -199,8 +92,9 @@ static void on_symbol(const char *name)
 	static _Atomic unsigned long long seen;
 	unsigned long long adds;
 
-	if (!on)
+	if (!agent.on)
 		return;
+	gpu_symbol(name);
 	adds = loader_adds();
 	if (atomic_load_explicit(&seen, memory_order_relaxed) == adds ||
 	    (strncmp(name, "PyInit_", 7) && (is_python() || loader_busy())))
@@ -212,7 +106,7 @@ static void on_symbol(const char *name)
 
 static void on_main(void)
 {
-	if (!on)
+	if (!agent.on)
 		return;
 	look_for_torch();
 	sched_main();
@@ -222,9 +116,10 @@ static void on_leave(void)
 {
 	struct spool_header *h = spool.head;
 
-	if (!h || own_pid != sys_pid())
+	if (!h || agent.pid != sys_pid())
 		return;
 	sched_leave();
+	gpu_leave();
 	atomic_store(&h->exit_ticks, clock_ticks());
 }
 
@@ -232,7 +127,7 @@ static void on_backward(void)
 {
 	if (!hook_real_execute) /* called before we found libtorch: find it now */
 		hook_real_execute = abi_engine();
-	if (on)
+	if (agent.on)
 		sched_backward();
 }
 
@@ -241,13 +136,25 @@ static void on_usage(const char *event)
 {
 	if (!hook_real_usage)
 		hook_real_usage = abi_usage();
-	if (on && !strcmp(event, "python.optimizer"))
+	if (agent.on && !strcmp(event, "python.optimizer"))
 		sched_optimizer_made();
+}
+
+/* torch's own switch for parts of a profile is ours as well. */
+static void on_toggle(unsigned activities, bool to)
+{
+	if (!hook_real_toggle)
+		hook_real_toggle = abi_toggle();
+	if (agent.on)
+		agent_collect(
+			(activities & HOOK_ACTIVITY_CPU ? PROFLAUNCH_CPU : 0) |
+				(activities & HOOK_ACTIVITY_CUDA ? PROFLAUNCH_CUDA : 0),
+			to);
 }
 
 static void on_fork_child(void)
 {
-	if (!on)
+	if (!agent.on)
 		return;
 	writer_forget();
 	spool_forget();
@@ -256,13 +163,14 @@ static void on_fork_child(void)
 	gate_set(0, 0);
 	sched_fork_child();
 	torch_fork_child();
+	gpu_fork_child();
 	facts_settled = false;
-	atomic_store(&state, config.children ? FRESH : ASIDE);
+	atomic_store(&agent.state, agent.config.children ? AGENT_FRESH : AGENT_ASIDE);
 }
 
 static void on_fork_prepare(void)
 {
-	if (!on)
+	if (!agent.on)
 		return;
 	writer_pause();
 	torch_fork_prepare();
@@ -270,7 +178,7 @@ static void on_fork_prepare(void)
 
 static void on_fork_parent(void)
 {
-	if (!on)
+	if (!agent.on)
 		return;
 	torch_fork_parent();
 	writer_resume();
@@ -297,29 +205,34 @@ static void fix_logdir(void)
 {
 	char here[CONFIG_TEXT];
 
-	if (config.logdir[0] == '/' || syscall(SYS_getcwd, here, sizeof(here)) <= 0 ||
-	    strlen(here) + strlen(config.logdir) + 2 > sizeof(here))
+	if (agent.config.logdir[0] == '/' ||
+	    syscall(SYS_getcwd, here, sizeof(here)) <= 0 ||
+	    strlen(here) + strlen(agent.config.logdir) + 2 > sizeof(here))
 		return;
 	fmt(here + strlen(here), sizeof(here) - strlen(here), "/%s",
-	    strncmp(config.logdir, "./", 2) ? config.logdir : config.logdir + 2);
-	memcpy(config.logdir, here, sizeof(here));
+	    strncmp(agent.config.logdir, "./", 2) ? agent.config.logdir
+						  : agent.config.logdir + 2);
+	memcpy(agent.config.logdir, here, sizeof(here));
 }
 
 static void wire(void)
 {
 	static struct torch_listener listener;
 
-	sched_start(&config, &(struct sched_actions){
-				     .observe = torch_observe,
-				     .arm = writer_wake,
-				     .sealed = sealed,
-				     .begin = begin,
-				     .patch = patch_symbol,
-			     });
+	sched_start(&agent.config, &(struct sched_actions){
+					   .observe = torch_observe,
+					   .arm = arm,
+					   .sealed = sealed,
+					   .opened = gpu_opened,
+					   .ended = gpu_ended,
+					   .opened_now = cupti_now,
+					   .begin = agent_begin,
+					   .patch = patch_symbol,
+				   });
 	listener = torch_to;
 	if (sched_wants_ops())
 		listener.op_begin = sched_op_begin;
-	torch_start(&config, &listener);
+	torch_start(&agent.config, &listener);
 }
 
 static void __attribute__((constructor)) start(void)
@@ -333,18 +246,20 @@ static void __attribute__((constructor)) start(void)
 		.leave = on_leave,
 		.backward = on_backward,
 		.usage = on_usage,
+		.toggle = on_toggle,
 		.fork_prepare = on_fork_prepare,
 		.fork_parent = on_fork_parent,
 		.fork_child = on_fork_child,
 	});
 	if (!getauxval(AT_SECURE)) {
-		config_load(&config, NULL, environ, bad_option, NULL);
-		log_quiet = config.quiet;
+		config_load(&agent.config, NULL, environ, bad_option, NULL);
+		log_quiet = agent.config.quiet;
 		fix_logdir();
 		clock_start();
-		own_pid = sys_pid();
+		agent.pid = sys_pid();
 		wire();
-		on = true;
+		gpu_start();
+		agent.on = true;
 	}
 	errno = saved;
 }
@@ -360,7 +275,7 @@ static void finish_alone(void)
 	}
 	if (spool.path[0])
 		log_warn("traces are not finished yet; run: proflaunch recover %s",
-			 config.logdir);
+			 agent.config.logdir);
 	else
 		log_warn("traces could not be finished in time; the rest is lost");
 }
@@ -369,23 +284,36 @@ static void __attribute__((destructor)) stop(void)
 {
 	int saved = errno;
 
-	if (!on || own_pid != sys_pid())
+	if (!agent.on || agent.pid != sys_pid())
 		return;
-	if (atomic_load(&state) == FRESH) {
+	if (atomic_load(&agent.state) == AGENT_FRESH) {
 		/* Nothing was ever recorded: a marker that is not there must be told. */
 		job_join(config_getenv(environ, "PROF_JOB"), NULL);
 		sched_exit();
 		errno = saved;
 		return;
 	}
-	if (atomic_load(&state) != READY)
+	if (atomic_load(&agent.state) != AGENT_READY)
 		return;
 	sched_exit();
+	gpu_leave();
 	torch_facts();
 	on_leave();
 	if (!job || !atomic_load(&job->launcher))
 		finish_alone();
 	errno = saved;
+}
+
+/* ---- what programs may call ---- */
+
+void agent_collect(unsigned what, bool on)
+{
+	if (what & PROFLAUNCH_CPU) {
+		torch_collect(on);
+		sched_collect(on);
+	}
+	if (what & PROFLAUNCH_CUDA)
+		gpu_collect(on);
 }
 
 __attribute__((visibility("default"))) void proflaunch_step(void);
@@ -394,7 +322,18 @@ void proflaunch_step(void)
 {
 	int saved = errno;
 
-	if (on)
+	if (agent.on)
 		sched_step();
+	errno = saved;
+}
+
+__attribute__((visibility("default"))) void proflaunch_collect(unsigned what, int on);
+
+void proflaunch_collect(unsigned what, int on)
+{
+	int saved = errno;
+
+	if (agent.on)
+		agent_collect(what, on != 0);
 	errno = saved;
 }

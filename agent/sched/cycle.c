@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct cycle_info *cycle_now;
-static void (*told)(void);
+static struct cycle_listener tell;
 static int64_t last_stamp;
 
 static struct {
@@ -16,9 +16,9 @@ static struct {
 
 enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
 
-void cycle_start(void (*sealed)(void))
+void cycle_start(const struct cycle_listener *listener)
 {
-	told = sealed;
+	tell = *listener;
 }
 
 /* ---- what followers see ---- */
@@ -109,11 +109,13 @@ static void hand_over(struct cycle_info *old, enum cycle_end how)
 		return;
 	if (how == CYCLE_THROW)
 		atomic_fetch_add(&spool.head->totals.discarded, 1);
+	if (tell.ended)
+		tell.ended(old, how == CYCLE_KEEP);
 	atomic_store_explicit(&old->state,
 			      how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
 			      memory_order_release);
-	if (told)
-		told();
+	if (tell.sealed)
+		tell.sealed();
 }
 
 static void say_missed(void)
@@ -137,6 +139,8 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 	cycle_now = at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
 	if (at)
 		publish_begin(cycle_now);
+	if (at && tell.opened)
+		tell.opened(cycle_now);
 	flip(at ? cycle_now->number : 0, at);
 	hand_over(old, how);
 	if (!at)

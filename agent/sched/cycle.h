@@ -20,8 +20,12 @@ enum cycle_end { CYCLE_KEEP, CYCLE_THROW };
 /* The open window, or NULL. Only `flags` and `first_step` may be changed. */
 extern struct cycle_info *cycle_now;
 
-/* Called for each window that ended, kept or not: the writer has work. */
-void cycle_start(void (*sealed)(void));
+struct cycle_listener {
+	void (*opened)(struct cycle_info *info); /* before anybody sees it open */
+	void (*ended)(struct cycle_info *info, bool kept); /* before it is the writer's */
+	void (*sealed)(void); /* the writer has work */
+};
+void cycle_start(const struct cycle_listener *listener);
 /* Opens a window that begins at `begin`. One that is open ends as `old` says, at the
  * same moment: the gate goes from one number to the next and is never closed. */
 bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end old);

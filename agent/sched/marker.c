@@ -35,11 +35,11 @@ static const char *keep(struct marker *m, const char *text, size_t len)
 	return NULL;
 }
 
-static const char *parse_torch(struct marker *m, const char *text)
+static const char *parse_glob(struct marker *m, enum marker_kind kind, const char *text)
 {
 	size_t len = strlen(text);
 
-	m->kind = MARKER_TORCH;
+	m->kind = kind;
 	m->at_begin = cut_suffix(text, &len, "@begin");
 	if (!m->at_begin)
 		cut_suffix(text, &len, "@end");
@@ -87,12 +87,16 @@ const char *marker_parse(struct marker *m, const char *text)
 		return NULL;
 	}
 	if (!strncmp(text, "torch:", 6))
-		return parse_torch(m, text + 6);
+		return parse_glob(m, MARKER_TORCH, text + 6);
+	if (!strncmp(text, "cuda:", 5))
+		return parse_glob(m, MARKER_CUDA, text + 5);
+	if (!strncmp(text, "kernel:", 7))
+		return parse_glob(m, MARKER_KERNEL, text + 7);
 	if (!strncmp(text, "symbol:", 7))
 		return parse_symbol(m, text + 7);
 	if (!strncmp(text, "time:", 5))
 		return parse_time(m, text + 5);
-	return "known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, time:<ms>";
+	return "known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>";
 }
 
 enum marker_class marker_classify(const char *name, size_t len)

@@ -14,15 +14,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum marker_kind { MARKER_AUTO, MARKER_TORCH, MARKER_SYMBOL, MARKER_TIME, MARKER_NONE };
+enum marker_kind {
+	MARKER_AUTO,
+	MARKER_TORCH,
+	MARKER_SYMBOL,
+	MARKER_CUDA, /* a CUDA call */
+	MARKER_KERNEL, /* the call that launches a kernel */
+	MARKER_TIME,
+	MARKER_NONE
+};
 
 struct marker {
 	enum marker_kind kind;
-	bool at_begin; /* torch: the edge */
+	bool at_begin; /* torch, cuda, kernel: the edge */
 	uint64_t period_ns; /* time: */
 	size_t len; /* of text */
 	size_t plain; /* leading bytes of text without wildcards */
-	char text[1024]; /* torch: the glob; symbol: [library!]name */
+	char text[1024]; /* the glob; symbol: [library!]name */
 };
 
 /* User annotations that mean something to `auto` and to the counters. */

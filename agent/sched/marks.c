@@ -11,6 +11,7 @@
 #include "agent/sched/auto.h"
 #include "agent/sched/state.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define SLOTS 256u /* threads that have markers; later ones are not counted */
@@ -137,6 +138,25 @@ uint32_t sched_op_begin(const char *name, size_t len)
 bool sched_wants_ops(void)
 {
 	return atomic_load_explicit(&sched.ops, memory_order_relaxed);
+}
+
+/* ---- cuda:<glob>, kernel:<glob> ---- */
+
+bool sched_wants_calls(void)
+{
+	return sched.marker.kind == MARKER_CUDA || sched.marker.kind == MARKER_KERNEL;
+}
+
+uint32_t sched_call_begin(const char *function, const char *kernel)
+{
+	const char *name = sched.marker.kind == MARKER_CUDA ? function : kernel;
+	int saved = errno;
+	uint32_t token = 0;
+
+	if (name && sched_wants_calls() && sched_wake())
+		token = glob_begin(name, strlen(name));
+	errno = saved;
+	return token;
 }
 
 /* ---- annotations ---- */

@@ -24,8 +24,6 @@
 #define START_WAIT_NS 200000 /* between looks; 2 s in all */
 #define START_TRIES   10000u
 
-enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
-
 struct sched_state sched;
 static struct sched_actions sched_act;
 static __thread bool inside __attribute__((tls_model("initial-exec")));
@@ -47,24 +45,32 @@ bool sched_lock(void)
 
 void sched_unlock(void)
 {
+	bool opened = atomic_load_explicit(&sched.opened, memory_order_relaxed);
+
+	atomic_store_explicit(&sched.opened, false, memory_order_relaxed);
 	inside = false;
 	atomic_store_explicit(&sched.lock, 0, memory_order_release);
+	if (opened && sched.act->opened_now)
+		sched.act->opened_now();
 }
 
-static enum life life(void)
+static void window_opened(struct cycle_info *info)
 {
-	return (enum life)atomic_load_explicit(&sched.life, memory_order_acquire);
+	atomic_store_explicit(&sched.opened, true, memory_order_relaxed);
+	if (sched.act->opened)
+		sched.act->opened(info);
 }
 
 /* ---- windows by the plan ---- */
 
 void sched_observe(void)
 {
-	bool first = life() == LIFE_NONE && (!sched.given || sched.may_follow ||
-					     schedule_at(&sched.plan, 0) >= PHASE_RECORD);
+	bool first = sched_life() == LIFE_NONE &&
+		     (!sched.given || sched.may_follow ||
+		      schedule_at(&sched.plan, 0) >= PHASE_RECORD);
 
-	sched.act->observe(cycle_now || sched.ops || follow_active() ||
-			   (first && atomic_load(&sched.torch)));
+	sched.act->observe((cycle_now && !sched.cpu_off) || sched.ops ||
+			   follow_active() || (first && atomic_load(&sched.torch)));
 }
 
 static uint32_t kind_flags(void)
@@ -142,12 +148,13 @@ static bool wait_for_start(void)
 {
 	struct timespec moment = { .tv_nsec = START_WAIT_NS };
 
-	for (unsigned i = 0; !starting && life() == LIFE_STARTING && i < START_TRIES; i++)
+	for (unsigned i = 0;
+	     !starting && sched_life() == LIFE_STARTING && i < START_TRIES; i++)
 		if (i < SPINS)
 			sched_yield();
 		else
 			nanosleep(&moment, NULL);
-	return life() == LIFE_ON;
+	return sched_life() == LIFE_ON;
 }
 
 /* Another thread may be at it just now; one that fails for good is asked no more. */
@@ -182,12 +189,12 @@ static bool wake_at(uint64_t begun)
 	}
 	starting = false;
 	errno = saved;
-	return life() == LIFE_ON;
+	return sched_life() == LIFE_ON;
 }
 
 bool sched_wake(void)
 {
-	return __builtin_expect(life() == LIFE_ON, 1) || wake_at(0);
+	return __builtin_expect(sched_life() == LIFE_ON, 1) || wake_at(0);
 }
 
 /* ---- boundaries ---- */
@@ -224,8 +231,8 @@ void sched_boundary(const char *chosen, bool row)
 
 	/* When the boundary is the first event of all, the step that it ends is what
 	 * the program did so far. */
-	if ((life() == LIFE_ON || wake_at(sched.main_ticks)) && sched_lock()) {
-		if (life() == LIFE_ON) {
+	if ((sched_life() == LIFE_ON || wake_at(sched.main_ticks)) && sched_lock()) {
+		if (sched_life() == LIFE_ON) {
 			remember(chosen);
 			boundary(row, clock_ticks());
 		}
@@ -238,10 +245,10 @@ void sched_follow_changed(void)
 {
 	int saved = errno;
 
-	if (life() == LIFE_NONE || life() == LIFE_STARTING) {
+	if (sched_life() == LIFE_NONE || sched_life() == LIFE_STARTING) {
 		sched_wake();
-	} else if (life() == LIFE_ON && sched_lock()) {
-		if (life() == LIFE_ON)
+	} else if (sched_life() == LIFE_ON && sched_lock()) {
+		if (sched_life() == LIFE_ON)
 			follow_sync(clock_ticks());
 		sched_unlock();
 	}
@@ -257,7 +264,10 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 	sched_act = *actions;
 	sched.act = &sched_act;
 	sched.children = cfg->children;
-	cycle_start(actions->sealed);
+	sched.cpu_off = cfg->activities == ACTIVITIES_CUDA;
+	cycle_start(&(struct cycle_listener){ .opened = window_opened,
+					      .ended = actions->ended,
+					      .sealed = actions->sealed });
 	why = marker_parse(&sched.marker, cfg->marker);
 	if (why) {
 		log_warn("marker = %s: %s; going on with auto", cfg->marker, why);
@@ -283,7 +293,7 @@ void sched_torch_found(void)
 {
 	int saved = errno;
 
-	if (life() == LIFE_OFF || atomic_exchange(&sched.torch, 1))
+	if (sched_life() == LIFE_OFF || atomic_exchange(&sched.torch, 1))
 		return;
 	/* So that descendants find us, even if we never record anything ourselves. */
 	if (sched.act->begin() && job_mine) {
@@ -296,6 +306,28 @@ void sched_torch_found(void)
 	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
 		sched_wake();
 	if (sched_lock()) {
+		sched_observe();
+		sched_unlock();
+	}
+	errno = saved;
+}
+
+void sched_cuda_used(void)
+{
+	int saved = errno;
+
+	/* With torch the first operator says when step 0 begins. */
+	if (sched_life() == LIFE_NONE && !atomic_load(&sched.torch))
+		sched_wake();
+	errno = saved;
+}
+
+void sched_collect(bool on)
+{
+	int saved = errno;
+
+	if (sched_lock()) {
+		sched.cpu_off = !on;
 		sched_observe();
 		sched_unlock();
 	}
@@ -315,7 +347,7 @@ void sched_fork_child(void)
 	inside = false;
 	atomic_store(&sched.lock, 0);
 	atomic_store(&sched.life,
-		     sched.children && life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
+		     sched.children && sched_life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
 	sched.main_ticks = 0;
 	sched.driver = sched.settled = false;
 	cycle_fork_child();
@@ -324,70 +356,4 @@ void sched_fork_child(void)
 		follow_wait_first();
 	else
 		follow_nobody();
-}
-
-/* ---- the end ---- */
-
-static bool tell_once(uint32_t bit)
-{
-	return !job || !(atomic_fetch_or(&job->told, bit) & bit);
-}
-
-void sched_say_provisional(const char *why)
-{
-	if (tell_once(TOLD_PROVISIONAL))
-		log_note(
-			"%s after %lu step boundaries: kept what was recorded since the first "
-			"operator; name what ends a step with --marker, or the steps with "
-			"--schedule",
-			why, (unsigned long)sched.step);
-}
-
-/* A shell around the program has no such function, and need not. */
-static void say_not_found(void)
-{
-	bool ours = atomic_load(&sched.torch) || !job || !atomic_load(&job->launcher) ||
-		    sys_parent(sys_pid()) == atomic_load(&job->launcher);
-
-	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) && ours &&
-	    tell_once(TOLD_SYMBOL))
-		log_warn(
-			"marker symbol:%s: there is no such function in the program or its "
-			"libraries (a stripped one has no names of local functions)",
-			sched.marker.text);
-}
-
-/* True: what was kept was provisional. */
-static bool end_window(uint64_t now)
-{
-	bool keep = follow_keeps();
-	bool provisional = keep && !(cycle_now->flags & CYCLE_CHILD) &&
-			   cycle_now->flags & CYCLE_PROVISIONAL;
-
-	cycle_step_end(now);
-	cycle_close(now, keep ? CYCLE_KEEP : CYCLE_THROW);
-	return provisional;
-}
-
-void sched_exit(void)
-{
-	int saved = errno;
-	bool provisional;
-
-	if (life() == LIFE_OFF || !sched_lock())
-		return;
-	atomic_store(&sched.life, LIFE_OFF);
-	provisional = cycle_now && end_window(clock_ticks());
-	follow_nobody();
-	sched_unlock();
-	if (provisional)
-		sched_say_provisional("the program ended");
-	say_not_found();
-	errno = saved;
-}
-
-void sched_leave(void)
-{
-	if (life() == LIFE_ON && cycle_now && !follow_keeps())
-		atomic_store(&cycle_now->state, CYCLE_DISCARDED);
 }

@@ -12,6 +12,7 @@
 #define SCHED_SCHED_H
 
 #include "agent/core/config.h"
+#include "agent/core/spool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,10 @@ struct sched_actions {
 	void (*observe)(bool on); /* operator callbacks on or off (torch) */
 	void (*arm)(void); /* a window is near: the writer prepares memory */
 	void (*sealed)(void); /* a cycle is ready for the writer */
+	/* A window begins; it ended. Under the lock: stores only. */
+	void (*opened)(struct cycle_info *info);
+	void (*ended)(struct cycle_info *info, bool kept);
+	void (*opened_now)(void); /* after `opened`, without the lock */
 	bool (*begin)(void); /* spool, threads and writer thread must be there */
 	/* symbol: marker (hooks). False: not there, ask again when a library came. */
 	bool (*patch)(const char *symbol, void (*hit)(void));
@@ -44,6 +49,13 @@ void sched_end(uint32_t token);
 /* The same for operators; called only while sched_wants_ops (op-name markers). */
 uint32_t sched_op_begin(const char *name, size_t len);
 bool sched_wants_ops(void);
+/* A CUDA call begins; kernel: what it launches, or NULL. Only while sched_wants_calls. */
+uint32_t sched_call_begin(const char *function, const char *kernel);
+bool sched_wants_calls(void);
+/* CUDA is used: where there is no torch, step 0 begins. */
+void sched_cuda_used(void);
+/* Operators are recorded or not, from now on. */
+void sched_collect(bool on);
 /* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its
  * steps. */
 void sched_optimizer_made(void);

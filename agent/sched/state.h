@@ -29,6 +29,8 @@ struct sched_state {
 	bool given; /* the plan is the user's */
 	bool children;
 	_Atomic bool ops; /* the marker needs operators outside windows */
+	_Atomic bool opened; /* a window was opened since sched_tell_opened */
+	bool cpu_off; /* operators are not wanted (activities) */
 	uint64_t main_ticks; /* when main began */
 
 	enum phase phase;
@@ -42,10 +44,18 @@ struct sched_state {
 };
 extern struct sched_state sched;
 
+/* Bits of the job page's word: said by one process of the job, not by each. */
+enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
+
+static inline enum life sched_life(void)
+{
+	return (enum life)atomic_load_explicit(&sched.life, memory_order_acquire);
+}
+
 /* Held for a gate change, never across anything slow. False: this very thread holds it
  * (we are in a signal handler within a boundary). */
 bool sched_lock(void);
-void sched_unlock(void);
+void sched_unlock(void); /* then tells of a window that was opened meanwhile */
 /* Step 0 begins now, unless it has. False: nothing is (or can be) scheduled here. */
 bool sched_wake(void);
 /* One step ends, the next one begins. `chosen`: what `auto` took, or NULL.

@@ -8,6 +8,9 @@
 #include <link.h>
 #include <string.h>
 
+#define TOGGLE                                                            \
+	"_ZN5torch8autograd8profiler23toggleCollectionDynamicEbRKSt3setI" \
+	"NS_8profiler4impl12ActivityTypeESt4lessIS5_ESaIS5_EE"
 #define ENGINE_EXECUTE                                                     \
 	"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE" \
 	"RKS2_IN2at6TensorESaIS9_EEbbbS7_"
@@ -275,6 +278,11 @@ void *abi_usage(void)
 		p = p ? p : dlsym(c10.handle, "_ZN3c1011LogAPIUsageERKSs");
 	}
 	return p;
+}
+
+void *abi_toggle(void)
+{
+	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(TOGGLE) : NULL;
 }
 
 static const char *state_text(uint32_t state)

@@ -103,6 +103,7 @@ size_t abi_facts(char *buf, size_t size);
 void *abi_engine(void);
 /* c10::LogAPIUsage of this build's string ABI, likewise. */
 void *abi_usage(void);
+void *abi_toggle(void); /* toggleCollectionDynamic, likewise */
 
 /* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
 void *abi_symbol(const char *name);

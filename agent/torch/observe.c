@@ -35,11 +35,23 @@ struct observer { /* per thread, never freed: contexts point to it */
 
 static const struct torch_listener *to;
 static bool with_inputs;
+static _Atomic bool off; /* nothing is recorded: activities */
 
 void observe_start(const struct torch_listener *listener, bool inputs)
 {
 	to = listener;
 	with_inputs = inputs;
+}
+
+void observe_collect(bool on)
+{
+	atomic_store_explicit(&off, !on, memory_order_relaxed);
+}
+
+/* Is this event to be recorded? */
+static inline bool recording(void)
+{
+	return gate_cycle() && !atomic_load_explicit(&off, memory_order_relaxed);
 }
 
 /* ---- contexts ---- */
@@ -181,7 +193,7 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 /* Slow path: the thread's state or context cannot be had, or nothing is recorded. */
 static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t token)
 {
-	struct thread *t = emit_enter(kind);
+	struct thread *t = recording() ? emit_enter(kind) : NULL;
 	bool sampled = t && t->sample++ % SAMPLE == SAMPLE_AT;
 	uint64_t entered = sampled ? clock_ticks() : 0;
 	struct context *c;
@@ -243,7 +255,7 @@ void **observe_op_begin(void **slot, const void *rf)
 
 		token = to->op_begin(s.text, s.len);
 	}
-	if (!gate_cycle() && !token)
+	if (!recording() && !token)
 		return slot;
 	return begin(slot, rf, REC_OP, token);
 }
@@ -257,7 +269,7 @@ void **observe_note_begin(void **slot, const void *rf)
 	look_up(rf);
 	s = name_of(rf);
 	token = to->begin(s.text, s.len);
-	if (!gate_cycle() && !token)
+	if (!recording() && !token)
 		return slot;
 	return begin(slot, rf, REC_ANNOTATION, token);
 }

@@ -15,6 +15,8 @@
 
 #include "agent/torch/torch.h"
 
+/* Operators and annotations are recorded, or only looked at for markers. */
+void observe_collect(bool on);
 void observe_start(const struct torch_listener *listener, bool inputs);
 
 /* Operators, scopes 0, 1, 2: registered disabled, enabled for windows. */

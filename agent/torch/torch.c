@@ -22,6 +22,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *l)
 	config = cfg;
 	listener = *l;
 	observe_start(&listener, cfg->record_shapes);
+	observe_collect(cfg->activities != ACTIVITIES_CUDA);
 }
 
 static struct torch_callback callback(void *start)
@@ -78,6 +79,11 @@ void torch_observe(bool on)
 		abi.enable(op_handle);
 	else
 		abi.disable(op_handle);
+}
+
+void torch_collect(bool on)
+{
+	observe_collect(on);
 }
 
 /*

@@ -31,6 +31,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *listener
 /* libtorch was mapped (or may have been): registers once. True when it is there now. */
 bool torch_found(void);
 void torch_observe(bool on); /* operator callbacks */
+void torch_collect(bool on); /* are operators and annotations recorded? */
 /* Around a fork that we follow: the child is born with operator callbacks on. */
 void torch_fork_prepare(void);
 void torch_fork_parent(void);

@@ -48,7 +48,9 @@ static inline bool begin(void)
 static inline void start_sized(const char *schedule, const char *marker, uint64_t cap)
 {
 	static struct config config;
-	struct sched_actions actions = { observe, arm, sealed, begin, NULL };
+	struct sched_actions actions = {
+		.observe = observe, .arm = arm, .sealed = sealed, .begin = begin
+	};
 
 	clock_start();
 	ck_assert_int_eq(gate_start(), 0);

@@ -26,6 +26,12 @@ START_TEST(markers_are_understood)
 	ck_assert_str_eq(m.text, "train");
 	ck_assert_ptr_null(marker_parse(&m, "symbol:libx*.so!go@begin"));
 	ck_assert_str_eq(m.text, "libx*.so!go");
+	ck_assert_ptr_null(marker_parse(&m, "cuda:cudaGraphLaunch@begin"));
+	ck_assert_int_eq(m.kind, MARKER_CUDA);
+	ck_assert(m.at_begin);
+	ck_assert_ptr_null(marker_parse(&m, "kernel:*flash*"));
+	ck_assert_int_eq(m.kind, MARKER_KERNEL);
+	ck_assert(!m.at_begin);
 }
 END_TEST
 

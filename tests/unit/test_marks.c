@@ -73,6 +73,62 @@ START_TEST(edges_are_where_they_were_asked_for)
 }
 END_TEST
 
+static void call(const char *function, const char *kernel)
+{
+	sched_end(sched_call_begin(function, kernel));
+}
+
+START_TEST(cuda_calls_and_kernels_end_steps)
+{
+	bool kernel = _i;
+
+	start("wait=1,active=1", kernel ? "kernel:*gemm*" : "cuda:cudaLaunch*");
+	ck_assert(sched_wants_calls());
+	call("cudaMemcpyAsync", NULL); /* begins step 0 only where it matches */
+	ck_assert_uint_eq(gate_cycle(), 0);
+	call("cudaLaunchKernel", "_Z5relu_Pf");
+	ck_assert_uint_eq(gate_cycle(), kernel ? 0 : 1);
+	call("cudaLaunchKernel", "_Z5sgemmPf");
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), kernel ? 1 : 2);
+	call("cudaLaunchKernel", NULL);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), kernel ? 1 : 3);
+}
+END_TEST
+
+START_TEST(cuda_alone_begins_step_0)
+{
+	start("", "auto");
+	ck_assert(!sched_wants_calls());
+	ck_assert_uint_eq(sched_call_begin("cudaLaunchKernel", NULL), 0);
+	sched_cuda_used();
+	ck_assert(cycle_now && cycle_now->flags & CYCLE_PROVISIONAL);
+	sched_exit();
+	ck_assert_uint_eq(cycle(1)->state, CYCLE_SEALED);
+}
+END_TEST
+
+START_TEST(with_torch_the_first_operator_does)
+{
+	start("", "auto");
+	sched_torch_found();
+	sched_cuda_used();
+	ck_assert_ptr_null(cycle_now);
+}
+END_TEST
+
+START_TEST(operators_can_be_switched_off_and_on)
+{
+	start("active=2", "auto");
+	sched_torch_found();
+	event();
+	ck_assert(did.observing);
+	sched_collect(false);
+	ck_assert(!did.observing);
+	sched_collect(true);
+	ck_assert(did.observing);
+}
+END_TEST
+
 START_TEST(an_operator_marker_watches_operators)
 {
 	start("wait=1,active=1", "torch:aten::add@end");
@@ -176,6 +232,10 @@ int main(void)
 	tcase_add_test(tc, only_outermost_steps_count);
 	tcase_add_test(tc, only_the_thread_of_the_first_boundary_counts);
 	tcase_add_loop_test(tc, edges_are_where_they_were_asked_for, 0, 2);
+	tcase_add_loop_test(tc, cuda_calls_and_kernels_end_steps, 0, 2);
+	tcase_add_test(tc, cuda_alone_begins_step_0);
+	tcase_add_test(tc, with_torch_the_first_operator_does);
+	tcase_add_test(tc, operators_can_be_switched_off_and_on);
 	tcase_add_test(tc, an_operator_marker_watches_operators);
 	tcase_add_test(tc, a_name_that_is_an_annotation_is_not_looked_for_in_operators);
 	tcase_add_test(tc, a_program_with_a_profiler_gets_no_rows_of_ours);

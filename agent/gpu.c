@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu - CUPTI and the CUDA hooks between the other parts: who records what, and when.
+ *
+ * While CUPTI records, the hooks write no calls: they only tell of markers, stacks and
+ * collectives. Where it cannot be had they give host times, if that was asked for.
+ */
+#include "agent/parts.h"
+
+#include "agent/core/gate.h"
+#include "agent/core/spool.h"
+#include "agent/core/sys.h"
+#include "agent/cupti/cupti.h"
+#include "agent/hooks/cuda.h"
+#include "agent/hooks/hook.h"
+#include "agent/sched/sched.h"
+#include "writer/writer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+
+static _Atomic bool estimating; /* CUPTI cannot be had: hooks measure */
+static _Atomic bool cuda_off; /* switched off in the running program */
+
+/* Marks are wanted all the time, what is written only while a window is open. */
+static unsigned wanted(bool open)
+{
+	unsigned what = 0;
+
+	if (sched_wants_calls())
+		what |= CUDA_WANT_MARKS;
+	if (!cupti_active() && !atomic_load(&estimating))
+		what |= CUDA_WANT_READY;
+	if (!open || atomic_load(&cuda_off))
+		return what;
+	what |= CUDA_WANT_COLLECTIVES;
+	if (agent.config.cuda_stacks == STACKS_NATIVE)
+		what |= CUDA_WANT_STACKS;
+	if (atomic_load(&estimating) && agent.config.cuda_estimate)
+		what |= CUDA_WANT_TIMES;
+	return what;
+}
+
+static void want(void)
+{
+	if (agent.config.activities != ACTIVITIES_CPU || sched_wants_calls())
+		cuda_hooks_want(wanted(gate_cycle() != 0));
+}
+
+void gpu_opened(struct cycle_info *info)
+{
+	cupti_opened(info);
+	if (agent.config.activities != ACTIVITIES_CPU || sched_wants_calls())
+		cuda_hooks_want(wanted(true));
+}
+
+void gpu_ended(struct cycle_info *info, bool kept)
+{
+	cupti_sealed(info, kept);
+	want();
+}
+
+static void used(void)
+{
+	sched_cuda_used();
+	want();
+}
+
+static void estimate(bool on)
+{
+	atomic_store(&estimating, on);
+	want();
+}
+
+static void ready(void)
+{
+	cupti_driver_ready();
+	want();
+}
+
+void gpu_collect(bool on)
+{
+	atomic_store(&cuda_off, !on);
+	cupti_collect(on);
+	want();
+}
+
+/* Names of CUPTI's second generation: a profiler that we cannot share with. */
+void gpu_symbol(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!strncmp(name, "cupti", 5) && len > 3 && !strcmp(name + len - 3, "_v2"))
+		cupti_asked_for(name);
+}
+
+void gpu_leave(void)
+{
+	if (cupti_active())
+		cupti_exit();
+}
+
+void gpu_fork_child(void)
+{
+	cupti_fork_child();
+	cuda_hooks_fork_child();
+	atomic_store(&estimating, false);
+}
+
+void gpu_start(void)
+{
+	static const struct cuda_listener calls = {
+		.begin = sched_call_begin,
+		.end = sched_end,
+		.ready = ready,
+	};
+	static const struct cupti_actions actions = {
+		.begin = agent_begin,
+		.used = used,
+		.settled = writer_wake,
+		.estimate = estimate,
+	};
+	Dl_info self;
+
+	cuda_hooks_start(&calls);
+	/* What is looked up by name is only ours to see if something is wanted then. */
+	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)
+		cuda_hooks_want(CUDA_WANT_STACKS);
+	if (dladdr((void *)gpu_start, &self) && self.dli_fname)
+		cupti_start(&agent.config, &actions, self.dli_fname);
+	want();
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* The driver calls it from cuInit (CUDA_INJECTION64_PATH). */
+int InitializeInjection(void)
+{
+	int saved = errno, result = 1;
+
+	if (agent.on)
+		result = cupti_injected();
+	errno = saved;
+	return result;
+}
