@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cupti/api.h"
+#include "agent/core/sys.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+struct cupti_api cupti;
+
+static _Atomic uint32_t asking; /* thread id */
+
+static const struct {
+	const char *name;
+	size_t at;
+	bool required;
+} rows[] = {
+#define API(function, must, params) \
+	{ "cupti" #function, offsetof(struct cupti_api, function), must },
+#include "agent/cupti/api.def"
+#undef API
+};
+
+const char *api_resolve(void *handle)
+{
+	const char *missing = NULL;
+	struct cupti_api found;
+
+	atomic_store(&asking, sys_tid());
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		void *function = dlsym(handle, rows[i].name);
+
+		memcpy((char *)&found + rows[i].at, &function, sizeof(function));
+		if (!function && rows[i].required && !missing)
+			missing = rows[i].name;
+	}
+	atomic_store(&asking, 0);
+	if (!missing)
+		cupti = found;
+	return missing;
+}
+
+int api_asking(void)
+{
+	return atomic_load(&asking) == sys_tid();
+}

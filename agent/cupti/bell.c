@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/sys.h"
+#include "agent/cupti/parts.h"
+
+/* What the program's threads leave for the consumer, and how they wake it. */
+static _Atomic uint32_t bell; /* counts what is asked of it */
+static _Atomic uint32_t sleeping;
+static _Atomic bool near, off;
+
+void consumer_wake(void)
+{
+	atomic_fetch_add(&bell, 1);
+	if (atomic_load(&sleeping))
+		sys_futex_wake(&bell);
+}
+
+uint32_t bell_seen(void)
+{
+	return atomic_load(&bell);
+}
+
+void bell_sleep(uint32_t seen, int64_t ns)
+{
+	atomic_store(&sleeping, 1);
+	sys_futex_wait(&bell, seen, ns);
+	atomic_store(&sleeping, 0);
+}
+
+void bell_near(bool is)
+{
+	atomic_store(&near, is);
+}
+
+void bell_off(bool is)
+{
+	atomic_store(&off, is);
+}
+
+bool bell_wants(bool window)
+{
+	return !atomic_load(&off) && (window || atomic_load(&near));
+}
+
+void bell_fork_child(void)
+{
+	atomic_store(&bell, 0);
+	atomic_store(&sleeping, 0);
+	atomic_store(&near, false);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "agent/core/sys.h"
+#include "agent/cupti/parts.h"
+#include "agent/cupti/tee.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+/*
+ * The one thread that waits for CUPTI: it switches kinds, flushes, reads what comes
+ * back and settles windows. The program's threads only leave word and ring.
+ */
+#define STACK      (1024 * 1024)
+#define OPEN_NS    500000000ll /* between flushes in an open window */
+#define FIRST_NS   4000000ll /* after a seal, doubling ... */
+#define LONGEST_NS 500000000ll /* ... up to this */
+#define WAITING_NS 2000000000ll /* GPU work waits so long for its call */
+#define FINAL_NS   1000000000ll /* work that runs still, at the end */
+#define LATE_NS    100000000ll /* buffers that come after the last flush */
+#define LOOK_NS    1000000ll
+#define RETURN_NS  1000000000ll /* between looks whether another profiler is gone */
+
+static _Atomic uint32_t tid; /* 0 = none, 1 = being born */
+static _Atomic uint32_t flush_asked, flush_done;
+static _Atomic uint32_t end_asked, end_done; /* 1: everything fetched, 2: and settled */
+static _Atomic bool dead; /* somebody else finishes what we had in hand */
+static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
+
+static int64_t flush_at, flush_gap; /* CLOCK_MONOTONIC ns; ns */
+static bool ended; /* the last flush is done */
+
+/* ---- in and out of CUPTI, where we may get stuck ---- */
+
+/* False: what we had in hand is somebody else's now. */
+static bool enter(void)
+{
+	atomic_store(&inside, true);
+	if (!atomic_load(&dead))
+		return true;
+	atomic_store(&inside, false);
+	return false;
+}
+
+static void leave(void)
+{
+	atomic_store(&inside, false);
+}
+
+static int flush(uint32_t flag)
+{
+	int result;
+
+	leave();
+	result = session_flush(flag);
+	tee_flushed();
+	return enter() ? result : -1;
+}
+
+static bool switch_kinds(bool on)
+{
+	int result;
+
+	leave();
+	result = kinds_ours(on);
+	if (result && on)
+		session_give_up("cuptiActivityEnable", result);
+	return enter();
+}
+
+/* ---- records ---- */
+
+static void drain(void)
+{
+	struct buffer *b = buffers_take(), *after;
+
+	for (; b; b = after) {
+		after = b->next;
+		if (b->discard)
+			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
+		else
+			decode_buffer(b->mem, b->valid);
+		buffers_give(b);
+	}
+	buffers_refused();
+}
+
+static void count_drops(void)
+{
+	size_t dropped = 0;
+
+	/* Without a context it succeeds and leaves the number as it was. */
+	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
+		dropped = 0;
+	windows_count(CUDA_DROPPED, dropped + tee_dropped(dropped));
+}
+
+static bool flush_round(void)
+{
+	int result = 0;
+
+	if (buffers_held(UINT64_MAX) && (result = flush(0)) < 0)
+		return false;
+	drain();
+	moments_take();
+	if (result) {
+		session_give_up("cuptiActivityFlushAll", result);
+		return true;
+	}
+	count_drops();
+	windows_flushed();
+	return true;
+}
+
+/* ---- what is to be done ---- */
+
+static bool recording(void)
+{
+	return atomic_load(&session.state) == SESSION_READY && !ended;
+}
+
+/* Others have had CUPTI: now that a window is there, is it free again? */
+static void come_back(void)
+{
+	static int64_t next;
+
+	if (atomic_load(&session.state) != SESSION_ASIDE || ended || windows_now < next ||
+	    tee_blocks())
+		return;
+	next = windows_now + RETURN_NS;
+	leave();
+	session_return();
+}
+
+static bool follow_kinds(unsigned pending)
+{
+	bool want = bell_wants(pending);
+	bool on = kinds_ours_on();
+
+	if (want)
+		come_back();
+	if (!enter())
+		return false;
+	if (!recording())
+		return true;
+	if (want == on)
+		return true;
+	/* Some versions are dead after a first time without any record. */
+	if (!want && session.deny & DENY_EMPTY && !decode_records)
+		return true;
+	return switch_kinds(want);
+}
+
+static bool flush_due(unsigned pending, bool open)
+{
+	uint32_t asked = atomic_load(&flush_asked);
+	bool called = asked != atomic_load(&flush_done);
+	bool fine = true;
+
+	if (!recording() || (!called && (!pending || windows_now < flush_at))) {
+		if (called && !recording())
+			atomic_store(&flush_done, asked);
+		return true;
+	}
+	fine = flush_round();
+	flush_at = windows_now + (open ? OPEN_NS : flush_gap);
+	if (!open)
+		flush_gap = flush_gap * 2 < LONGEST_NS ? flush_gap * 2 : LONGEST_NS;
+	if (called) {
+		atomic_store(&flush_done, asked);
+		sys_futex_wake(&flush_done);
+	}
+	return fine;
+}
+
+/* The process ends. What runs still may end in time; then all is taken as it is. */
+static bool fetch_all(void)
+{
+	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + FINAL_NS;
+	struct timespec moment = { .tv_nsec = LOOK_NS };
+
+	if (ended || !recording() || !buffers_held(UINT64_MAX))
+		goto done;
+	do {
+		if (!flush_round())
+			return false;
+		if (!recording() || windows_complete())
+			break;
+		nanosleep(&moment, NULL);
+		windows_collect();
+	} while (windows_now < until);
+	if (recording() && buffers_held(UINT64_MAX) && flush(1) < 0)
+		return false;
+	until = windows_now + LATE_NS;
+	for (drain(); buffers_held(UINT64_MAX) && windows_now < until; drain()) {
+		nanosleep(&moment, NULL);
+		windows_now = clock_get_ns(CLOCK_MONOTONIC);
+	}
+	if (recording())
+		count_drops();
+done:
+	ended = true;
+	return true;
+}
+
+static bool end_if_asked(void)
+{
+	uint32_t asked = atomic_load(&end_asked);
+
+	if (asked == atomic_load(&end_done))
+		return true;
+	if (!fetch_all())
+		return false;
+	link_expire(0);
+	if (asked > 1) {
+		windows_collect();
+		windows_settle(true);
+	}
+	atomic_store(&end_done, asked);
+	sys_futex_wake(&end_done);
+	return true;
+}
+
+/* Returns ns to wait, -1 = until called, -2 = we are nobody any more. */
+static int64_t work(void)
+{
+	static unsigned sealed_before;
+	unsigned pending, sealed;
+	bool open;
+
+	windows_collect();
+	drain();
+	link_expire(WAITING_NS);
+	pending = windows_pending(&open);
+	sealed = pending - open;
+	if (sealed > sealed_before) { /* a new one: look closely again */
+		flush_at = windows_now;
+		flush_gap = FIRST_NS;
+	}
+	if (!follow_kinds(pending) || !flush_due(pending, open) || !end_if_asked())
+		return -2;
+	session_gaps(!pending);
+	windows_settle(!recording() && atomic_load(&session.state) != SESSION_STARTING);
+	pending = windows_pending(&open);
+	sealed_before = pending - open;
+	if (!pending && !follow_kinds(0))
+		return -2;
+	buffers_prepare();
+	if (!pending || !recording())
+		return -1;
+	return flush_at > windows_now ? flush_at - windows_now : 1;
+}
+
+static void *consume(void *arg)
+{
+	int64_t wait = 0;
+
+	(void)arg;
+	prctl(PR_SET_NAME, "proflaunch-gpu", 0, 0, 0);
+	atomic_store(&tid, sys_tid());
+	while (wait > -2) {
+		uint32_t seen = bell_seen();
+
+		wait = enter() ? work() : -2;
+		leave();
+		if (wait == -2)
+			break;
+		bell_sleep(seen, wait);
+	}
+	return NULL;
+}
+
+/* ---- for the others ---- */
+
+/* Born with all signals blocked: none of the program's handlers runs in it. */
+static int spawn(void)
+{
+	pthread_attr_t attr;
+	pthread_t id;
+	uint64_t mask;
+	int err;
+
+	sys_block_signals(&mask);
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(&id, &attr, consume, NULL);
+	if (err) /* e.g. a program with more thread-local data than that */
+		err = pthread_create(&id, NULL, consume, NULL);
+	pthread_attr_destroy(&attr);
+	sys_restore_signals(mask);
+	return err;
+}
+
+bool consumer_ends(void)
+{
+	return atomic_load(&end_asked);
+}
+
+bool consumer_start(void)
+{
+	uint32_t none = 0;
+	int saved = errno;
+
+	if (!atomic_compare_exchange_strong(&tid, &none, 1))
+		return true;
+	buffers_wake = consumer_wake;
+	if (spawn()) {
+		atomic_store(&tid, 0);
+		errno = saved;
+		return false;
+	}
+	windows_live(true);
+	errno = saved;
+	return true;
+}
+
+static bool wait_for(_Atomic uint32_t *done, uint32_t level, int64_t ns)
+{
+	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + ns, left = ns;
+	uint32_t now;
+
+	while (now = atomic_load(done), (int32_t)(now - level) < 0 && left > 0) {
+		sys_futex_wait(done, now, left);
+		left = until - clock_get_ns(CLOCK_MONOTONIC);
+	}
+	return (int32_t)(now - level) >= 0;
+}
+
+void consumer_flush(int64_t ns)
+{
+	uint32_t level;
+
+	if (!kinds_ours_on() || atomic_load(&tid) <= 1 || atomic_load(&tid) == sys_tid())
+		return;
+	level = atomic_fetch_add(&flush_asked, 1) + 1;
+	consumer_wake();
+	wait_for(&flush_done, level, ns);
+}
+
+/* It is stuck in CUPTI: what it would do with the windows is done here. */
+static void take_over(void)
+{
+	atomic_store(&dead, true);
+	for (int i = 0; i < 100 && atomic_load(&inside); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	if (atomic_load(&inside))
+		return;
+	windows_collect();
+	windows_settle(true);
+}
+
+bool consumer_finish(int64_t ns, bool settle)
+{
+	uint32_t level = settle ? 2 : 1;
+
+	if (!atomic_load(&tid) || atomic_load(&tid) == sys_tid())
+		return true;
+	if (atomic_load(&end_asked) < level)
+		atomic_store(&end_asked, level);
+	consumer_wake();
+	if (!atomic_load(&dead) && wait_for(&end_done, level, ns))
+		return true;
+	if (settle)
+		take_over();
+	return false;
+}
+
+void consumer_fork_child(void)
+{
+	bell_fork_child();
+	atomic_store(&tid, 0);
+	atomic_store(&flush_asked, 0);
+	atomic_store(&flush_done, 0);
+	atomic_store(&end_asked, 0);
+	atomic_store(&end_done, 0);
+	atomic_store(&dead, false);
+	atomic_store(&inside, false);
+	flush_at = flush_gap = 0;
+	ended = false;
+}

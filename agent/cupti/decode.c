@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cupti/decode.h"
+#include "agent/core/names.h"
+
+#define NAMES 4096u /* places of the cache of kernel names */
+
+#define KERNEL(field)  LAYOUT_GET(p, CONCURRENT_KERNEL, field)
+#define KERNEL_(field) LAYOUT_MAY(p, CONCURRENT_KERNEL, field)
+#define COPY(field)    LAYOUT_GET(p, MEMCPY, field)
+#define PEER(field)    LAYOUT_GET(p, MEMCPY2, field)
+#define SET(field)     LAYOUT_GET(p, MEMSET, field)
+#define GRAPH(field)   LAYOUT_GET(p, GRAPH_TRACE, field)
+
+/* ---- into the window ---- */
+
+/* What is wrong with its times, or CUDA_COUNTS. */
+static enum cuda_count fault(const struct window *w, const struct record *r)
+{
+	if (r->kind == REC_EVENT)
+		return CUDA_COUNTS;
+	if (!r->begin || !r->end)
+		return CUDA_ZERO;
+	if (r->end < r->begin)
+		return CUDA_REVERSED;
+	if (r->begin + DECODE_OUTSIDE_NS < w->begin || r->end > decode_latest)
+		return CUDA_OUTSIDE;
+	return CUDA_COUNTS;
+}
+
+void decode_place(struct window *w, const struct record *r, uint32_t size)
+{
+	enum cuda_count wrong;
+	struct record *to;
+
+	if (!w->info) {
+		windows_late(w);
+		return;
+	}
+	w->news_at = windows_now;
+	wrong = fault(w, r);
+	if (wrong != CUDA_COUNTS) {
+		side_count(&w->side, wrong, 1);
+		return;
+	}
+	to = side_reserve(&w->side, (enum record_kind)r->kind, size);
+	if (!to)
+		return;
+	memcpy(to, r, size);
+	side_commit(&w->side, to, (enum record_kind)r->kind, r->flags, size);
+}
+
+static void append_graph(struct made *m, uint64_t node, uint64_t graph)
+{
+	if (node || graph)
+		decode_append(
+			m, GPU_GRAPH,
+			&(struct gpu_graph){ .node = node, .graph = (uint32_t)graph },
+			sizeof(struct gpu_graph));
+}
+
+static void work(uint64_t correlation, const struct made *m)
+{
+	link_work((uint32_t)correlation, &m->u.r, m->size);
+}
+
+/* ---- names ---- */
+
+static struct {
+	const char *text;
+	uint32_t id;
+} names[NAMES];
+static uint32_t names_of;
+
+static bool same(uint32_t id, const char *text)
+{
+	const struct name *n = (const struct name *)(spool.base + (uint64_t)id * 8);
+
+	return !strncmp(n->text, text, n->len + 1u);
+}
+
+/* CUPTI may reuse the place of a name for another one: the text decides. */
+static uint32_t name_of(uint64_t pointer)
+{
+	const char *text = (const char *)(uintptr_t)pointer;
+	size_t at = (pointer >> 4 ^ pointer >> 16) % NAMES;
+
+	if (!text)
+		return 0;
+	if (names_of != names_epoch) {
+		memset(names, 0, sizeof(names));
+		names_of = names_epoch;
+	}
+	if (names[at].text != text || !same(names[at].id, text)) {
+		uint32_t id = names_add(text, strlen(text), NULL, 0);
+
+		if (!id)
+			return 0;
+		names[at].text = text;
+		names[at].id = id;
+	}
+	return names[at].id;
+}
+
+/* ---- one function for each kind ---- */
+
+static void fill_gpu(struct made *m, uint64_t device, uint64_t context, uint64_t stream,
+		     uint64_t correlation)
+{
+	m->u.g.correlation = (uint32_t)correlation;
+	m->u.g.context = (uint32_t)context;
+	m->u.g.stream = (uint32_t)stream;
+	m->u.g.device = device < 255 ? (uint8_t)device : 255;
+	m->u.g.priority = 0;
+	m->u.g.channel_type = m->u.g.spare = 0;
+	if (device < 255)
+		devices_used((uint32_t)device);
+}
+
+void decode_kernel(const uint8_t *p)
+{
+	uint64_t queued = KERNEL(queued), submitted = KERNEL(submitted);
+	struct made m;
+
+	decode_start(&m, REC_KERNEL, sizeof(struct rec_kernel));
+	m.u.r.name = name_of(KERNEL(name));
+	m.u.r.begin = KERNEL(start);
+	m.u.r.end = KERNEL(end);
+	fill_gpu(&m, KERNEL(deviceId), KERNEL(contextId), KERNEL(streamId),
+		 KERNEL(correlationId));
+	m.u.g.priority = (int8_t)KERNEL_(priority);
+	m.u.g.channel_type = (uint8_t)KERNEL(channelType);
+	m.u.kernel.grid[0] = (uint32_t)KERNEL(gridX);
+	m.u.kernel.grid[1] = (uint32_t)KERNEL(gridY);
+	m.u.kernel.grid[2] = (uint32_t)KERNEL(gridZ);
+	m.u.kernel.block[0] = (uint16_t)KERNEL(blockX);
+	m.u.kernel.block[1] = (uint16_t)KERNEL(blockY);
+	m.u.kernel.block[2] = (uint16_t)KERNEL(blockZ);
+	m.u.kernel.registers = (uint16_t)KERNEL(registersPerThread);
+	m.u.kernel.static_shared = (uint32_t)KERNEL(staticSharedMemory);
+	m.u.kernel.dynamic_shared = (uint32_t)KERNEL(dynamicSharedMemory);
+	m.u.kernel.channel = (uint32_t)KERNEL(channelID);
+	append_graph(&m, KERNEL(graphNodeId), KERNEL(graphId));
+	/* In graphs these are left over from another launch. */
+	if (session.config.cuda_latency && queued && queued <= submitted &&
+	    submitted <= m.u.r.begin)
+		decode_append(&m, GPU_LATENCY, &(struct gpu_latency){ queued, submitted },
+			      sizeof(struct gpu_latency));
+	work(KERNEL(correlationId), &m);
+}
+
+void decode_copy(const uint8_t *p)
+{
+	struct made m;
+
+	decode_start(&m, REC_COPY, sizeof(struct rec_copy));
+	m.u.r.begin = COPY(start);
+	m.u.r.end = COPY(end);
+	fill_gpu(&m, COPY(deviceId), COPY(contextId), COPY(streamId),
+		 COPY(correlationId));
+	m.u.g.channel_type = (uint8_t)COPY(channelType);
+	m.u.copy.bytes = COPY(bytes);
+	m.u.copy.kind = (uint8_t)COPY(copyKind);
+	m.u.copy.from = (uint8_t)COPY(srcKind);
+	m.u.copy.to = (uint8_t)COPY(dstKind);
+	m.u.copy.spare = 0;
+	m.u.copy.channel = (uint32_t)COPY(channelID);
+	append_graph(&m, COPY(graphNodeId), COPY(graphId));
+	work(COPY(correlationId), &m);
+}
+
+void decode_peer(const uint8_t *p)
+{
+	struct gpu_peer peer = {
+		.from_device = (uint32_t)PEER(srcDeviceId),
+		.from_context = (uint32_t)PEER(srcContextId),
+		.to_device = (uint32_t)PEER(dstDeviceId),
+		.to_context = (uint32_t)PEER(dstContextId),
+	};
+	struct made m;
+
+	decode_start(&m, REC_COPY, sizeof(struct rec_copy));
+	m.u.r.begin = PEER(start);
+	m.u.r.end = PEER(end);
+	fill_gpu(&m, PEER(deviceId), PEER(contextId), PEER(streamId),
+		 PEER(correlationId));
+	m.u.g.channel_type = (uint8_t)PEER(channelType);
+	m.u.copy.bytes = PEER(bytes);
+	m.u.copy.kind = (uint8_t)PEER(copyKind);
+	m.u.copy.from = (uint8_t)PEER(srcKind);
+	m.u.copy.to = (uint8_t)PEER(dstKind);
+	m.u.copy.spare = 0;
+	m.u.copy.channel = (uint32_t)PEER(channelID);
+	append_graph(&m, PEER(graphNodeId), PEER(graphId));
+	decode_append(&m, GPU_PEER, &peer, sizeof(peer));
+	work(PEER(correlationId), &m);
+}
+
+void decode_set(const uint8_t *p)
+{
+	struct made m;
+
+	decode_start(&m, REC_SET, sizeof(struct rec_set));
+	m.u.r.begin = SET(start);
+	m.u.r.end = SET(end);
+	fill_gpu(&m, SET(deviceId), SET(contextId), SET(streamId), SET(correlationId));
+	m.u.g.channel_type = (uint8_t)SET(channelType);
+	m.u.set.bytes = SET(bytes);
+	m.u.set.value = (uint32_t)SET(value);
+	m.u.set.memory = (uint16_t)SET(memoryKind);
+	m.u.set.channel = (uint32_t)SET(channelID);
+	m.u.set.spare = 0;
+	m.u.set.spare2 = 0;
+	append_graph(&m, SET(graphNodeId), SET(graphId));
+	work(SET(correlationId), &m);
+}
+
+void decode_graph(const uint8_t *p)
+{
+	struct made m;
+
+	if (session.config.cuda_graphs != GRAPHS_GRAPH)
+		return;
+	decode_start(&m, REC_GRAPH, sizeof(struct rec_graph));
+	m.u.r.begin = GRAPH(start);
+	m.u.r.end = GRAPH(end);
+	fill_gpu(&m, GRAPH(deviceId), GRAPH(contextId), GRAPH(streamId),
+		 GRAPH(correlationId));
+	m.u.graph.graph = (uint32_t)GRAPH(graphId);
+	m.u.graph.spare = 0;
+	work(GRAPH(correlationId), &m);
+}

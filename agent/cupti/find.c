@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/fmt.h"
+#include "agent/core/sys.h"
+#include "agent/cupti/parts.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+/*
+ * Which libcupti: one that is mapped already and fits the CUDA runtime, else the one
+ * that lies beside that runtime, else the loader's. Its major must be the runtime's:
+ * another one loses times without saying so.
+ */
+#define LIBRARIES 8
+
+struct library {
+	char path[448];
+	int major; /* 0 = its name does not tell */
+};
+struct libraries {
+	struct library cupti[LIBRARIES], runtime[LIBRARIES];
+	unsigned cuptis, runtimes;
+};
+
+/* "libcudart.so.12.4", "libcudart-e409450e.so.11.0": 12, 11. Not a match: -1. */
+static int major_of(const char *path, const char *stem)
+{
+	const char *base = strrchr(path, '/'), *so;
+	int major = 0;
+
+	base = base ? base + 1 : path;
+	if (strncmp(base, stem, strlen(stem)))
+		return -1;
+	base += strlen(stem);
+	if (*base != '.' && *base != '-')
+		return -1;
+	so = strstr(base, ".so");
+	if (!so || (so[3] && so[3] != '.'))
+		return -1;
+	for (so += so[3] == '.' ? 4 : 3; *so >= '0' && *so <= '9' && major < 1000; so++)
+		major = major * 10 + (*so - '0');
+	return major;
+}
+
+/* Newest major first. */
+static void note(struct library *list, unsigned *n, const char *path, int major)
+{
+	unsigned at = *n;
+
+	if (*n == LIBRARIES || strlen(path) >= sizeof(list->path))
+		return;
+	for (; at && list[at - 1].major < major; at--)
+		list[at] = list[at - 1];
+	fmt(list[at].path, sizeof(list[at].path), "%s", path);
+	list[at].major = major;
+	++*n;
+}
+
+static int look(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct libraries *l = arg;
+	int major;
+
+	(void)size;
+	if (!info->dlpi_name || !*info->dlpi_name)
+		return 0;
+	if ((major = major_of(info->dlpi_name, "libcupti")) >= 0)
+		note(l->cupti, &l->cuptis, info->dlpi_name, major);
+	else if ((major = major_of(info->dlpi_name, "libcudart")) >= 0)
+		note(l->runtime, &l->runtimes, info->dlpi_name, major);
+	return 0;
+}
+
+static void *mapped(const char *path)
+{
+	return dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
+/* A file without a number in its name: its symbols carry one. */
+static int version_of(const struct library *l, const char *symbol, const char *stem)
+{
+	static const char *const numbers[] = { "13", "12", "11.0" };
+	void *handle = l->major ? NULL : mapped(l->path);
+	char version[48];
+
+	if (!handle)
+		return l->major;
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+		fmt(version, sizeof(version), "%s.so.%s", stem, numbers[i]);
+		if (dlvsym(handle, symbol, version))
+			return numbers[i][1] - '0' + 10;
+	}
+	return 0;
+}
+
+static bool has_runtime(const struct libraries *l, int major)
+{
+	for (unsigned i = 0; i < l->runtimes; i++)
+		if (l->runtime[i].major == major)
+			return true;
+	return !l->runtimes;
+}
+
+static void *take(struct found *f, const char *path, bool was_mapped)
+{
+	void *handle = was_mapped ? mapped(path)
+				  : dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+
+	if (!handle)
+		return NULL;
+	fmt(f->path, sizeof(f->path), "%s", path);
+	f->mapped = was_mapped;
+	return handle;
+}
+
+/* Tries <dir>/libcupti.so.<major>; 11.x has its minor in the name. */
+static void *in_folder(struct found *f, const char *dir, int major)
+{
+	char path[512];
+	struct sys_stat st;
+	void *handle = NULL;
+
+	for (int minor = 8; minor >= 0 && !handle; minor--) {
+		if (major == 11)
+			fmt(path, sizeof(path), "%s%slibcupti.so.11.%d", dir,
+			    *dir ? "/" : "", minor);
+		else
+			fmt(path, sizeof(path), "%s%slibcupti.so.%d", dir,
+			    *dir ? "/" : "", major);
+		if (!*dir || !sys_stat(path, &st))
+			handle = take(f, path, false);
+		if (major != 11)
+			break;
+	}
+	return handle;
+}
+
+/* Toolkits, wheels of either layout, conda, a wheel that brings both in one folder. */
+static void *beside(struct found *f, const struct library *runtime)
+{
+	static const char *const ways[] = {
+		"",
+		"/../extras/CUPTI/lib64",
+		"/../../../extras/CUPTI/lib64",
+		"/../../cuda_cupti/lib",
+		"/../extras/CUPTI/lib",
+	};
+	char dir[512];
+	const char *slash = strrchr(runtime->path, '/');
+	void *handle = NULL;
+
+	if (!slash)
+		return NULL;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways) && !handle; i++) {
+		fmt(dir, sizeof(dir), "%.*s%s", (int)(slash - runtime->path),
+		    runtime->path, ways[i]);
+		handle = in_folder(f, dir, runtime->major);
+	}
+	return handle;
+}
+
+/* No runtime to go by (it is linked in): what the loader has, no newer than the
+ * driver. */
+static void *anywhere(struct found *f, const struct libraries *l, uint32_t driver)
+{
+	int newest = driver ? (int)(driver / 1000) : 13;
+	void *handle = NULL;
+
+	for (unsigned i = 0; i < l->runtimes && !handle; i++)
+		handle = in_folder(f, "", l->runtime[i].major);
+	for (int major = newest; !l->runtimes && major >= 11 && !handle; major--)
+		handle = in_folder(f, "", major);
+	return handle;
+}
+
+static void say_none(struct found *f, const struct libraries *l)
+{
+	if (l->cuptis && l->runtimes)
+		fmt(f->why, sizeof(f->why),
+		    "there is CUPTI %d (%s), but the program runs CUDA %d; install "
+		    "CUPTI %d",
+		    l->cupti[0].major, l->cupti[0].path, f->runtime, f->runtime);
+	else if (f->runtime == 11 || f->runtime == 12)
+		fmt(f->why, sizeof(f->why),
+		    "no libcupti for CUDA %d was found; try pip install "
+		    "nvidia-cuda-cupti-cu%d, or add the toolkit's extras/CUPTI/lib64 to "
+		    "LD_LIBRARY_PATH",
+		    f->runtime, f->runtime);
+	else
+		fmt(f->why, sizeof(f->why),
+		    "no libcupti was found; try pip install nvidia-cuda-cupti, or add "
+		    "the toolkit's extras/CUPTI/lib64 to LD_LIBRARY_PATH");
+}
+
+void *find_cupti(struct found *f, uint32_t driver)
+{
+	static struct libraries l;
+	void *handle = NULL;
+
+	memset(&l, 0, sizeof(l));
+	memset(f, 0, sizeof(*f));
+	dl_iterate_phdr(look, &l);
+	for (unsigned i = 0; i < l.runtimes; i++)
+		l.runtime[i].major = version_of(&l.runtime[i], "cudaMalloc", "libcudart");
+	f->runtime = l.runtimes ? l.runtime[0].major : 0;
+	for (unsigned i = 0; i < l.cuptis && !handle; i++) {
+		l.cupti[i].major = version_of(&l.cupti[i], "cuptiGetVersion", "libcupti");
+		if (has_runtime(&l, l.cupti[i].major) &&
+		    (handle = take(f, l.cupti[i].path, true)))
+			f->major = l.cupti[i].major;
+	}
+	for (unsigned i = 0; i < l.runtimes && !handle; i++)
+		handle = beside(f, &l.runtime[i]);
+	if (!handle)
+		handle = anywhere(f, &l, driver);
+	if (!handle)
+		say_none(f, &l);
+	else if (!f->mapped)
+		f->major = major_of(f->path, "libcupti");
+	return handle;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/fmt.h"
+#include "agent/cupti/parts.h"
+
+#include <string.h>
+
+/*
+ * What is switched on in CUPTI is what we want and what a client of the same CUPTI
+ * wants, together. Of calls we ask for single ones where CUPTI can do that (12.5): a
+ * program makes fifteen for each launch, and most only ask something.
+ */
+#define WORDS (CALLS_MOST / 32)
+
+struct calls_set {
+	_Atomic uint32_t bits[WORDS];
+};
+
+static _Atomic uint32_t lock;
+static _Atomic uint64_t ours, theirs; /* kinds, as bits */
+static _Atomic bool ours_on;
+static uint64_t really; /* switched on as a whole */
+static bool listed[2]; /* our list of calls is switched on: driver, runtime */
+static struct calls_set theirs_on[2], theirs_off[2];
+
+#define BIT(kind) (1ull << (kind))
+
+static bool has(const struct calls_set *s, uint32_t cbid)
+{
+	return cbid < CALLS_MOST &&
+	       atomic_load_explicit(&s->bits[cbid / 32], memory_order_relaxed) >>
+			       cbid % 32 &
+		       1;
+}
+
+static void set(struct calls_set *s, uint32_t cbid, bool on)
+{
+	if (cbid >= CALLS_MOST)
+		return;
+	if (on)
+		atomic_fetch_or(&s->bits[cbid / 32], 1u << cbid % 32);
+	else
+		atomic_fetch_and(&s->bits[cbid / 32], ~(1u << cbid % 32));
+}
+
+/* ---- what we want ---- */
+
+void kinds_start(void)
+{
+	const struct config *c = &session.config;
+	uint64_t all = BIT(KIND_CONCURRENT_KERNEL) | BIT(KIND_MEMCPY) |
+		       BIT(KIND_MEMCPY2) | BIT(KIND_MEMSET) | BIT(KIND_RUNTIME) |
+		       BIT(KIND_DRIVER) | BIT(KIND_OVERHEAD) | BIT(KIND_DEVICE);
+
+	if (c->cuda_sync)
+		all |= BIT(KIND_SYNCHRONIZATION) | BIT(KIND_CUDA_EVENT);
+	if (c->cuda_memory)
+		all |= BIT(KIND_MEMORY2);
+	/* Asking for whole graphs also keeps their kernels away. */
+	if (c->cuda_graphs != GRAPHS_NODE && !(session.deny & DENY_GRAPH_TRACE))
+		all |= BIT(KIND_GRAPH_TRACE);
+	for (uint32_t kind = 0; kind < KIND_MOST; kind++)
+		if (!layout_stride[kind])
+			all &= ~BIT(kind);
+	atomic_store(&ours, all);
+}
+
+bool kinds_for_ours(uint32_t kind)
+{
+	return kind < KIND_MOST &&
+	       atomic_load_explicit(&ours, memory_order_relaxed) >> kind & 1;
+}
+
+/* ---- CUPTI itself ---- */
+
+static bool calls_kind(uint32_t kind)
+{
+	return kind == KIND_DRIVER || kind == KIND_RUNTIME;
+}
+
+/* In CUPTI's numbers kind 4 is domain 1, kind 5 domain 2. */
+static int domain_of(uint32_t kind)
+{
+	return kind == KIND_DRIVER ? DOMAIN_DRIVER : DOMAIN_RUNTIME;
+}
+
+static bool can_list(int domain)
+{
+	return domain == DOMAIN_DRIVER ? cupti.ActivityEnableDriverApi != NULL
+				       : cupti.ActivityEnableRuntimeApi != NULL;
+}
+
+static int switch_call(int domain, uint32_t cbid, bool on)
+{
+	return domain == DOMAIN_DRIVER ? cupti.ActivityEnableDriverApi(cbid, on)
+				       : cupti.ActivityEnableRuntimeApi(cbid, on);
+}
+
+static int switch_kind(uint32_t kind, bool on)
+{
+	int result;
+
+	if (!on)
+		result = cupti.ActivityDisable(kind);
+	else if (kind == KIND_DEVICE && cupti.ActivityEnableAndDump)
+		result = cupti.ActivityEnableAndDump(kind);
+	else
+		result = cupti.ActivityEnable(kind);
+	if (!result)
+		really = on ? really | BIT(kind) : really & ~BIT(kind);
+	return result;
+}
+
+/* Our list of calls; what the client wants stays on. */
+static int switch_list(int domain, bool on)
+{
+	unsigned which = (unsigned)domain - 1;
+	uint32_t kind = domain == DOMAIN_DRIVER ? KIND_DRIVER : KIND_RUNTIME;
+	bool whole = theirs >> kind & 1;
+	int first = 0;
+
+	for (uint32_t cbid = 0; cbid < CALLS_MOST; cbid++) {
+		struct call *c = calls_get(domain, cbid);
+		int result;
+
+		if (!c || !(c->traits & CALL_OURS))
+			continue;
+		if (!on && ((whole && !has(&theirs_off[which], cbid)) ||
+			    has(&theirs_on[which], cbid)))
+			continue;
+		result = switch_call(domain, cbid, on);
+		/* One that this release cannot tell of is no reason to give up. */
+		if (result && result != CUPTI_INVALID_PARAMETER && !first)
+			first = result;
+	}
+	listed[which] = on;
+	return first;
+}
+
+/* ---- ours ---- */
+
+static bool essential(uint32_t kind)
+{
+	return calls_kind(kind) || kind == KIND_CONCURRENT_KERNEL;
+}
+
+static int ours_kind(uint32_t kind, bool on)
+{
+	if (calls_kind(kind) && can_list(domain_of(kind)))
+		return switch_list(domain_of(kind), on);
+	if (on ? really >> kind & 1 && kind != KIND_DEVICE : theirs >> kind & 1)
+		return 0;
+	if (!on && kind == KIND_CONCURRENT_KERNEL && session.deny & DENY_KERNELS_OFF)
+		return 0;
+	return switch_kind(kind, on);
+}
+
+int kinds_ours(bool on)
+{
+	/* Calls last: when they come, what they launch is already told. */
+	static const uint8_t order[] = {
+		KIND_DEVICE,      KIND_OVERHEAD,   KIND_CONCURRENT_KERNEL,
+		KIND_GRAPH_TRACE, KIND_MEMCPY,     KIND_MEMCPY2,
+		KIND_MEMSET,      KIND_CUDA_EVENT, KIND_SYNCHRONIZATION,
+		KIND_MEMORY2,     KIND_DRIVER,     KIND_RUNTIME,
+	};
+	bool taken = lock_take(&lock);
+	int first = 0;
+
+	for (unsigned i = 0; i < sizeof(order) && ours_on != on; i++) {
+		unsigned at = on ? i : (unsigned)sizeof(order) - 1 - i;
+		int result = kinds_for_ours(order[at]) ? ours_kind(order[at], on) : 0;
+
+		if (result && essential(order[at]) && !first)
+			first = result;
+	}
+	atomic_store(&ours_on, on);
+	lock_give(&lock, taken);
+	return first;
+}
+
+bool kinds_ours_on(void)
+{
+	return atomic_load(&ours_on);
+}
+
+bool kinds_busy(void)
+{
+	return atomic_load(&lock);
+}
+
+/* Somebody else has CUPTI: what was on is no longer known. */
+void kinds_lost(void)
+{
+	bool taken = lock_take(&lock);
+
+	atomic_store(&ours_on, false);
+	really = 0;
+	listed[0] = listed[1] = false;
+	lock_give(&lock, taken);
+}
+
+/* ---- theirs ---- */
+
+static int theirs_kind(uint32_t kind, bool on)
+{
+	bool mine = ours_on && kinds_for_ours(kind);
+	bool list = calls_kind(kind) && can_list(domain_of(kind));
+	int result = 0;
+
+	/* A whole kind that is on already: nothing to do, but single calls that the
+	 * client had switched off come back with it. */
+	if (on ? !(really >> kind & 1) || list : !mine || list)
+		result = switch_kind(kind, on);
+	if (result)
+		return result;
+	if (on)
+		atomic_fetch_or(&theirs, BIT(kind));
+	else
+		atomic_fetch_and(&theirs, ~BIT(kind));
+	if (!list)
+		return 0;
+	memset((void *)&theirs_off[domain_of(kind) - 1], 0, sizeof(*theirs_off));
+	memset((void *)&theirs_on[domain_of(kind) - 1], 0, sizeof(*theirs_on));
+	if (!on && mine)
+		switch_list(domain_of(kind), true);
+	return 0;
+}
+
+int kinds_theirs(uint32_t kind, bool on)
+{
+	bool taken;
+	int result;
+
+	if (kind >= KIND_MOST)
+		return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind);
+	taken = lock_take(&lock);
+	result = theirs_kind(kind, on);
+	lock_give(&lock, taken);
+	return result;
+}
+
+int kinds_theirs_api(int domain, uint32_t cbid, bool on)
+{
+	unsigned which = (unsigned)domain - 1;
+	struct call *c = calls_get(domain, cbid);
+	bool taken, keep;
+	int result = 0;
+
+	if (which > 1 || !can_list(domain))
+		return CUPTI_UNKNOWN;
+	taken = lock_take(&lock);
+	keep = !on && ours_on && listed[which] && c && c->traits & CALL_OURS;
+	if (!keep)
+		result = switch_call(domain, cbid, on);
+	if (!result) {
+		set(&theirs_on[which], cbid, on);
+		set(&theirs_off[which], cbid, !on);
+	}
+	lock_give(&lock, taken);
+	return result;
+}
+
+void kinds_theirs_none(void)
+{
+	for (uint32_t kind = 0; kind < KIND_MOST; kind++)
+		if (atomic_load(&theirs) >> kind & 1)
+			kinds_theirs(kind, false);
+	for (int domain = DOMAIN_DRIVER; domain <= DOMAIN_RUNTIME; domain++)
+		for (uint32_t cbid = 0; cbid < CALLS_MOST; cbid++)
+			if (has(&theirs_on[domain - 1], cbid))
+				kinds_theirs_api(domain, cbid, false);
+	memset((void *)theirs_off, 0, sizeof(theirs_off));
+}
+
+bool kinds_for_theirs(uint32_t kind, uint32_t cbid)
+{
+	unsigned which = kind == KIND_DRIVER ? 0 : 1;
+
+	if (kind >= KIND_MOST)
+		return false;
+	if (!calls_kind(kind))
+		return atomic_load(&theirs) >> kind & 1;
+	if (atomic_load(&theirs) >> kind & 1)
+		return !has(&theirs_off[which], cbid);
+	return has(&theirs_on[which], cbid);
+}
+
+/* ---- for the trace ---- */
+
+size_t kinds_text(char *buf, size_t size)
+{
+	static const char *const names[] = {
+		[KIND_MEMCPY] = "MEMCPY",
+		[KIND_MEMSET] = "MEMSET",
+		[KIND_DRIVER] = "DRIVER",
+		[KIND_RUNTIME] = "RUNTIME",
+		[KIND_DEVICE] = "DEVICE",
+		[KIND_CONCURRENT_KERNEL] = "CONCURRENT_KERNEL",
+		[KIND_OVERHEAD] = "OVERHEAD",
+		[KIND_MEMCPY2] = "MEMCPY2",
+		[KIND_CUDA_EVENT] = "CUDA_EVENT",
+		[KIND_SYNCHRONIZATION] = "SYNCHRONIZATION",
+		[KIND_MEMORY2] = "MEMORY2",
+		[KIND_GRAPH_TRACE] = "GRAPH_TRACE",
+	};
+	size_t n = 0;
+
+	for (uint32_t kind = 0; kind < sizeof(names) / sizeof(*names); kind++)
+		if (names[kind] && kinds_for_ours(kind) && n < size)
+			n += fmt(buf + n, size - n, "%s\"%s\"", n ? ", " : "",
+				 names[kind]);
+	return n;
+}
+
+void kinds_fork_child(void)
+{
+	atomic_store(&lock, 0);
+	atomic_store(&ours_on, false);
+	atomic_store(&theirs, 0);
+	really = 0;
+	listed[0] = listed[1] = false;
+	memset((void *)theirs_on, 0, sizeof(theirs_on));
+	memset((void *)theirs_off, 0, sizeof(theirs_off));
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "agent/cupti/parts.h"
+
+#include <string.h>
+
+/* Moments at which both clocks were read; what lies between is straight. */
+#define MOMENTS 64u
+#define TRIES   3
+#define FAR_NS  10000000.0
+#define JUMP_NS 100000000.0
+
+static struct {
+	struct rec_moment at[MOMENTS];
+	uint64_t n;
+} moments;
+
+static const struct rec_moment *moment(uint64_t i)
+{
+	return &moments.at[i % MOMENTS];
+}
+
+static void read_clocks(struct rec_moment *m)
+{
+	uint64_t from = clock_ticks(), ns = 0, to;
+
+	/* Where CUPTI does not answer: its clock is this one. */
+	if (session.state != SESSION_READY || cupti.GetTimestamp(&ns) || !ns)
+		ns = (uint64_t)clock_get_ns(CLOCK_REALTIME);
+	to = clock_ticks();
+	m->r.begin = from + (to - from) / 2;
+	m->r.end = ns;
+	m->error = (to - from) / 2 + 1;
+}
+
+void moments_take(void)
+{
+	struct rec_moment best = { .error = UINT64_MAX }, m = { 0 };
+
+	for (int i = 0; i < TRIES; i++) {
+		read_clocks(&m);
+		if (m.error < best.error)
+			best = m;
+	}
+	moments.at[moments.n++ % MOMENTS] = best;
+	windows_moment(&best);
+}
+
+void moments_write(struct window *w, const struct rec_moment *m)
+{
+	struct rec_moment *r = side_reserve(&w->side, REC_MOMENT, sizeof(*r));
+
+	if (!r)
+		return;
+	*r = *m;
+	r->r.name = 0;
+	side_commit(&w->side, &r->r, REC_MOMENT, 0, sizeof(*r));
+}
+
+void moments_replay(struct window *w)
+{
+	if (moments.n)
+		moments_write(w, moment(moments.n - 1));
+}
+
+/* ns per tick from one moment to a later one. Beyond them it is worth something only
+ * when they are far enough apart. */
+static double slope(const struct rec_moment *a, const struct rec_moment *b, bool between)
+{
+	double ns = (double)(int64_t)(b->r.end - a->r.end);
+	double ticks = (double)(int64_t)(b->r.begin - a->r.begin);
+	double usual = 1e9 / clock_rate(spool.head);
+	double off = ns - ticks * usual;
+
+	/* The wall clock was set: what lies around is as usual, but for a jump. */
+	if (ticks <= 0 || off > JUMP_NS || off < -JUMP_NS)
+		return usual;
+	return between || ns > FAR_NS ? ns / ticks : usual;
+}
+
+uint64_t moments_ns(uint64_t ticks)
+{
+	uint64_t oldest = moments.n > MOMENTS ? moments.n - MOMENTS : 0, i = moments.n;
+	const struct rec_moment *a, *b;
+	bool between;
+
+	if (!moments.n)
+		return 0;
+	while (i > oldest + 1 && (int64_t)(moment(i - 1)->r.begin - ticks) > 0)
+		i--;
+	a = moment(i - 1); /* the last before, or the first of all */
+	between = i < moments.n && (int64_t)(ticks - a->r.begin) >= 0;
+	b = i < moments.n ? moment(i) : a;
+	if (a == b && i - 1 > oldest)
+		a = moment(i - 2);
+	return b->r.end + (uint64_t)(int64_t)((double)(int64_t)(ticks - b->r.begin) *
+					      slope(a, b, between));
+}
+
+uint64_t moments_now(void)
+{
+	return moments_ns(clock_ticks());
+}
+
+void moments_fork_child(void)
+{
+	memset(&moments, 0, sizeof(moments));
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parts - what the files of agent/cupti know of each other.
+ *
+ * Threads  as each part says. "The consumer" is the one thread of consumer.c.
+ * Memory   maps and statics of our own; CUPTI's buffers are never unmapped.
+ * Errors   CUPTI results (api.h) as int, 0 = fine; bool: false = cannot be.
+ * Units    ns are CUPTI's clock unless named otherwise; ticks are clock.h's.
+ *
+ * A record's way: buffers.c (requested, filled, completed) -> consumer.c -> decode.c
+ * -> link.c (which call, so which window) -> windows.c -> side.h.
+ */
+#ifndef CUPTI_PARTS_H
+#define CUPTI_PARTS_H
+
+#include "agent/core/record_cuda.h"
+#include "agent/core/side.h"
+#include "agent/cupti/api.h"
+#include "agent/cupti/cupti.h"
+#include "agent/cupti/layout.h"
+
+/* ---- session.c: is CUPTI ours, and which. Any thread. ---- */
+
+enum session_state {
+	SESSION_NONE, /* no driver has answered yet */
+	SESSION_STARTING,
+	SESSION_READY, /* ours */
+	SESSION_ASIDE, /* in another profiler's hands: a gap */
+	SESSION_DEAD, /* cannot be had: said why */
+};
+struct session {
+	_Atomic uint32_t state; /* enum session_state */
+	struct config config;
+	struct cupti_actions act;
+	bool wanted; /* config.activities has cuda */
+	bool late; /* found CUDA already at work */
+	bool per_thread; /* CUPTI fills a buffer for each thread */
+	uint32_t version; /* cuptiGetVersion */
+	uint32_t driver; /* cuDriverGetVersion, 0 = not known */
+	unsigned deny; /* enum deny */
+	const char *denied; /* the sentence, NULL = nothing is known against it */
+	const char *foreign; /* another tool's CUDA_INJECTION64_PATH */
+	void *subscriber;
+	const char *strides; /* "probed" or "table" */
+	_Atomic uint64_t gap_to; /* ns: it was ours again; 0 = nothing new */
+	char why[384]; /* why not */
+};
+extern struct session session;
+
+/* A driver has answered. True: CUPTI is ours; nothing is switched on yet. */
+bool session_start(bool late);
+/* Counts gaps that ended; `last`: also one that still lasts. The consumer. */
+void session_gaps(bool last);
+/* What CUPTI calls back of rare events, as far as it is ours; switched on (again) on
+ * session.subscriber by session_watch. */
+void session_callback(int domain, uint32_t cbid, const void *data);
+void session_watch(void);
+void session_fork_child(void);
+
+/*
+ * Another profiler needs CUPTI for itself and cannot be shared with; `who` is text that
+ * stays. Kinds off, callbacks theirs, subscriber given back; a gap begins. Any thread;
+ * idempotent. session_return: it is gone; subscribes and registers again.
+ */
+void session_step_aside(const char *who);
+void session_return(void);
+/* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
+int session_flush(uint32_t flag);
+/* Once: the GPU is not recorded (any more), and why. `what` is CUPTI's function. */
+void session_give_up(const char *what, int result);
+void session_give_up_for(const char *why);
+void session_give_up_missing(const char *path, const char *name);
+void session_give_up_foreign(const char *path);
+
+/* ---- kinds.c: the only one that switches kinds and calls. Any thread. ---- */
+
+void kinds_start(void); /* what we want, by configuration and library */
+/* As configured, or nothing of ours. The first error, 0 = fine. */
+int kinds_ours(bool on);
+bool kinds_ours_on(void);
+bool kinds_busy(void); /* they are being switched just now */
+void kinds_lost(void); /* others have had CUPTI: nothing is on any more */
+/* A client of the same CUPTI (the program's torch.profiler) switches a kind, or a
+ * single API call of domain 1 or 2. What it gets as the result of its call. */
+int kinds_theirs(uint32_t kind, bool on);
+int kinds_theirs_api(int domain, uint32_t cbid, bool on);
+/* The client is gone: nothing is wanted by it any more. */
+void kinds_theirs_none(void);
+/* Is a record of this kind (cbid: of calls, else 0) what it asked for just now? */
+bool kinds_for_theirs(uint32_t kind, uint32_t cbid);
+/* Is a record of this kind what we asked for? Constant once the session is ready. */
+bool kinds_for_ours(uint32_t kind);
+/* {"runtime": "allow-list", ...}: what is switched on for a window. */
+size_t kinds_text(char *buf, size_t size);
+void kinds_fork_child(void);
+
+/* ---- tee.c, yield.c: the program's own profiler ---- */
+
+/*
+ * In the completed callback (any thread of CUPTI's), before the buffer is queued: gives
+ * the client a copy of what it asked for. True: the buffer was not ours but the
+ * client's, and is served: nothing more is to be done.
+ */
+bool tee_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+		   size_t valid);
+/* A flush of ours has returned: all that was complete went through tee_completed. */
+void tee_flushed(void);
+void tee_fork_child(void);
+
+/* ---- calls.c: CUDA calls by name. One thread until the session is ready. ---- */
+
+enum call_trait {
+	CALL_KNOWN = 1,
+	CALL_OURS = 2, /* we record it */
+	CALL_WORKS = 4, /* launches GPU work */
+};
+#define CALLS_MOST 2048u
+struct call {
+	const char *name; /* CUPTI's own text */
+	uint16_t length; /* without its _v<digits> */
+	uint8_t traits;
+	uint32_t id; /* names.h; 0 = not yet */
+};
+bool calls_start(bool all_driver_calls);
+void calls_forget_names(void); /* the spool is another one */
+/* NULL: no such call is known. */
+struct call *calls_get(int domain, uint32_t cbid);
+
+/* ---- buffers.c ---- */
+
+struct buffer {
+	uint8_t *mem;
+	size_t size, valid;
+	_Atomic uint64_t turn; /* counts requests */
+	_Atomic uint32_t held; /* enum: by CUPTI, or not yet read */
+	bool discard; /* of last resort: its records are counted only */
+	struct buffer *next;
+	_Atomic uint32_t next_free;
+};
+bool buffers_start(uint32_t mb, bool per_thread, bool null_is_safe);
+/* The two callbacks, on any thread. */
+void buffers_requested(uint8_t **buffer, size_t *size, size_t *most);
+void buffers_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+		       size_t valid);
+extern void (*buffers_wake)(void); /* a buffer has come back */
+bool buffers_ours(const uint8_t *mem); /* any thread */
+/* The consumer: what has come back, oldest first; each to be given back cleared. */
+struct buffer *buffers_take(void);
+void buffers_give(struct buffer *b);
+void buffers_prepare(void); /* touches buffers ahead of need */
+uint64_t buffers_turn(void); /* requests so far */
+/* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
+ * one come back that is not yet read? */
+bool buffers_held(uint64_t turn);
+uint64_t buffers_refused(void); /* requests that got NULL, since last asked */
+void buffers_fork_child(void);
+
+/* ---- windows.c, moments.c: the consumer, but where said ---- */
+
+#define WINDOWS_MOST 256u
+enum window_state { WINDOW_FREE, WINDOW_OPEN, WINDOW_SEALED, WINDOW_OVER };
+struct window {
+	enum window_state state;
+	bool thrown; /* nobody wants it any more: nothing of it is missed */
+	uint32_t number; /* our own count, from 1; its low bits are the slot */
+	struct cycle_info *info; /* NULL once it is over */
+	struct side side;
+	uint64_t begin, end; /* ns; end UINT64_MAX while open */
+	uint64_t launched, matched; /* calls that launch, and those with GPU work */
+	uint64_t turn; /* buffers_turn at the seal */
+	unsigned flushes; /* since the seal */
+	int64_t sealed_at, news_at; /* CLOCK_MONOTONIC ns */
+};
+extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
+
+/* Scheduler's side, stores only. */
+void windows_opened(struct cycle_info *info);
+void windows_sealed(struct cycle_info *info, bool kept);
+bool windows_standing(void); /* one is open that no consumer has seen yet. Any thread. */
+void windows_live(bool on); /* a consumer will look. Any thread. */
+
+void windows_collect(void); /* takes what the scheduler has stored */
+struct window *windows_at(uint64_t ns); /* open, sealed or over; NULL */
+struct window *windows_get(uint32_t number); /* the same, by number */
+unsigned windows_pending(bool *open); /* not yet over; is one open? */
+bool windows_complete(void); /* all calls have their work, CUPTI holds nothing */
+void windows_settle(bool all); /* what is complete or too old; or all that is sealed */
+void windows_flushed(void);
+void windows_moment(const struct rec_moment *m); /* into every pending one */
+void windows_count(enum cuda_count what, uint64_t n); /* to the newest pending one */
+void windows_late(const struct window *w);
+void windows_gap(uint64_t from, uint64_t to); /* ns */
+void windows_fork_child(void);
+
+void moments_take(void); /* takes CUPTI's time, into every pending window */
+void moments_write(struct window *w, const struct rec_moment *m);
+void moments_replay(struct window *w); /* the newest, into a window that begins */
+uint64_t moments_ns(uint64_t ticks); /* ticks as CUPTI tells time */
+uint64_t moments_now(void); /* CUPTI's time, to a millisecond or so */
+void moments_fork_child(void);
+
+/* ---- link.c: correlation ids. The consumer. ---- */
+
+bool link_start(void);
+/* A call: window NULL = outside of all. Brings GPU work that waited for it. */
+void link_call(uint32_t correlation, struct window *w, bool works);
+/* GPU work: goes to the window of its call, now or when that comes. */
+void link_work(uint32_t correlation, const struct record *r, uint32_t size);
+void link_expire(int64_t age_ns); /* what waited longer: by its own time */
+bool link_waits(const struct window *w); /* does work wait that ran in it? */
+void link_fork_child(void);
+
+/* ---- walk.c, decode.c: the consumer ---- */
+
+void decode_buffer(const uint8_t *at, size_t valid);
+uint64_t decode_count(const uint8_t *at, size_t valid); /* records, unread */
+/* Writes a record, its kind and flags set, into a window after the last checks. */
+void decode_place(struct window *w, const struct record *r, uint32_t size);
+extern uint64_t decode_records; /* decoded so far */
+
+/* ---- devices.c: the consumer ---- */
+
+void devices_seen(const uint8_t *record);
+void devices_used(uint32_t device);
+void devices_write(struct window *w); /* a REC_GPU for each */
+uint32_t devices_driver(void); /* cuDriverGetVersion, 0 = no driver. Any thread. */
+
+/* ---- consumer.c ---- */
+
+bool consumer_start(void); /* idempotent; any thread */
+/* Waits until the consumer has gone round `flush`ing: a context ends. */
+void consumer_flush(int64_t ns);
+/* The process ends: what CUPTI still holds, decoded. False: not in time. */
+bool consumer_finish(int64_t ns, bool settle);
+bool consumer_ends(void); /* that has been asked for */
+void consumer_fork_child(void);
+
+/* ---- bell.c: left for the consumer by any thread, also in callbacks ---- */
+
+void consumer_wake(void);
+uint32_t bell_seen(void); /* how often it rang */
+void bell_sleep(uint32_t seen, int64_t ns); /* until it rings again; -1 = for good */
+void bell_near(bool near); /* a window will open */
+void bell_off(bool off); /* switched off in the running program */
+bool bell_wants(bool window); /* shall kinds be on, with or without a window? */
+void bell_fork_child(void);
+
+/* ---- exit.c ---- */
+
+void exit_register(void); /* a handler; at start and again with the first context */
+void exit_fork_child(void);
+
+/* ---- lock.c: between threads of ours and callers; waits 2 s at most ---- */
+
+bool lock_take(_Atomic uint32_t *lock); /* false: not ours, go on all the same */
+void lock_give(_Atomic uint32_t *lock, bool taken);
+
+/* ---- find.c, deny.c, facts.c ---- */
+
+struct found {
+	char path[512]; /* of libcupti, empty = none */
+	int runtime; /* major of the CUDA runtime, 0 = none seen (static) */
+	int major; /* of libcupti */
+	bool mapped; /* it was there before us */
+	char why[256]; /* when none: what was looked for */
+};
+void *find_cupti(struct found *f, uint32_t driver); /* a handle, or NULL */
+
+enum deny {
+	DENY_USE = 1, /* this combination is not used at all */
+	DENY_KERNELS_OFF = 2, /* CONCURRENT_KERNEL is never switched off again */
+	DENY_GRAPH_TRACE = 4, /* whole graphs are not asked for */
+	DENY_EMPTY = 8, /* kinds stay on until a first record has come */
+};
+/* What is left out for this combination; the sentence of the first row that is hit. */
+unsigned deny_look(uint32_t version, uint32_t driver, bool mps, const char **sentence);
+
+void facts_tell(const struct found *f); /* into the spool, once */
+
+#endif

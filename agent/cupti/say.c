@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/fmt.h"
+#include "agent/core/log.h"
+#include "agent/cupti/parts.h"
+
+#include <string.h>
+
+/* One line why the GPU is not recorded, and what helps. */
+static const struct {
+	int result;
+	const char *text;
+} hints[] = {
+	{ CUPTI_NOT_INITIALIZED,
+	  "this CUPTI may be newer than the driver: install an older one (pip install "
+	  "nvidia-cuda-cupti-cu12), or a newer driver" },
+	{ CUPTI_NO_PRIVILEGE,
+	  "the driver allows profiling to administrators only: see "
+	  "NVreg_RestrictProfilingToAdminUsers, or give the container CAP_SYS_ADMIN" },
+	{ CUPTI_VGPU, "virtual GPUs of this kind cannot be recorded" },
+	{ CUPTI_VGPU_NOT_ALLOWED,
+	  "profiling is not allowed for this virtual GPU: ask its administrator to set "
+	  "enable_profiling" },
+	{ CUPTI_CONFIDENTIAL, "GPUs in confidential computing mode cannot be recorded" },
+	{ CUPTI_CMP, "mining processors (CMP) cannot be recorded" },
+	{ CUPTI_MIG, "this MIG instance cannot be recorded" },
+	{ CUPTI_SLI, "GPUs in SLI mode cannot be recorded" },
+	{ CUPTI_WSL, "this version of WSL does not let GPUs be recorded" },
+	{ CUPTI_UNKNOWN, "there may be no usable driver" },
+};
+
+static const char *hint(int result)
+{
+	for (unsigned i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+		if (hints[i].result == result)
+			return hints[i].text;
+	return "please report this";
+}
+
+void session_give_up_for(const char *why)
+{
+	if (atomic_exchange(&session.state, SESSION_DEAD) == SESSION_DEAD)
+		return;
+	fmt(session.why, sizeof(session.why), "%s", why);
+	log_warn("the GPU is not recorded: %s", why);
+	if (session.act.estimate)
+		session.act.estimate(true);
+	consumer_wake();
+}
+
+static void unheard(void *arg, int domain, uint32_t cbid, const void *data)
+{
+	(void)arg;
+	(void)domain;
+	(void)cbid;
+	(void)data;
+}
+
+/* From 13.0 on CUPTI tells who was faster. */
+static void owner(char *name, size_t size)
+{
+	void *subscriber = NULL;
+	struct cupti_subscriber params = {
+		.size = sizeof(params),
+		.name = "proflaunch",
+		.owner = name,
+		.owner_size = size,
+	};
+
+	name[0] = '\0';
+	if (!cupti.Subscribe_v2)
+		return;
+	if (!cupti.Subscribe_v2(&subscriber, unheard, NULL, &params) && subscriber)
+		cupti.Unsubscribe(subscriber);
+	name[size - 1] = '\0';
+	for (char *p = name; *p; p++)
+		if (*p < ' ' || *p == 127)
+			*p = '?';
+}
+
+static void two_subscribers(void)
+{
+	char name[128], why[256];
+
+	owner(name, sizeof(name));
+	fmt(why, sizeof(why),
+	    "another profiler has CUPTI already%s%s%s: only one can; end it, or record "
+	    "with --activities cpu",
+	    name[0] ? " (" : "", name, name[0] ? ")" : "");
+	session_give_up_for(why);
+}
+
+void session_give_up(const char *what, int result)
+{
+	const char *text = NULL;
+	char why[384];
+
+	if (result == CUPTI_TWO_SUBSCRIBERS) {
+		two_subscribers();
+		return;
+	}
+	if (!cupti.GetResultString || cupti.GetResultString(result, &text) || !text)
+		text = "an error";
+	fmt(why, sizeof(why), "%s gives %.*s (%d): %s", what, 64, text, result,
+	    hint(result));
+	session_give_up_for(why);
+}
+
+void session_give_up_missing(const char *path, const char *name)
+{
+	char why[640];
+
+	fmt(why, sizeof(why), "%s has no %s: it is no CUPTI of CUDA 11.7 or newer", path,
+	    name);
+	session_give_up_for(why);
+}
+
+void session_give_up_foreign(const char *path)
+{
+	char why[640];
+
+	fmt(why, sizeof(why),
+	    "CUDA_INJECTION64_PATH names another tool (%.*s); unset it to have the GPU in "
+	    "our traces",
+	    400, path);
+	session_give_up_for(why);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cupti/tee.h"
+
+#include <string.h>
+
+/*
+ * What the client asked for, and when. Without us CUPTI would have made a record when
+ * its kind was on at the moment of the call: at a record's own begin for what happens on
+ * the CPU. GPU work begins later than its call; the correlation ids of calls, which
+ * count up, tell on which side of a switch it was asked for.
+ */
+#define SPANS 4u /* times that a kind was on, the newest ones */
+#define EDGES 32u /* moments at which something was switched, the newest ones */
+#define WORDS (CALLS_MOST / 64)
+#define EVENTS_ALONE                                                      \
+	27u /* 12.9: CUDA_EVENT and SYNCHRONIZATION no longer go together \
+	     */
+
+struct edge {
+	_Atomic uint64_t ns;
+	_Atomic uint64_t first; /* 1 << 32 | smallest id of a call after it; 0 = none */
+};
+
+struct span {
+	_Atomic uint32_t begin, end; /* numbers of edges; end 0 = it is on */
+};
+
+struct asked {
+	struct span span[SPANS];
+	_Atomic uint32_t spans; /* so far */
+};
+
+static struct {
+	struct edge edge[EDGES];
+	_Atomic uint32_t edges; /* number of the newest */
+	struct asked kind[KIND_MOST];
+	_Atomic uint64_t call[2][SPANS][WORDS]; /* of KIND_DRIVER, KIND_RUNTIME */
+	_Atomic uint32_t lock;
+} when;
+
+/* Several threads of one client hardly ever switch at once: they take turns. */
+static void lock(void)
+{
+	while (atomic_exchange(&when.lock, 1))
+		__builtin_ia32_pause();
+}
+
+static void unlock(void)
+{
+	atomic_store(&when.lock, 0);
+}
+
+/* ---- switching ---- */
+
+static uint32_t edge_at(uint64_t ns)
+{
+	uint32_t number = atomic_load(&when.edges) + 1;
+	struct edge *e = &when.edge[number % EDGES];
+
+	atomic_store(&e->first, 0);
+	atomic_store(&e->ns, ns);
+	atomic_store(&when.edges, number);
+	return number;
+}
+
+static struct span *newest(struct asked *a)
+{
+	uint32_t n = atomic_load(&a->spans);
+
+	return n ? &a->span[(n - 1) % SPANS] : NULL;
+}
+
+static bool is_on(struct asked *a)
+{
+	struct span *s = newest(a);
+
+	return s && !atomic_load(&s->end);
+}
+
+static bool is_calls(uint32_t kind)
+{
+	return kind == KIND_DRIVER || kind == KIND_RUNTIME;
+}
+
+static void set_calls(uint32_t kind, uint32_t span, uint64_t bits)
+{
+	if (is_calls(kind))
+		for (unsigned i = 0; i < WORDS; i++)
+			atomic_store(&when.call[kind - KIND_DRIVER][span % SPANS][i],
+				     bits);
+}
+
+static void open_span(uint32_t kind, uint64_t ns, uint64_t calls)
+{
+	struct asked *a = &when.kind[kind];
+	uint32_t n = atomic_load(&a->spans);
+	struct span *s = &a->span[n % SPANS];
+
+	set_calls(kind, n, calls);
+	atomic_store(&s->begin, edge_at(ns));
+	atomic_store(&s->end, 0);
+	atomic_store(&a->spans, n + 1);
+}
+
+void when_kind(uint32_t kind, bool on, uint64_t ns)
+{
+	struct asked *a = &when.kind[kind];
+
+	if (kind >= KIND_MOST)
+		return;
+	lock();
+	if (on && !is_on(a))
+		open_span(kind, ns, ~0ull);
+	else if (on) /* the whole kind: it overrides single calls */
+		set_calls(kind, atomic_load(&a->spans) - 1, ~0ull);
+	else if (is_on(a))
+		atomic_store(&newest(a)->end, edge_at(ns));
+	unlock();
+}
+
+void when_call(int domain, uint32_t cbid, bool on, uint64_t ns)
+{
+	uint32_t kind = domain == DOMAIN_DRIVER ? KIND_DRIVER : KIND_RUNTIME;
+	struct asked *a = &when.kind[kind];
+	_Atomic uint64_t *word;
+
+	if (cbid >= CALLS_MOST)
+		return;
+	lock();
+	if (on && !is_on(a))
+		open_span(kind, ns, 0);
+	if (is_on(a)) {
+		word = &when.call[kind - KIND_DRIVER]
+				 [(atomic_load(&a->spans) - 1) % SPANS][cbid / 64];
+		if (on)
+			atomic_fetch_or(word, 1ull << cbid % 64);
+		else
+			atomic_fetch_and(word, ~(1ull << cbid % 64));
+	}
+	unlock();
+}
+
+bool when_on(uint32_t kind)
+{
+	return kind < KIND_MOST && is_on(&when.kind[kind]);
+}
+
+bool when_any(void)
+{
+	for (uint32_t kind = 0; kind < KIND_MOST; kind++)
+		if (is_on(&when.kind[kind]))
+			return true;
+	return false;
+}
+
+static void replay_calls(uint32_t kind)
+{
+	uint32_t span = (atomic_load(&when.kind[kind].spans) - 1) % SPANS;
+	_Atomic uint64_t *words = when.call[kind - KIND_DRIVER][span];
+	int domain = kind == KIND_DRIVER ? DOMAIN_DRIVER : DOMAIN_RUNTIME;
+	unsigned off = 0;
+
+	for (unsigned i = 0; i < WORDS; i++)
+		off += 64 - (unsigned)__builtin_popcountll(atomic_load(&words[i]));
+	if (off < CALLS_MOST / 2)
+		kinds_theirs(kind, true);
+	for (uint32_t cbid = 0; cbid < CALLS_MOST; cbid++) {
+		bool on = atomic_load(&words[cbid / 64]) >> cbid % 64 & 1;
+
+		if (on != (off < CALLS_MOST / 2))
+			kinds_theirs_api(domain, cbid, on);
+	}
+}
+
+void when_replay(void)
+{
+	for (uint32_t kind = 0; kind < KIND_MOST; kind++) {
+		if (!is_on(&when.kind[kind]))
+			continue;
+		if (is_calls(kind))
+			replay_calls(kind);
+		else
+			kinds_theirs(kind, true);
+	}
+}
+
+void when_forget(void)
+{
+	memset((void *)&when, 0, sizeof(when));
+}
+
+/* ---- records ---- */
+
+/* a is older than b, of ids that wrap at 32 bits. */
+static bool before(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) < 0;
+}
+
+static uint64_t number_at(const uint8_t *record, unsigned offset, unsigned width)
+{
+	return layout_read(record + offset, width);
+}
+
+void when_learn(const uint8_t *record)
+{
+	uint32_t kind = (uint32_t)number_at(record, 0, 4), newest_edge;
+	const struct shape *s = is_calls(kind) ? shape_of(kind) : NULL;
+	uint64_t ns = s ? number_at(record, s->time[0], 8) : 0, known;
+	uint32_t id = s ? (uint32_t)number_at(record, s->correlation, 4) : 0;
+
+	if (!ns)
+		return;
+	/* From the newest on: once an edge knows a smaller id, all older ones do. */
+	newest_edge = atomic_load(&when.edges);
+	for (uint32_t n = newest_edge; n && n + EDGES > newest_edge; n--) {
+		struct edge *e = &when.edge[n % EDGES];
+
+		if (ns < atomic_load(&e->ns))
+			continue;
+		known = atomic_load(&e->first);
+		while (!known || before(id, (uint32_t)known))
+			if (atomic_compare_exchange_weak(&e->first, &known,
+							 1ull << 32 | id))
+				break;
+		if (known && !before(id, (uint32_t)known))
+			break;
+	}
+}
+
+/* Was it asked for after the edge? By its begin, or by its id. */
+static bool after(uint32_t number, const struct shape *s, const uint8_t *record)
+{
+	struct edge *e = &when.edge[number % EDGES];
+	uint64_t first = atomic_load(&e->first);
+	uint64_t ns = s->time[0] ? number_at(record, s->time[0], 8) : 0;
+
+	if (number + EDGES <= atomic_load(&when.edges))
+		return true; /* long ago */
+	if ((s->gpu || !ns) && s->correlation && first)
+		return !before((uint32_t)number_at(record, s->correlation, 4),
+			       (uint32_t)first);
+	return !ns || ns >= atomic_load(&e->ns);
+}
+
+/* No call has been seen after it: then work that is under way was asked for before. */
+static bool ended(uint32_t number, const struct shape *s, const uint8_t *record)
+{
+	struct edge *e = &when.edge[number % EDGES];
+
+	if (!number)
+		return false;
+	if (!s->time[0] && !s->correlation)
+		return false;
+	if ((s->gpu || !s->time[0]) && !atomic_load(&e->first))
+		return false;
+	return after(number, s, record);
+}
+
+/* `kind`: what was switched on for it. */
+static bool in_span(uint32_t kind, const struct shape *s, const uint8_t *record)
+{
+	struct asked *a = &when.kind[kind];
+	uint32_t n = atomic_load(&a->spans), cbid;
+
+	for (uint32_t i = n; i && i + SPANS > n; i--) {
+		struct span *span = &a->span[(i - 1) % SPANS];
+
+		if (!after(atomic_load(&span->begin), s, record) ||
+		    ended(atomic_load(&span->end), s, record))
+			continue;
+		if (!is_calls(kind))
+			return true;
+		cbid = (uint32_t)number_at(record, 4, 4) % CALLS_MOST;
+		return atomic_load(&when.call[kind - KIND_DRIVER][(i - 1) % SPANS]
+					     [cbid / 64]) >>
+			       cbid % 64 &
+		       1;
+	}
+	return false;
+}
+
+bool when_wanted(const uint8_t *record)
+{
+	static const struct shape unknown;
+	uint32_t kind = (uint32_t)number_at(record, 0, 4);
+	const struct shape *s = shape_of(kind) ?: &unknown;
+
+	if (kind >= KIND_MOST)
+		return false;
+	if (in_span(kind, s, record))
+		return true;
+	/* What CUPTI switches on beside another kind. */
+	if (kind == KIND_MEMCPY2)
+		return in_span(KIND_MEMCPY, s, record);
+	if (session.version >= EVENTS_ALONE)
+		return false;
+	return (kind == KIND_CUDA_EVENT && in_span(KIND_SYNCHRONIZATION, s, record)) ||
+	       (kind == KIND_SYNCHRONIZATION && in_span(KIND_CUDA_EVENT, s, record));
+}

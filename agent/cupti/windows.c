@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "agent/cupti/parts.h"
+
+#include <string.h>
+#include <time.h>
+
+/*
+ * The scheduler says under its lock which window begins and ends: it stores that and
+ * goes on. The consumer takes it from there. As long as no consumer is about, the window
+ * that is open just stands; when it ends like that it has no GPU part.
+ */
+#define ORDERS     1024u
+#define SEAL_TRIES 200 /* of 50 us: a seal that is under way */
+#define IDLE_NS    2000000000ll /* nothing new for so long: nothing will come */
+#define OLD_NS     30000000000ll
+
+enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
+
+static struct {
+	struct {
+		struct cycle_info *info;
+		enum order what;
+	} ring[ORDERS];
+	_Atomic uint32_t head, tail;
+	_Atomic uint32_t live;
+	_Atomic(struct cycle_info *) standing;
+} orders;
+
+static struct window windows[WINDOWS_MOST];
+static uint32_t newest; /* number of the newest window */
+static uint32_t oldest; /* all before it are over */
+int64_t windows_now;
+
+static void set_state(struct cycle_info *info, enum cycle_cuda state)
+{
+	atomic_store_explicit(&info->cuda_state, state, memory_order_release);
+}
+
+/* ---- the scheduler's side ---- */
+
+static void order(struct cycle_info *info, enum order what)
+{
+	uint32_t head = atomic_load_explicit(&orders.head, memory_order_relaxed);
+
+	orders.ring[head % ORDERS].info = info;
+	orders.ring[head % ORDERS].what = what;
+	atomic_store_explicit(&orders.head, head + 1, memory_order_release);
+}
+
+/* What the consumer has not come round to yet, it finds in the queue. */
+static void queue_standing(void)
+{
+	struct cycle_info *info = atomic_exchange(&orders.standing, NULL);
+
+	if (info)
+		order(info, ORDER_OPENED);
+}
+
+void windows_opened(struct cycle_info *info)
+{
+	struct cycle_info *before;
+
+	set_state(info, CUDA_PENDING);
+	if (!atomic_load(&orders.live)) {
+		before = atomic_exchange(&orders.standing, info);
+		if (before) /* it ends just now */
+			set_state(before, CUDA_NONE);
+		return;
+	}
+	queue_standing();
+	if (atomic_load(&orders.head) - atomic_load(&orders.tail) + 4 > ORDERS) {
+		/* Room must be left for the ends. */
+		atomic_fetch_add(&info->cuda[CUDA_GAPS], 1);
+		set_state(info, CUDA_SETTLED);
+		return;
+	}
+	order(info, ORDER_OPENED);
+}
+
+void windows_sealed(struct cycle_info *info, bool kept)
+{
+	struct cycle_info *mine = info;
+
+	if (atomic_load(&info->cuda_state) != CUDA_PENDING)
+		return;
+	if (atomic_load(&orders.live)) {
+		queue_standing();
+	} else if (atomic_compare_exchange_strong(&orders.standing, &mine, NULL)) {
+		set_state(info, CUDA_NONE);
+		return;
+	}
+	order(info, kept ? ORDER_SEALED : ORDER_THROWN);
+}
+
+bool windows_standing(void)
+{
+	return atomic_load(&orders.standing);
+}
+
+void windows_live(bool on)
+{
+	atomic_store(&orders.live, on);
+}
+
+/* ---- a window's life ---- */
+
+struct window *windows_get(uint32_t number)
+{
+	struct window *w = &windows[number % WINDOWS_MOST];
+
+	return number && w->number == number ? w : NULL;
+}
+
+static bool pending(const struct window *w)
+{
+	return w && (w->state == WINDOW_OPEN || w->state == WINDOW_SEALED);
+}
+
+/* From here on the descriptor is the writer's, and soon somebody else's memory. */
+static void over(struct window *w)
+{
+	struct cycle_info *info = w->info;
+
+	if (!w->thrown) {
+		moments_replay(w);
+		devices_write(w);
+		if (w->launched > w->matched)
+			side_count(&w->side, CUDA_MISSING, w->launched - w->matched);
+	}
+	w->state = WINDOW_OVER;
+	w->info = w->side.info = NULL;
+	set_state(info, CUDA_SETTLED);
+	if (session.act.settled)
+		session.act.settled();
+}
+
+static void opened(struct cycle_info *info)
+{
+	struct window *w = &windows[(newest + 1) % WINDOWS_MOST];
+
+	if (pending(w)) /* more than we can keep an eye on: the oldest goes */
+		over(w);
+	bell_near(false);
+	memset(w, 0, sizeof(*w));
+	w->state = WINDOW_OPEN;
+	w->number = ++newest;
+	w->info = w->side.info = info;
+	w->end = UINT64_MAX;
+	w->news_at = windows_now;
+	moments_replay(w);
+	moments_take();
+	w->begin = moments_ns(info->begin);
+}
+
+static void ended(struct cycle_info *info, bool kept)
+{
+	struct window *w = NULL;
+
+	for (uint32_t n = newest; n + WINDOWS_MOST > newest && n; n--)
+		if ((w = windows_get(n)) && w->info == info && w->state == WINDOW_OPEN)
+			break;
+	if (!w || w->info != info || w->state != WINDOW_OPEN)
+		return;
+	moments_take();
+	w->end = moments_ns(info->end);
+	w->state = WINDOW_SEALED;
+	w->turn = buffers_turn();
+	w->sealed_at = w->news_at = windows_now;
+	w->thrown = !kept;
+	if (w->thrown)
+		over(w);
+}
+
+/* ---- the consumer's side ---- */
+
+static void take_orders(void)
+{
+	uint32_t head = atomic_load_explicit(&orders.head, memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&orders.tail, memory_order_relaxed);
+	struct cycle_info *standing;
+
+	/* Behind the head: what stood before something else was queued comes first. */
+	standing = atomic_exchange(&orders.standing, NULL);
+	if (standing)
+		opened(standing);
+	for (; tail != head; tail++) {
+		struct cycle_info *info = orders.ring[tail % ORDERS].info;
+
+		if (orders.ring[tail % ORDERS].what == ORDER_OPENED)
+			opened(info);
+		else
+			ended(info, orders.ring[tail % ORDERS].what == ORDER_SEALED);
+		atomic_store_explicit(&orders.tail, tail + 1, memory_order_release);
+	}
+}
+
+/* The newest window's end is set a moment before we are told. */
+static bool seal_under_way(void)
+{
+	struct window *w = windows_get(newest);
+
+	return w && w->state == WINDOW_OPEN &&
+	       __atomic_load_n(&w->info->end, __ATOMIC_ACQUIRE);
+}
+
+void windows_collect(void)
+{
+	windows_now = clock_get_ns(CLOCK_MONOTONIC);
+	take_orders();
+	for (int i = 0; i < SEAL_TRIES && seal_under_way(); i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		take_orders();
+	}
+}
+
+struct window *windows_at(uint64_t ns)
+{
+	for (uint32_t n = newest; n && n + WINDOWS_MOST > newest; n--) {
+		struct window *w = windows_get(n);
+
+		if (!w)
+			break;
+		if (w->begin <= ns)
+			return ns < w->end ? w : NULL;
+	}
+	return NULL;
+}
+
+#define EACH_PENDING(w)                                               \
+	for (uint32_t n_ = oldest; (int32_t)(newest - n_) >= 0; n_++) \
+		if (pending((w) = windows_get(n_)))
+
+unsigned windows_pending(bool *open)
+{
+	struct window *w;
+	unsigned n = 0;
+
+	*open = false;
+	while (oldest <= newest && !pending(windows_get(oldest)))
+		oldest++;
+	EACH_PENDING(w)
+	{
+		n++;
+		*open = *open || w->state == WINDOW_OPEN;
+	}
+	return n;
+}
+
+bool windows_complete(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->launched > w->matched || buffers_held(buffers_turn()))
+		return false;
+	return true;
+}
+
+/* A buffer that CUPTI has had since before the seal and does not give back holds work
+ * that still runs. Where it holds none, a call without work has none to come: it was
+ * captured into a graph, or copied nothing. */
+static bool complete(const struct window *w)
+{
+	if (!w->flushes)
+		return false;
+	if (windows_now - w->sealed_at > OLD_NS)
+		return true;
+	if (buffers_held(w->turn) || link_waits(w))
+		return false;
+	return w->launched <= w->matched ||
+	       (windows_now - w->news_at > IDLE_NS && w->flushes > 1);
+}
+
+void windows_settle(bool all)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_SEALED && (all || complete(w)))
+		over(w);
+}
+
+void windows_flushed(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_SEALED)
+		w->flushes++;
+}
+
+void windows_moment(const struct rec_moment *m)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	moments_write(w, m);
+}
+
+void windows_count(enum cuda_count what, uint64_t n)
+{
+	for (uint32_t i = newest; n && i && i >= oldest; i--)
+		if (pending(windows_get(i))) {
+			side_count(&windows_get(i)->side, what, n);
+			return;
+		}
+	if (n && spool.head)
+		atomic_fetch_add(&spool.head->totals.cuda[what], n);
+}
+
+void windows_late(const struct window *w)
+{
+	if (!w->thrown && spool.head)
+		atomic_fetch_add(&spool.head->totals.cuda[CUDA_LATE], 1);
+}
+
+void windows_gap(uint64_t from, uint64_t to)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	{
+		uint64_t begin = w->begin > from ? w->begin : from;
+		uint64_t end = w->end < to ? w->end : to;
+
+		if (end <= begin)
+			continue;
+		side_count(&w->side, CUDA_GAPS, 1);
+		side_count(&w->side, CUDA_GAP_NS, end - begin);
+	}
+}
+
+void windows_fork_child(void)
+{
+	memset((void *)&orders, 0, sizeof(orders));
+	memset(windows, 0, sizeof(windows));
+	newest = oldest = 0;
+}
