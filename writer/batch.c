@@ -34,6 +34,9 @@ static bool waiting(uint64_t offset)
 	struct cycle_info *info = info_at(offset);
 	uint32_t state = atomic_load_explicit(&info->state, memory_order_acquire);
 
+	/* Its GPU work is still coming in. */
+	if (atomic_load_explicit(&info->cuda_state, memory_order_acquire) == CUDA_PENDING)
+		return false;
 	return state == CYCLE_DISCARDED ||
 	       (state == CYCLE_SEALED && !(info->flags & CYCLE_FAILED));
 }
@@ -98,7 +101,8 @@ static int take(uint64_t offset, void *arg)
 static int give(uint64_t offset, void *arg)
 {
 	(void)arg;
-	if (atomic_load(&chunk_at(offset)->kind) == CHUNK_DATA)
+	if (atomic_load(&chunk_at(offset)->kind) == CHUNK_DATA ||
+	    atomic_load(&chunk_at(offset)->kind) == CHUNK_CUDA)
 		chunk_give(offset);
 	return 0;
 }
@@ -121,6 +125,8 @@ static void add_totals(const struct cycle_info *info, const struct writer_result
 		atomic_fetch_add(&t->whys[i],
 				 atomic_load(&((struct cycle_info *)info)->whys[i]) +
 					 (i == DROP_LATE ? late : 0));
+	for (unsigned i = 0; i < CUDA_COUNTS; i++)
+		atomic_fetch_add(&t->cuda[i], r->cuda[i]);
 	atomic_fetch_add(&t->cost_ns, r->overhead_ns);
 	atomic_fetch_add(&t->steps, r->steps);
 	if (!r->path[0])

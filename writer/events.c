@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/names.h"
+#include "writer/collective.h"
 #include "writer/trace.h"
 
 uint64_t trace_ts(const struct trace *t, int64_t ns)
@@ -38,8 +39,13 @@ static bool is_operator_in_tb043(const struct name *n)
 
 static const char *category(const struct trace *t, const struct name *n, unsigned kind)
 {
-	if (kind == REC_OP ||
-	    (t->config->dialect == DIALECT_TB043 && is_operator_in_tb043(n)))
+	bool old = t->config->dialect == DIALECT_TB043;
+
+	if (kind == REC_CALL || kind == TRACE_DRIVER_CALL)
+		return old                ? "Runtime"
+		       : kind == REC_CALL ? "cuda_runtime"
+					  : "cuda_driver";
+	if (kind == REC_OP || (old && is_operator_in_tb043(n)))
 		return "cpu_op";
 	return "user_annotation";
 }
@@ -102,19 +108,37 @@ static const struct name_slot *slot_for(struct trace *t, uint32_t id, unsigned k
 	return s;
 }
 
-/* ---- slices ---- */
+void trace_put_head(struct trace *t, uint32_t name, unsigned kind)
+{
+	const struct name_slot *s = slot_for(t, name, kind);
 
-static void put_times(struct trace *t, uint32_t tid, int64_t begin, int64_t end)
+	if (s)
+		json_raw(&t->json, s->text, s->head_len);
+	else
+		put_head(t, &t->json, names_get(t->view, name), kind);
+}
+
+void trace_put_times(struct trace *t, int64_t begin, int64_t end)
 {
 	struct json *j = &t->json;
 	uint64_t ts = trace_ts(t, begin);
 
 	json_need(j);
-	j->at = json_put_unsigned(j->at, tid);
 	memcpy(j->at, ",\"ts\":", 6);
 	j->at = json_put_us(j->at + 6, ts);
 	memcpy(j->at, ",\"dur\":", 7);
 	j->at = json_put_us(j->at + 7, trace_ts(t, end) - ts);
+}
+
+/* ---- slices ---- */
+
+static void put_times(struct trace *t, uint32_t tid, int64_t begin, int64_t end)
+{
+	struct json *j = &t->json;
+
+	json_need(j);
+	j->at = json_put_unsigned(j->at, tid);
+	trace_put_times(t, begin, end);
 	memcpy(j->at, ",\"args\":{\"External id\":", 23);
 	j->at = json_put_unsigned(j->at + 23, ++t->external);
 	*j->at++ = ',';
@@ -176,9 +200,25 @@ static void put_flow(struct trace *t, const struct run *run, const struct rec_op
 		json_lit(j, "\"},\n");
 }
 
+/* Tells the GPU part of a slice that was just written. */
+static int tell_slice(struct trace *t, const struct record *r, uint32_t collective)
+{
+	return t->cuda ? cuda_slice(t, r, read_end(&t->cycle, r), collective) : 0;
+}
+
+static void put_collective(struct trace *t, const struct cursor *c,
+			   const struct rec_op *op)
+{
+	struct collective found;
+
+	if (collective_find(&found, c, op))
+		collective_write(&found, &t->json, false);
+}
+
 static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *op,
 		  uint64_t offset)
 {
+	bool collective = collective_is(t->view, &op->r);
 	const struct run *run = read_run(&t->cycle, c->run);
 	const struct name_slot *s = slot_for(t, op->r.name, op->r.kind);
 	const struct name *n = s ? NULL : names_get(t->view, op->r.name);
@@ -205,11 +245,14 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	if (op->r.flags & OP_INPUTS && t->inputs)
 		inputs_write(t->inputs, j, (const uint8_t *)(op + 1),
 			     (size_t)op->r.units * 8 - sizeof(*op));
+	if (collective)
+		put_collective(t, c, op);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
 	if (op->r.kind == REC_OP)
 		put_flow(t, run, op, offset, begin);
 	t->ops++;
-	return 0;
+	return tell_slice(t, &op->r,
+			  collective && t->cuda ? cuda_collective(t, c, offset) : 0);
 }
 
 static int put_step(struct trace *t, const struct run *run, const struct rec_step *step)
@@ -234,7 +277,7 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 	put_tail(t, read_is_open(&t->cycle, &step->r));
 	t->ops++;
 	t->result->steps++;
-	return 0;
+	return tell_slice(t, &step->r, 0);
 }
 
 /* ---- instants ---- */
@@ -274,25 +317,62 @@ static void put_memory(struct trace *t, const struct run *run, const struct rec_
 	put_tail(t, false);
 }
 
+static int put_record(struct trace *t, const struct cursor *c, const struct record *r,
+		      uint64_t offset)
+{
+	const struct run *run = read_run(&t->cycle, c->run);
+	int err = 0;
+
+	switch (r->kind) {
+	case REC_STEP:
+	case REC_OP:
+	case REC_ANNOTATION:
+		if (t->cuda)
+			err = cuda_calls(t, run->tid, r->begin);
+		if (err)
+			return err;
+		if (r->kind == REC_STEP)
+			return put_step(t, run, (const struct rec_step *)r);
+		return put_op(t, c, (const struct rec_op *)r, offset);
+	case REC_MEMORY:
+	case REC_OOM:
+		put_memory(t, run, (const struct rec_memory *)r);
+		return 0;
+	default: /* what belongs to the GPU part */
+		return 0;
+	}
+}
+
 static int put_thread(struct trace *t, size_t first, size_t last)
 {
 	struct cursor c = { .cycle = &t->cycle, .run = first, .last = last };
+	uint32_t tid = read_run(&t->cycle, first)->tid;
 	const struct record *r;
 	uint64_t offset;
 	int err = 0;
 
 	row_start(&t->row);
-	while (!err && !t->json.err && (r = read_next(&c, &offset))) {
-		const struct run *run = read_run(&t->cycle, c.run);
-
-		if (r->kind == REC_STEP)
-			err = put_step(t, run, (const struct rec_step *)r);
-		else if (r->kind == REC_OP || r->kind == REC_ANNOTATION)
-			err = put_op(t, &c, (const struct rec_op *)r, offset);
-		else
-			put_memory(t, run, (const struct rec_memory *)r);
-	}
+	if (t->cuda)
+		cuda_thread(t);
+	while (!err && !t->json.err && (r = read_next(&c, &offset)))
+		err = put_record(t, &c, r, offset);
+	if (!err && t->cuda)
+		err = cuda_calls(t, tid, UINT64_MAX);
 	return err ? err : t->json.err;
+}
+
+/* Calls of threads that have nothing else, up to thread `tid`. */
+static int put_other_threads(struct trace *t, uint64_t tid)
+{
+	uint32_t next;
+	int err = 0;
+
+	while (!err && t->cuda && cuda_next_thread(t, &next) && next < tid) {
+		row_start(&t->row);
+		cuda_thread(t);
+		err = cuda_calls(t, next, UINT64_MAX);
+	}
+	return err;
 }
 
 int events_write(struct trace *t)
@@ -301,7 +381,9 @@ int events_write(struct trace *t)
 
 	for (size_t first = 0, last; !err && first < t->cycle.runs.n; first = last) {
 		last = read_thread(&t->cycle, first);
-		err = put_thread(t, first, last);
+		err = put_other_threads(t, read_run(&t->cycle, first)->tid);
+		if (!err)
+			err = put_thread(t, first, last);
 	}
-	return err;
+	return err ? err : put_other_threads(t, (uint64_t)UINT32_MAX + 1);
 }

@@ -60,30 +60,8 @@ const char *facts_get(const struct spool_header *h, const char *key, size_t *len
 	return value;
 }
 
-void facts_write(struct json *j, const struct spool_header *h)
-{
-	const char *at = h->facts, *end = at + sizeof(h->facts);
-	bool first = true;
-	struct line l;
-
-	json_lit(j, "{");
-	while (next_line(&at, end, &l)) {
-		if (said_again(&l, at, end))
-			continue;
-		if (!first)
-			json_lit(j, ", ");
-		first = false;
-		json_string(j, l.key, l.key_len);
-		json_lit(j, ": ");
-		if (json_valid(l.value, l.value_len))
-			json_raw(j, l.value, l.value_len);
-		else
-			json_string(j, l.value, l.value_len);
-	}
-	json_lit(j, "}");
-}
-
-void facts_lines(struct json *j, const char *lines, size_t size)
+/* The values are texts, or JSON where they are that. */
+static void put_lines(struct json *j, const char *lines, size_t size, bool as_json)
 {
 	const char *at = lines, *end = at + size;
 	bool first = true;
@@ -98,9 +76,22 @@ void facts_lines(struct json *j, const char *lines, size_t size)
 		first = false;
 		json_string(j, l.key, l.key_len);
 		json_lit(j, ": ");
-		json_string(j, l.value, l.value_len);
+		if (as_json && json_valid(l.value, l.value_len))
+			json_raw(j, l.value, l.value_len);
+		else
+			json_string(j, l.value, l.value_len);
 	}
 	json_lit(j, "}");
+}
+
+void facts_write(struct json *j, const struct spool_header *h)
+{
+	put_lines(j, h->facts, sizeof(h->facts), true);
+}
+
+void facts_lines(struct json *j, const char *lines, size_t size)
+{
+	put_lines(j, lines, size, false);
 }
 
 /* Keys of the file's own; a second one of the same name would hide ours or the
@@ -108,17 +99,13 @@ void facts_lines(struct json *j, const char *lines, size_t size)
 static bool reserved(const struct line *l)
 {
 	static const char *const keys[] = {
-		"schemaVersion",
-		"deviceProperties",
-		"record_shapes",
-		"profile_memory",
-		"trace_id",
-		"host_name",
-		"distributedInfo",
-		"proflaunch",
-		"displayTimeUnit",
-		"traceEvents",
-		"baseTimeNanoseconds",
+		"schemaVersion",       "deviceProperties",
+		"cupti_version",       "cuda_runtime_version",
+		"cuda_driver_version", "record_shapes",
+		"profile_memory",      "trace_id",
+		"host_name",           "distributedInfo",
+		"proflaunch",          "displayTimeUnit",
+		"traceEvents",         "baseTimeNanoseconds",
 		"traceName",
 	};
 

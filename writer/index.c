@@ -35,9 +35,10 @@ int read_index(struct read_index *ix, const struct spool_view *v)
 
 	*ix = (struct read_index){ 0 };
 	while ((c = spool_view_next(v, &at))) {
+		uint32_t kind = atomic_load(&((struct chunk *)c)->kind);
 		struct place *p;
 
-		if (atomic_load(&((struct chunk *)c)->kind) != CHUNK_DATA)
+		if (kind != CHUNK_DATA && kind != CHUNK_CUDA)
 			continue;
 		p = pile_push(&ix->chunks, sizeof(*p));
 		if (!p) {

@@ -190,6 +190,8 @@ static void put_own(struct trace *t)
 	json_unsigned(j, atomic_load(&((struct cycle_info *)t->info)->faulted));
 	json_lit(j, ",\n");
 	put_cost(t);
+	if (t->cuda)
+		cuda_facts(t);
 	json_lit(j, "},\n");
 }
 
@@ -198,7 +200,12 @@ void meta_head(struct trace *t)
 	struct json *j = &t->json;
 	const struct spool_header *h = t->view->head;
 
-	json_lit(j, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
+	json_lit(j, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
+	if (t->cuda)
+		cuda_properties(t);
+	json_lit(j, "],\n");
+	if (t->cuda)
+		cuda_versions(t);
 	if (t->config->record_shapes)
 		json_lit(j, "\"record_shapes\": 1,\n");
 	if (t->config->profile_memory)
@@ -242,21 +249,28 @@ static void open_row(struct trace *t, const char *name, uint32_t tid, const char
 	json_lit(j, "\":");
 }
 
+void trace_put_thread(struct trace *t, uint32_t tid, const char *name, size_t len)
+{
+	struct json *j = &t->json;
+
+	open_row(t, "thread_name", tid, "name");
+	json_lit(j, "\"thread ");
+	json_unsigned(j, tid);
+	json_lit(j, " (");
+	json_escaped(j, name, len);
+	json_lit(j, ")\"}},\n");
+	open_row(t, "thread_sort_index", tid, "sort_index");
+	json_unsigned(j, tid);
+	json_lit(j, "}},\n");
+}
+
 static void put_thread_rows(struct trace *t, const struct run *run)
 {
 	const struct rec_thread *said =
 		(const struct rec_thread *)(t->view->base + run->said);
-	struct json *j = &t->json;
 
-	open_row(t, "thread_name", run->tid, "name");
-	json_lit(j, "\"thread ");
-	json_unsigned(j, run->tid);
-	json_lit(j, " (");
-	json_escaped(j, said->comm, text_length(said->comm, sizeof(said->comm)));
-	json_lit(j, ")\"}},\n");
-	open_row(t, "thread_sort_index", run->tid, "sort_index");
-	json_unsigned(j, run->tid);
-	json_lit(j, "}},\n");
+	trace_put_thread(t, run->tid, said->comm,
+			 text_length(said->comm, sizeof(said->comm)));
 }
 
 void meta_rows(struct trace *t)
@@ -276,6 +290,8 @@ void meta_rows(struct trace *t)
 	/* A thread's last word on its name counts: it is named after it was made. */
 	for (size_t i = 0; i < t->cycle.runs.n; i = read_thread(&t->cycle, i))
 		put_thread_rows(t, read_run(&t->cycle, read_thread(&t->cycle, i) - 1));
+	if (t->cuda)
+		cuda_thread_rows(t);
 }
 
 /* ---- behind the events ---- */
@@ -299,7 +315,7 @@ static void put_path(struct json *j, const char *path)
 void meta_tail(struct trace *t)
 {
 	struct json *j = &t->json;
-	int64_t begin = t->row.begin_ns, end = t->row.end_ns;
+	int64_t begin = t->row.begin_ns, end = t->cuda ? cuda_end(t) : t->row.end_ns;
 
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
 		    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\"");

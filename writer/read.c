@@ -1,19 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "writer/read.h"
 #include "agent/core/names.h"
+#include "agent/core/record_cuda.h"
 
 #include <errno.h>
 #include <string.h>
 
 static const uint16_t least[REC_KINDS] = {
-	[REC_NONE] = sizeof(struct record),    [REC_THREAD] = sizeof(struct rec_thread),
-	[REC_OP] = sizeof(struct rec_op),      [REC_ANNOTATION] = sizeof(struct rec_op),
-	[REC_STEP] = sizeof(struct rec_step),  [REC_MEMORY] = sizeof(struct rec_memory),
+	[REC_NONE] = sizeof(struct record),
+	[REC_THREAD] = sizeof(struct rec_thread),
+	[REC_OP] = sizeof(struct rec_op),
+	[REC_ANNOTATION] = sizeof(struct rec_op),
+	[REC_STEP] = sizeof(struct rec_step),
+	[REC_MEMORY] = sizeof(struct rec_memory),
 	[REC_OOM] = sizeof(struct rec_memory),
+	[REC_CALL] = sizeof(struct rec_call),
+	[REC_KERNEL] = sizeof(struct rec_kernel),
+	[REC_COPY] = sizeof(struct rec_copy),
+	[REC_SET] = sizeof(struct rec_set),
+	[REC_GRAPH] = sizeof(struct rec_graph),
+	[REC_SYNC] = sizeof(struct rec_sync),
+	[REC_EVENT] = sizeof(struct rec_event),
+	[REC_OVERHEAD] = sizeof(struct rec_overhead),
+	[REC_BLOCK] = sizeof(struct rec_block),
+	[REC_GPU] = sizeof(struct rec_device),
+	[REC_MOMENT] = sizeof(struct rec_moment),
+	[REC_COLLECTIVE] = sizeof(struct rec_collective),
+	[REC_STACK] = sizeof(struct rec_stack),
 };
 
-/* The record at *at, moving behind it, or NULL: nothing sound before `end`. */
-static const struct record *step(const struct spool_view *v, uint64_t *at, uint64_t end)
+const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)
 {
 	const struct record *r = (const struct record *)(v->base + *at);
 	uint64_t size;
@@ -51,6 +67,13 @@ static void note_own_step(struct scan *s, const struct record *r)
 		*span = (struct span){ r->begin, r->end ? r->end : UINT64_MAX };
 }
 
+static void note_memory(struct cycle_read *c, const struct rec_memory *m)
+{
+	if (m->device_type == 1 && m->device_index >= 0 &&
+	    (uint32_t)m->device_index >= c->gpus)
+		c->gpus = (uint32_t)m->device_index + 1;
+}
+
 static void note(struct scan *s, const struct record *r)
 {
 	if (r->begin > s->last)
@@ -66,6 +89,8 @@ static void note(struct scan *s, const struct record *r)
 		s->c->backward += ((const struct rec_op *)r)->fwd_thread != 0;
 	else if (r->kind == REC_ANNOTATION)
 		note_own_step(s, r);
+	else if (r->kind == REC_MEMORY)
+		note_memory(s->c, (const struct rec_memory *)r);
 }
 
 /* A thread says who it is: from here on the records are its own. */
@@ -89,26 +114,38 @@ static struct run *note_thread(struct scan *s, const struct rec_thread *t, uint6
 	return run;
 }
 
+bool read_chunk(const struct spool_view *v, uint64_t offset, enum chunk_kind kind,
+		uint64_t *at, uint64_t *end)
+{
+	struct chunk *c = (struct chunk *)(v->base + offset);
+	uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
+
+	/* A live owner, or a liar, may have changed it since it was found. */
+	if (atomic_load_explicit(&c->kind, memory_order_relaxed) != kind ||
+	    used > c->size || offset + used > v->size || used < sizeof(*c))
+		return false;
+	*at = offset + sizeof(*c);
+	*end = offset + used;
+	return true;
+}
+
 static int scan_chunk(uint64_t offset, void *arg)
 {
 	struct scan *s = arg;
-	struct chunk *c = (struct chunk *)(s->c->view->base + offset);
-	uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
-	uint64_t at = offset + sizeof(*c), end, here;
+	uint64_t at, end, here;
 	const struct record *r;
 	struct run *run = NULL;
 
-	/* A live owner, or a liar, may have changed it since it was found. */
-	if (used > c->size || offset + used > s->c->view->size || used < sizeof(*c))
+	if (!read_chunk(s->c->view, offset, CHUNK_DATA, &at, &end))
 		return 0;
-	end = offset + used;
-	while (here = at, !s->err && at < end && (r = step(s->c->view, &at, end))) {
+	while (here = at, !s->err && at < end && (r = read_step(s->c->view, &at, end))) {
 		if (r->kind == REC_THREAD) {
 			if (run && run->at == run->end)
 				s->c->runs.n--; /* said nothing */
 			run = note_thread(s, (const struct rec_thread *)r, here, at);
 		} else if (run && r->kind != REC_NONE) {
-			if (run->at == run->end)
+			/* GPU work is told late, and by any thread. */
+			if (run->at == run->end && r->kind != REC_KERNEL)
 				run->begin = r->begin;
 			run->end = at;
 			note(s, r);
@@ -260,7 +297,7 @@ const struct record *read_next(struct cursor *c, uint64_t *offset)
 		if (!c->at)
 			c->at = run->at;
 		*offset = c->at;
-		r = c->at < run->end ? step(c->cycle->view, &c->at, run->end) : NULL;
+		r = c->at < run->end ? read_step(c->cycle->view, &c->at, run->end) : NULL;
 		if (!r) {
 			c->run++;
 			c->at = 0;

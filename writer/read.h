@@ -33,7 +33,7 @@ struct read_index {
 
 int read_index(struct read_index *ix, const struct spool_view *v);
 void read_index_free(struct read_index *ix);
-/* Calls fn(offset) for each data chunk of a cycle. */
+/* Calls fn(offset) for each chunk of a cycle that holds records. */
 int read_chunks(const struct read_index *ix, uint64_t cycle,
 		int (*fn)(uint64_t offset, void *arg), void *arg);
 
@@ -45,6 +45,7 @@ struct cycle_read {
 	uint64_t events[REC_KINDS]; /* in the window */
 	uint64_t late[REC_KINDS]; /* begun after its end */
 	uint64_t backward; /* operators that can end a flow */
+	uint32_t gpus; /* highest CUDA device with tensor memory, + 1 */
 };
 
 /* Looks at every chunk of `info`'s cycle once. */
@@ -56,6 +57,13 @@ static inline const struct run *read_run(const struct cycle_read *c, size_t i)
 {
 	return (const struct run *)c->runs.mem + i;
 }
+
+/* The record at *at, moving behind it, or NULL: nothing sound before `end`. */
+const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end);
+/* Where the records of the chunk at `offset` lie; false: it is not of that kind, or
+ * not sound. */
+bool read_chunk(const struct spool_view *v, uint64_t offset, enum chunk_kind kind,
+		uint64_t *at, uint64_t *end);
 
 /* Goes through the records of runs [run, last) in order. */
 struct cursor {

@@ -40,6 +40,19 @@ void row_init(struct row *r, const struct spool_header *head, uint64_t begin,
 	row_start(r);
 }
 
+void row_init_ns(struct row *r, int64_t begin, int64_t end)
+{
+	*r = (struct row){ .begin = (uint64_t)begin,
+			   .end = (uint64_t)end,
+			   .begin_ns = begin,
+			   .end_ns = end };
+	r->clock = (struct rows_clock){
+		.line = { (uint64_t)begin, begin, end, 1 },
+		.block = UINT64_MAX,
+	};
+	row_start(r);
+}
+
 void row_start(struct row *r)
 {
 	r->open.n = 0;

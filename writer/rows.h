@@ -38,6 +38,8 @@ struct row {
 
 void row_init(struct row *r, const struct spool_header *head, uint64_t begin,
 	      uint64_t end);
+/* The same for slices that come in ns. */
+void row_init_ns(struct row *r, int64_t begin, int64_t end);
 /* A new, empty row. */
 void row_start(struct row *r);
 /* Places the next slice (they come in the order of their begins). */

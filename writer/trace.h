@@ -11,6 +11,7 @@
 #define WRITER_TRACE_H
 
 #include "agent/core/config.h"
+#include "writer/cuda.h"
 #include "writer/inputs.h"
 #include "writer/json.h"
 #include "writer/link.h"
@@ -37,6 +38,7 @@ struct trace {
 	struct links links;
 	struct row row;
 	struct inputs *inputs; /* NULL without record_shapes */
+	struct cuda *cuda; /* NULL without a GPU part */
 	struct json json;
 	struct output out;
 	int64_t base_ns;
@@ -61,6 +63,13 @@ uint64_t trace_ts(const struct trace *t, int64_t ns);
 void meta_head(struct trace *t);
 void meta_rows(struct trace *t);
 void meta_tail(struct trace *t);
+/* The row of a thread: its number, and the name it has. */
+void trace_put_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
+
+/* events.c: a slice of a thread, up to its tid; and from there to its args. */
+#define TRACE_DRIVER_CALL 256 /* beside the kinds of records */
+void trace_put_head(struct trace *t, uint32_t name, unsigned kind);
+void trace_put_times(struct trace *t, int64_t begin, int64_t end);
 
 /* facts.c: text of "key = json" in the spool header's facts, or NULL. */
 const char *facts_get(const struct spool_header *h, const char *key, size_t *len);

@@ -20,7 +20,7 @@ static uint64_t overhead_ns(const struct trace *t)
 	uint64_t samples = atomic_load(&info->cost_samples), events = 0;
 	double ns;
 
-	for (unsigned i = 0; i < REC_KINDS; i++)
+	for (unsigned i = 0; i < REC_CALL; i++) /* the others cost the program nothing */
 		events += t->cycle.events[i];
 	if (!samples)
 		return 0;
@@ -38,6 +38,7 @@ static void count(struct trace *t)
 		t->result->drops[i] = atomic_load(&info->drops[i]) + t->cycle.late[i];
 	}
 	t->result->overhead_ns = overhead_ns(t);
+	cuda_counts(t, t->result->cuda);
 }
 
 static bool is_empty(const struct trace *t)
@@ -56,6 +57,8 @@ static int write_events(struct trace *t)
 	meta_head(t);
 	meta_rows(t);
 	err = events_write(t);
+	if (!err && t->cuda)
+		err = cuda_write(t);
 	meta_tail(t);
 	json_flush(&t->json);
 	return err ? err : t->json.err;
@@ -79,12 +82,18 @@ static int write_cycle(struct trace *t)
 	char path[OUTPUT_PATH] = "";
 	int err = read_cycle(&t->cycle, t->view, t->index, t->info);
 
+	if (!err)
+		err = cuda_read(t);
+	if (err)
+		goto out;
+	row_init(&t->row, t->view->head, t->cycle.begin, t->cycle.end);
+	if (t->cuda)
+		err = cuda_place(t);
 	if (err)
 		goto out;
 	count(t);
 	if (is_empty(t))
 		return 0;
-	row_init(&t->row, t->view->head, t->cycle.begin, t->cycle.end);
 	err = links_find(&t->links, &t->cycle);
 	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
@@ -127,6 +136,7 @@ int trace_write(const struct spool_view *v, const struct read_index *ix,
 	err = write_cycle(t);
 	row_free(&t->row);
 	links_free(&t->links);
+	cuda_free(t);
 	read_free(&t->cycle);
 	if (t->inputs)
 		inputs_free(t->inputs);

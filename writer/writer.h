@@ -21,6 +21,7 @@ struct writer_result {
 	uint64_t steps;
 	uint64_t events[REC_KINDS];
 	uint64_t drops[REC_KINDS];
+	uint64_t cuda[CUDA_COUNTS];
 	uint64_t overhead_ns; /* estimate for the whole cycle */
 };
 

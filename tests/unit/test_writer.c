@@ -56,27 +56,6 @@ static struct image *one_of_each(void)
 	return m;
 }
 
-static void check_golden(struct image *m, const char *name)
-{
-	char path[256], *mine = m->text, *dir;
-
-	m->text = NULL;
-	fmt(path, sizeof(path), "tests/golden/%s", name);
-	/* The directory is a fresh one each time. */
-	dir = strstr(mine, m->dir);
-	ck_assert_ptr_nonnull(dir);
-	memmove(dir, dir + strlen(m->dir), strlen(dir + strlen(m->dir)) + 1);
-	if (getenv("GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "wb");
-
-		fputs(mine, f);
-		fclose(f);
-	}
-	image_read(m, path);
-	ck_assert_str_eq(mine, m->text);
-	free(mine);
-}
-
 static void keep_path(const struct writer_result *r, void *path)
 {
 	strcpy(path, r->path);
@@ -115,7 +94,7 @@ START_TEST(a_trace_is_the_golden_one)
 	ck_assert_uint_eq(m->result.events[REC_OP], 3);
 	ck_assert_uint_eq(m->result.drops[REC_OP], 2);
 	ck_assert_uint_eq(m->result.steps, 1);
-	check_golden(m, "one_of_each.kineto.json");
+	image_golden(m, "one_of_each.kineto.json");
 	image_free(m);
 }
 END_TEST
@@ -126,7 +105,7 @@ START_TEST(the_other_dialect_is_the_golden_one)
 
 	m->config.dialect = DIALECT_TB043;
 	image_write(m);
-	check_golden(m, "one_of_each.tb043.json");
+	image_golden(m, "one_of_each.tb043.json");
 	image_free(m);
 }
 END_TEST

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is said of a collective operation and its kernels. */
+#include "tests/unit/cuda_image.h"
+
+static void image_note(struct image *m, const char *name, uint64_t begin, uint64_t end)
+{
+	image_op(m, name, begin, end)->r.kind = REC_ANNOTATION;
+}
+
+static void image_nccl(struct image *m, const char *function, uint64_t count,
+		       int32_t peer, uint64_t begin)
+{
+	struct rec_collective *c = image_record(
+		m, REC_COLLECTIVE, sizeof(*c),
+		image_name(m, function, strlen(function), ""), begin, begin + 10);
+
+	c->count = count;
+	c->type = 9;
+	c->rank = 1;
+	c->size = 4;
+	c->peer = peer;
+}
+
+static struct image *comms(const char *const *functions, const uint64_t *counts, size_t n)
+{
+	struct image *m = cuda_image(1000, 100000, 10);
+
+	image_op(m, "record_param_comms", 2000, 9000);
+	image_note(m, "nccl:x", 2100, 8900);
+	for (size_t i = 0; i < n; i++)
+		image_nccl(m, functions[i], counts[i], (int32_t)i, 3000 + i * 100);
+	cuda_call(m, "launch", 1, 5000, 5500);
+	cuda_kernel(m, "k", 1, 7, 6000, 7000, 0);
+	image_op(m, "record_param_comms", 20000, 21000);
+	image_write(m);
+	return m;
+}
+
+START_TEST(nccl_says_what_a_collective_is)
+{
+	static const struct {
+		const char *function[2];
+		uint64_t count[2];
+		size_t n;
+		const char *name;
+		long in, out;
+	} cases[] = {
+		{ { "ncclAllReduce" }, { 10 }, 1, "\"allreduce\"", 10, 10 },
+		{ { "ncclAllGather" }, { 10 }, 1, "\"_allgather_base\"", 10, 40 },
+		{ { "ncclReduceScatter" },
+		  { 10 },
+		  1,
+		  "\"_reduce_scatter_base\"",
+		  40,
+		  10 },
+		{ { "ncclSend" }, { 10 }, 1, "\"send\"", 10, 10 },
+		{ { "ncclSend", "ncclRecv" }, { 10, 20 }, 2, "\"all_to_allv\"", 10, 20 },
+		{ { "ncclAllReduce", "ncclAllReduce" },
+		  { 1, 2 },
+		  2,
+		  "\"allreduce\"",
+		  3,
+		  3 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct image *m = comms(cases[i].function, cases[i].count, cases[i].n);
+		const char *const events[] = { "record_param_comms", "k" };
+
+		for (int e = 0; e < 2; e++) {
+			ck_assert_str_eq(cuda_arg(m, events[e], 0, "Collective name"),
+					 cases[i].name);
+			ck_assert_str_eq(cuda_arg(m, events[e], 0, "dtype"),
+					 "\"BFloat16\"");
+			ck_assert_msg(
+				cuda_number(m, events[e], 0, "In msg nelems") ==
+						cases[i].in &&
+					cuda_number(m, events[e], 0, "Out msg nelems") ==
+						cases[i].out,
+				"case %zu", i);
+			ck_assert_int_eq(cuda_number(m, events[e], 0, "Group size"), 4);
+		}
+		ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "Rank"), 1);
+		ck_assert_ptr_null(cuda_arg(m, "k", 0, "Rank"));
+		ck_assert_ptr_null(cuda_arg(m, "record_param_comms", 1, "Rank"));
+		image_free(m);
+	}
+}
+END_TEST
+
+/* torch.profiler gives the kernel to record_param_comms, the old plugin wants it at the
+ * nccl:* event, wherever that is. */
+START_TEST(nccl_kernels_belong_by_dialect)
+{
+	const char *function = "ncclAllReduce";
+	uint64_t count = 8;
+	struct image *m = comms(&function, &count, 1);
+
+	ck_assert_int_eq(cuda_number(m, "k", 0, "External id"),
+			 cuda_number(m, "record_param_comms", 0, "External id"));
+	m->config.dialect = DIALECT_TB043;
+	image_write(m);
+	ck_assert_int_eq(cuda_number(m, "k", 0, "External id"),
+			 cuda_number(m, "nccl:x", 0, "External id"));
+	ck_assert_int_eq(cuda_number(m, "launch", 0, "External id"),
+			 cuda_number(m, "nccl:x", 0, "External id"));
+	ck_assert_uint_eq(image_times(m, "gpu_user_annotation"), 1);
+	image_free(m);
+}
+END_TEST
+
+START_TEST(recorded_inputs_say_the_rest)
+{
+	/* As torch 2.6 has them: no name, for strings are not recorded. */
+	static const uint8_t inputs[] = {
+		IN_TENSORS, IN_TENSOR, 5,      2,      3,          4,          4,
+		1,          IN_TENSOR, 5,      1,      8,          1,          IN_END,
+		IN_OTHER,   IN_OTHER,  IN_INT, 2,      IN_OTHER,   IN_SCALARS, IN_INT,
+		5,          IN_INT,    6,      IN_END, IN_SCALARS, IN_END,     IN_INT,
+		0,          IN_INT,    1,      IN_INT, 4,          IN_TRUE
+	};
+	struct image *m = image_new(1000, 100000);
+	struct rec_op *op;
+
+	image_thread(m, 4242, 1, "python3");
+	op = image_record(m, REC_OP, sizeof(*op) + (sizeof(inputs) + 7) / 8 * 8,
+			  image_name(m, "record_param_comms", 18, ""), 2000, 3000);
+	op->seq = -1;
+	op->r.flags = OP_INPUTS;
+	memcpy(op + 1, inputs, sizeof(inputs));
+	image_write(m);
+	ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "In msg nelems"), 20);
+	ck_assert_str_eq(cuda_arg(m, "record_param_comms", 0, "dtype"), "\"Half\"");
+	ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "Group size"), 4);
+	ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "Rank"), 2);
+	ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "Global rank stride"),
+			 1);
+	ck_assert(image_has(m, "\"In split size\":\"[5, 6]\",\"Out split size\":\"[]\""));
+	ck_assert(image_has(m, "\"Is asynchronized op\":true"));
+	ck_assert_ptr_null(cuda_arg(m, "record_param_comms", 0, "Collective name"));
+	/* Cut anywhere: no harm. */
+	for (size_t n = 0; n < sizeof(inputs); n++) {
+		memset((uint8_t *)(op + 1) + n, 0xff, sizeof(inputs) - n);
+		image_write(m);
+		memcpy(op + 1, inputs, sizeof(inputs));
+	}
+	image_free(m);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("collective");
+
+	tcase_add_test(tc, nccl_says_what_a_collective_is);
+	tcase_add_test(tc, nccl_kernels_belong_by_dialect);
+	tcase_add_test(tc, recorded_inputs_say_the_rest);
+	return unit_run(tc, "writer collective");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collective - what is known of a collective operation: from NCCL's own arguments, and
+ * from the recorded inputs of torch's record_param_comms.
+ *
+ * Threads  any.
+ * Memory   the caller's.
+ * Errors   what is not known is left out.
+ * Units    elements; ranks.
+ */
+#ifndef WRITER_COLLECTIVE_H
+#define WRITER_COLLECTIVE_H
+
+#include "writer/json.h"
+#include "writer/read.h"
+
+#define COLLECTIVE_LIST 512
+
+struct collective {
+	char name[48], type[16]; /* empty = not known */
+	char in_split[COLLECTIVE_LIST], out_split[COLLECTIVE_LIST];
+	int64_t in, out; /* -1 = not known, as the others */
+	int64_t size, rank, source, destination, start, stride;
+	uint64_t comm; /* 0 = not known */
+	int8_t async; /* 0, 1 */
+};
+
+bool collective_is(const struct spool_view *v, const struct record *op);
+/* The cursor has just passed `op`. False: nothing is known. */
+bool collective_find(struct collective *c, const struct cursor *cursor,
+		     const struct rec_op *op);
+/* Members, each with a comma behind it; of the operator, or of a kernel. */
+void collective_write(const struct collective *c, struct json *j, bool kernel);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda - the GPU part of a cycle: calls on the threads' rows, kernels, copies and sets
+ * on rows of their own, and what links them.
+ *
+ * Threads  one at a time.
+ * Memory   80 bytes for each call, 56 for each piece of GPU work, 32 for each annotation,
+ *          and as much again as the larger of the first two while they are sorted.
+ * Errors   0 or -ENOMEM.  A damaged or hostile spool: what does not lie wholly inside
+ *          its chunk ends that chunk.
+ * Units    ticks, or ns since the epoch on the window's own clock (rows.h), as named.
+ */
+#ifndef WRITER_CUDA_H
+#define WRITER_CUDA_H
+
+#include "agent/core/record_cuda.h"
+#include "agent/core/spool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct trace;
+struct cursor;
+
+/* How the counts are called in the trace; for the launcher's totals, too. */
+extern const char *const cuda_count_names[CUDA_COUNTS];
+
+/* ---- before anything is written (write.c) ---- */
+
+/* Reads what there is and counts it into t->cycle.events; an open cycle ends behind its
+ * last call. t->cuda stays NULL without a GPU part. */
+int cuda_read(struct trace *t);
+/* Needs the window's row: puts everything on its clock, in order, and links it. */
+int cuda_place(struct trace *t);
+void cuda_free(struct trace *t);
+/* The last moment of the window and its GPU work, in ns. */
+int64_t cuda_end(const struct trace *t);
+/* What is missing or odd, as far as it is known now. */
+void cuda_counts(const struct trace *t, uint64_t counts[CUDA_COUNTS]);
+
+/* ---- while the threads' rows are written (events.c); t->cuda is there ---- */
+
+/* The thread of the next call that is not written yet; false: there is none. */
+bool cuda_next_thread(const struct trace *t, uint32_t *tid);
+/* A thread's row begins. */
+void cuda_thread(struct trace *t);
+/* Writes the thread's calls that begin before `ticks`. */
+int cuda_calls(struct trace *t, uint32_t tid, uint64_t before);
+/* The operator at `at`, which the cursor has just passed, is a collective. */
+uint32_t cuda_collective(struct trace *t, const struct cursor *behind, uint64_t at);
+/* A slice that ends at `end` ticks got the newest "External id"; collective: what
+ * cuda_collective gave, or 0. */
+int cuda_slice(struct trace *t, const struct record *r, uint64_t end,
+	       uint32_t collective);
+
+/* ---- other parts of the file ---- */
+
+void cuda_properties(struct trace *t); /* the elements of "deviceProperties" */
+void cuda_versions(struct trace *t); /* "cupti_version" and so on */
+void cuda_facts(struct trace *t); /* "cuda" in "proflaunch" */
+void cuda_thread_rows(struct trace *t); /* names of threads that have calls only */
+int cuda_write(struct trace *t); /* everything that is on a GPU's row */
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/fmt.h"
+#include "writer/cuda_parts.h"
+
+#define SYNC_STEP     1000000 /* as torch.profiler places waits for a stream */
+#define LANE_STEP     10000000 /* more than that, and more than any stream's number */
+#define GPU_SORT      5000000
+#define OVERHEAD_SORT 16777226
+
+/* ---- lanes: what overlaps on a stream ---- */
+
+size_t cuda_row_end(const struct cuda *c, size_t first)
+{
+	uint64_t row = cuda_work_at(c, first)->row;
+
+	while (first < c->work.n && cuda_work_at(c, first)->row == row)
+		first++;
+	return first;
+}
+
+static void lanes_of_row(struct cuda *c, size_t first, size_t last)
+{
+	int64_t end[CUDA_LANES];
+	unsigned n = 0;
+
+	for (; first < last; first++) {
+		struct cuda_work *w = cuda_work_at(c, first);
+		unsigned lane = 0;
+
+		while (lane < n && end[lane] > w->begin)
+			lane++;
+		if (lane == CUDA_LANES) /* cut where it is written, never dropped */
+			lane--;
+		if (lane == n)
+			n++;
+		w->lane = (uint16_t)lane;
+		end[lane] = w->end;
+	}
+}
+
+void cuda_lanes(struct cuda *c)
+{
+	c->tid_step = LANE_STEP;
+	for (size_t first = 0, last; first < c->work.n; first = last) {
+		while ((cuda_work_at(c, first)->row & UINT32_MAX) + SYNC_STEP >=
+		       c->tid_step)
+			c->tid_step *= 10;
+		last = cuda_row_end(c, first);
+		lanes_of_row(c, first, last);
+	}
+}
+
+/* ---- what a row is called ---- */
+
+static enum cuda_row_kind kind_of(uint64_t row)
+{
+	return (enum cuda_row_kind)(row >> 32 & 0xff);
+}
+
+static unsigned device_of(uint64_t row)
+{
+	return (unsigned)(row >> 40 & 0xff);
+}
+
+static uint64_t tid_of(const struct cuda *c, uint64_t row, unsigned lane)
+{
+	uint64_t tid = row & UINT32_MAX;
+
+	if (kind_of(row) == ROW_SYNC)
+		tid += SYNC_STEP;
+	else if (kind_of(row) == ROW_DEVICE)
+		tid = 1; /* torch's -1 */
+	return tid + lane * c->tid_step;
+}
+
+void cuda_put_row(struct trace *t, uint64_t row, unsigned lane)
+{
+	struct json *j = &t->json;
+
+	if (kind_of(row) == ROW_OVERHEAD)
+		json_lit(j, "-1");
+	else
+		json_unsigned(j, device_of(row));
+	json_lit(j, ",\"tid\":");
+	json_unsigned(j, tid_of(t->cuda, row, lane));
+}
+
+/* Up to the value of its one argument. */
+static void open_row(struct trace *t, const char *name, uint64_t row, int lane,
+		     const char *arg)
+{
+	struct json *j = &t->json;
+
+	json_lit(j, "{\"ph\":\"M\",\"name\":\"");
+	json_raw(j, name, strlen(name));
+	json_lit(j, "\",\"ts\":");
+	json_need(j);
+	j->at = json_put_us(j->at, trace_ts(t, t->row.begin_ns));
+	json_lit(j, ",\"pid\":");
+	if (lane >= 0) {
+		cuda_put_row(t, row, (unsigned)lane);
+	} else {
+		if (kind_of(row) == ROW_OVERHEAD)
+			json_lit(j, "-1");
+		else
+			json_unsigned(j, device_of(row));
+		json_lit(j, ",\"tid\":0");
+	}
+	json_lit(j, ",\"args\":{\"");
+	json_raw(j, arg, strlen(arg));
+	json_lit(j, "\":");
+}
+
+void cuda_row_names(struct trace *t, uint64_t row, unsigned lane)
+{
+	uint32_t stream = (uint32_t)row;
+	struct json *j = &t->json;
+	char text[64];
+
+	open_row(t, "thread_name", row, (int)lane, "name");
+	switch (kind_of(row)) {
+	case ROW_STREAM: /* as torch writes it, with a blank behind */
+		fmt(text, sizeof(text), "\"stream %u ", stream);
+		break;
+	case ROW_SYNC:
+		fmt(text, sizeof(text), "\"stream %u (sync)", stream);
+		break;
+	case ROW_DEVICE:
+		fmt(text, sizeof(text), "\"Device %u", device_of(row));
+		break;
+	default:
+		fmt(text, sizeof(text), "\"CUPTI Overhead");
+	}
+	json_raw(j, text, strlen(text));
+	if (lane) {
+		fmt(text, sizeof(text), "%s(overlap %u)",
+		    kind_of(row) == ROW_STREAM ? "" : " ", lane);
+		json_raw(j, text, strlen(text));
+	}
+	json_lit(j, "\"}},\n");
+	open_row(t, "thread_sort_index", row, (int)lane, "sort_index");
+	json_unsigned(j, stream);
+	json_lit(j, "}},\n");
+}
+
+static void put_process(struct trace *t, uint64_t row)
+{
+	const struct spool_header *h = t->view->head;
+	size_t len = strnlen(h->exe, sizeof(h->exe));
+	bool overhead = kind_of(row) == ROW_OVERHEAD;
+	struct json *j = &t->json;
+
+	open_row(t, "process_name", row, -1, "name");
+	if (overhead)
+		json_lit(j, "\"CUPTI Overhead\"");
+	else
+		json_string(j, len ? h->exe : "python", len ? len : 6);
+	json_lit(j, "}},\n");
+	open_row(t, "process_labels", row, -1, "labels");
+	if (overhead) {
+		json_lit(j, "\"CPU\"");
+	} else {
+		json_lit(j, "\"GPU ");
+		json_unsigned(j, device_of(row));
+		json_lit(j, "\"");
+	}
+	json_lit(j, "}},\n");
+	open_row(t, "process_sort_index", row, -1, "sort_index");
+	json_unsigned(j, overhead ? OVERHEAD_SORT : GPU_SORT + device_of(row));
+	json_lit(j, "}},\n");
+}
+
+/* Rows are sorted by process. */
+void cuda_process_rows(struct trace *t)
+{
+	const struct cuda *c = t->cuda;
+	uint64_t seen = UINT64_MAX;
+
+	for (size_t first = 0; first < c->work.n; first = cuda_row_end(c, first)) {
+		uint64_t row = cuda_work_at(c, first)->row;
+
+		if (row >> 40 != seen)
+			put_process(t, row);
+		seen = row >> 40;
+	}
+}
