@@ -35,8 +35,22 @@ static const char *quoted(const char *path)
 
 static uint64_t events_of(const struct sweep *s)
 {
-	return s->events[REC_OP] + s->events[REC_ANNOTATION] + s->events[REC_MEMORY] +
-	       s->events[REC_OOM];
+	static const enum record_kind kinds[] = {
+		REC_OP,     REC_ANNOTATION, REC_MEMORY, REC_OOM,        REC_CALL,
+		REC_KERNEL, REC_COPY,       REC_SET,    REC_GRAPH,      REC_SYNC,
+		REC_EVENT,  REC_OVERHEAD,   REC_BLOCK,  REC_COLLECTIVE,
+	};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		n += s->events[kinds[i]];
+	return n;
+}
+
+static uint64_t gpu_events_of(const struct sweep *s)
+{
+	return s->events[REC_KERNEL] + s->events[REC_COPY] + s->events[REC_SET] +
+	       s->events[REC_GRAPH];
 }
 
 static void say_files(const struct closing *c)
@@ -51,6 +65,12 @@ static void say_files(const struct closing *c)
 	say_note("%s in %s: %s, %s%s", say_count(s->files, "trace file"),
 		 c->config->logdir, say_count(s->steps, "step"),
 		 say_count(events_of(s), "event"), cost);
+	if (gpu_events_of(s) || s->events[REC_CALL])
+		say_note("on the GPU: %s, %s, from %s",
+			 say_count(s->events[REC_KERNEL], "kernel"),
+			 say_count(s->events[REC_COPY] + s->events[REC_SET],
+				   "memory operation"),
+			 say_count(s->events[REC_CALL], "CUDA call"));
 	if (*s->chosen && !strcmp(c->config->marker, "auto"))
 		say_note("step boundaries: %s, %s seen", s->chosen,
 			 say_number(s->boundaries));
@@ -79,6 +99,45 @@ static void say_drops(const struct closing *c)
 	if (s->whys[DROP_LATE])
 		say_warn("%s came after its window had been written",
 			 say_count(s->whys[DROP_LATE], "event"));
+}
+
+/* What is missing of the GPU, in the order of how much can be done about it. */
+static void say_gpu_losses(const struct closing *c)
+{
+	const uint64_t *n = c->sweep->cuda;
+	uint64_t lost = n[CUDA_DROPPED] + n[CUDA_DISCARDED];
+	uint64_t odd = n[CUDA_REVERSED] + n[CUDA_OUTSIDE];
+
+	if (lost)
+		say_warn("%s lost: cuda_buffer_mb = %u was full: try --cuda-buffer-mb %u",
+			 say_count(lost, "GPU record"), c->config->cuda_buffer_mb,
+			 4 * c->config->cuda_buffer_mb);
+	if (n[CUDA_ZERO])
+		say_warn(
+			"%s without a time: cuda_device_buffer_mb = %u was full, or CUPTI does not fit the CUDA runtime (proflaunch doctor says); try --cuda-device-buffer-mb %u",
+			say_count(n[CUDA_ZERO], "GPU record"),
+			c->config->cuda_device_buffer_mb,
+			4 * c->config->cuda_device_buffer_mb);
+	if (odd)
+		say_warn("%s with times that cannot be, left out: was the clock set?",
+			 say_count(odd, "GPU record"));
+	if (n[CUDA_UNDECODED])
+		say_warn(
+			"%s of CUPTI could not be read to the end: a newer proflaunch may know this CUPTI",
+			say_count(n[CUDA_UNDECODED], "buffer"));
+	if (n[CUDA_MISSING])
+		say_warn("%s whose GPU work never came back",
+			 say_count(n[CUDA_MISSING], "launch"));
+	if (n[CUDA_UNMATCHED])
+		say_warn("%s of GPU work whose launch was not seen",
+			 say_count(n[CUDA_UNMATCHED], "piece"));
+	if (n[CUDA_LATE])
+		say_warn("%s came after its window had been written",
+			 say_count(n[CUDA_LATE], "GPU record"));
+	if (n[CUDA_GAPS])
+		say_warn(
+			"the GPU was not recorded for %.3g s: another profiler had CUPTI (%s)",
+			(double)n[CUDA_GAP_NS] / 1e9, say_count(n[CUDA_GAPS], "time"));
 }
 
 /* ---- nothing was recorded: why, and what to do ---- */
@@ -141,7 +200,7 @@ static void say_nothing(const struct closing *c)
 			 c->config->logdir);
 	else if (!s->spools)
 		say_note(
-			"nothing was recorded: no libtorch was loaded by the program or its children (proflaunch doctor -- <command> says more)");
+			"nothing was recorded: neither libtorch nor CUDA was used by the program or its children (proflaunch doctor -- <command> says more)");
 	else if (s->windows)
 		say_warn(
 			"nothing was recorded: a window was open, but no operator ran in it");
@@ -167,6 +226,7 @@ void closing_say(const struct closing *c)
 	else if (!s->living && !s->failed)
 		say_nothing(c);
 	say_drops(c);
+	say_gpu_losses(c);
 	if (s->files)
 		say_note("to see them: tensorboard --logdir %s",
 			 quoted(c->config->logdir));

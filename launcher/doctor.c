@@ -2,17 +2,17 @@
 #include "launcher/doctor.h"
 #include "agent/core/place.h"
 #include "agent/core/sys.h"
+#include "launcher/doctor_gpu.h"
 #include "launcher/find.h"
 #include "launcher/probe.h"
 #include "launcher/run.h"
 #include "launcher/target.h"
+#include "launcher/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <linux/membarrier.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,45 +28,7 @@ struct doctor {
 	struct target target;
 	char agent[PATH_MAX];
 	struct probe probe;
-	bool off;
 };
-
-static void line(const char *word, const char *format, va_list args)
-{
-	printf("%-5s", word);
-	vprintf(format, args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-__attribute__((format(printf, 1, 2))) static void good(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	line("ok", format, args);
-	va_end(args);
-}
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	line("note", format, args);
-	va_end(args);
-}
-
-__attribute__((format(printf, 2, 3))) static void bad(struct doctor *d,
-						      const char *format, ...)
-{
-	va_list args;
-
-	d->off = true;
-	va_start(args, format);
-	line("OFF", format, args);
-	va_end(args);
-}
 
 /* ---- the program and the agent ---- */
 
@@ -76,14 +38,14 @@ static bool look_at_target(struct doctor *d, const char *command)
 	int err = target_find(t, command);
 
 	if (err)
-		bad(d, "program: %s: %s", command,
-		    err == -ENOENT ? "command not found" : strerror(-err));
+		verdict_bad("program: %s: %s", command,
+			    err == -ENOENT ? "command not found" : strerror(-err));
 	else if (*t->why)
-		bad(d, "program: %s %s; %s", t->image, t->why, t->advice);
+		verdict_bad("program: %s %s; %s", t->image, t->why, t->advice);
 	else if (strcmp(t->path, t->image))
-		good("program: %s, run by %s", t->path, t->image);
+		verdict_good("program: %s, run by %s", t->path, t->image);
 	else
-		good("program: %s", t->path);
+		verdict_good("program: %s", t->path);
 	return !err && !*t->why;
 }
 
@@ -94,14 +56,14 @@ static bool look_at_agent(struct doctor *d)
 	int err;
 
 	if (find_agent(d->agent, sizeof(d->agent))) {
-		bad(d,
-		    "agent: libproflaunch.so is neither beside proflaunch nor in ../lib; install it there");
+		verdict_bad(
+			"agent: libproflaunch.so is neither beside proflaunch nor in ../lib; install it there");
 		return false;
 	}
 	if (strpbrk(d->agent, " :")) {
-		bad(d,
-		    "agent: %s: a path with a blank or a colon cannot be preloaded; move it",
-		    d->agent);
+		verdict_bad(
+			"agent: %s: a path with a blank or a colon cannot be preloaded; move it",
+			d->agent);
 		return false;
 	}
 	err = probe_loader(p, d->target.image, d->agent);
@@ -109,17 +71,17 @@ static bool look_at_agent(struct doctor *d)
 	if (!complaint)
 		complaint = strstr(p->out, "version `");
 	if (!err && !complaint && strstr(p->out, d->agent)) {
-		good("agent: %s can be preloaded", d->agent);
+		verdict_good("agent: %s can be preloaded", d->agent);
 		return true;
 	}
 	if (complaint)
 		complaint[strcspn(complaint, "\n")] = '\0';
-	bad(d,
-	    "agent: %s cannot be preloaded: %s; the C library must be glibc 2.28 or newer",
-	    d->agent,
-	    err         ? strerror(-err)
-	    : complaint ? complaint
-			: "the loader does not take it");
+	verdict_bad(
+		"agent: %s cannot be preloaded: %s; the C library must be glibc 2.28 or newer",
+		d->agent,
+		err         ? strerror(-err)
+		: complaint ? complaint
+			    : "the loader does not take it");
 	return false;
 }
 
@@ -128,7 +90,7 @@ static void look_at_preload(void)
 	const char *preload = getenv("LD_PRELOAD");
 
 	if (preload && *preload)
-		note("LD_PRELOAD has %s already: the agent comes first", preload);
+		verdict_note("LD_PRELOAD has %s already: the agent comes first", preload);
 }
 
 /* ---- PyTorch ---- */
@@ -138,6 +100,17 @@ static bool is_python(const char *image)
 	const char *slash = strrchr(image, '/');
 
 	return !strncmp(slash ? slash + 1 : image, "python", 6);
+}
+
+/* What this torch can use besides the CPU: a line of the script's. */
+static void judge_build(const char *out)
+{
+	if (strstr(out, "cuda None hip None\n"))
+		verdict_note(
+			"this PyTorch is built without CUDA: its operators run on the CPU");
+	else if (strstr(out, "cuda None hip"))
+		verdict_note(
+			"this PyTorch is built for ROCm: AMD's GPUs are not recorded");
 }
 
 /* What the agent said last about torch, without the signs of JSON. */
@@ -167,20 +140,23 @@ static const char *last_line(char *out)
 	return p ? p + 1 : out;
 }
 
-static void judge_calibration(struct doctor *d, const char *fact)
+static void judge_calibration(const char *fact)
 {
 	if (strstr(fact, "record: good") && strstr(fact, "values: good"))
-		good("its memory layout: %s", fact);
+		verdict_good("its memory layout: %s", fact);
 	else
-		bad(d,
-		    "its memory layout is not known (%s): names and times work, the rest is off; a newer proflaunch may know it",
-		    *fact ? fact : "nothing was found");
+		verdict_bad(
+			"its memory layout is not known (%s): names and times work, the rest is off; a newer proflaunch may know it",
+			*fact ? fact : "nothing was found");
 }
 
 static void look_at_python(struct doctor *d)
 {
 	static char script[] =
 		"import torch\nx = torch.ones(4, requires_grad=True)\n(x * 2).sum().backward()\n"
+		"maps = {line.split(None, 5)[-1] for line in open('/proc/self/maps')}\n"
+		"print(''.join(m for m in sorted(maps) if '/libcu' in m), end='')\n"
+		"print('cuda', torch.version.cuda, 'hip', getattr(torch.version, 'hip', None))\n"
 		"print('torch', torch.__version__, 'in', torch.__path__[0])\n";
 	/* "python3" may be a shell script that finds the real one (pyenv). */
 	char *python = is_python(d->target.path) ? d->target.path : d->target.image;
@@ -189,21 +165,23 @@ static void look_at_python(struct doctor *d)
 	int err = probe_run(p, argv, d->agent);
 
 	if (err) {
-		bad(d, "PyTorch: cannot try it: %s", strerror(-err));
+		verdict_bad("PyTorch: cannot try it: %s", strerror(-err));
 	} else if (WIFSIGNALED(p->status)) {
-		bad(d,
-		    "PyTorch: %s died by signal %d (%s) under the agent; please report this",
-		    python, WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
+		verdict_bad(
+			"PyTorch: %s died by signal %d (%s) under the agent; please report this",
+			python, WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
 	} else if (p->status) {
-		bad(d,
-		    "PyTorch: %s cannot import torch: %s; activate the environment that has it",
-		    python, last_line(p->out));
+		verdict_bad(
+			"PyTorch: %s cannot import torch: %s; activate the environment that has it",
+			python, last_line(p->out));
 	} else if (!p->spooled) {
-		bad(d, "PyTorch: %s, but the agent did not see it; please report this",
-		    last_line(p->out));
+		verdict_bad(
+			"PyTorch: %s, but the agent did not see it; please report this",
+			last_line(p->out));
 	} else {
-		good("PyTorch: %s", last_line(p->out));
-		judge_calibration(d, torch_fact(p->facts));
+		verdict_good("PyTorch: %s", last_line(p->out));
+		judge_build(p->out);
+		judge_calibration(torch_fact(p->facts));
 	}
 }
 
@@ -215,12 +193,12 @@ static void look_at_program(struct doctor *d)
 	if (!at)
 		at = strstr(d->probe.out, "libtorch.so");
 	if (!at) {
-		note("PyTorch: %s does not link libtorch; it is looked for again whenever the program loads a library or starts another program",
-		     d->target.image);
+		verdict_note(
+			"PyTorch: %s does not link libtorch; it is looked for again whenever the program loads a library or starts another program",
+			d->target.image);
 		return;
 	}
-	at[strcspn(at, "\n")] = '\0';
-	good("PyTorch: %s", at);
+	verdict_good("PyTorch: %.*s", (int)strcspn(at, "\n"), at);
 }
 
 /* ---- directories ---- */
@@ -232,7 +210,7 @@ static uint64_t free_mb(const char *path)
 	return statvfs(path, &fs) ? 0 : (uint64_t)fs.f_bavail * fs.f_frsize >> 20;
 }
 
-static bool try_write(struct doctor *d, const char *what, const char *dir)
+static bool try_write(const char *what, const char *dir)
 {
 	char path[PATH_MAX];
 	bool there = !access(dir, F_OK);
@@ -241,18 +219,18 @@ static bool try_write(struct doctor *d, const char *what, const char *dir)
 	snprintf(path, sizeof(path), "%.4000s/.proflaunch-doctor-%d", dir, (int)getpid());
 	fd = err ? err : sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0) {
-		bad(d, "%s: %s: %s; choose another one with --logdir", what, dir,
-		    sys_error(fd));
+		verdict_bad("%s: %s: %s; choose another one with --logdir", what, dir,
+			    sys_error(fd));
 		return false;
 	}
 	err = sys_write_all(fd, path, sizeof(path));
 	sys_close(fd);
 	unlink(path);
 	if (err)
-		bad(d, "%s: %s: %s; make room there", what, dir, sys_error(err));
+		verdict_bad("%s: %s: %s; make room there", what, dir, sys_error(err));
 	else
-		good("%s: %s, %llu MiB free", what, dir,
-		     (unsigned long long)free_mb(dir));
+		verdict_good("%s: %s, %llu MiB free", what, dir,
+			     (unsigned long long)free_mb(dir));
 	if (!there)
 		rmdir(dir);
 	return !err;
@@ -266,75 +244,41 @@ static void look_at_directories(struct doctor *d)
 	struct rlimit most;
 	int err = run_absolute(c);
 
-	if (err || !try_write(d, "log directory", c->logdir)) {
+	if (err || !try_write("log directory", c->logdir)) {
 		if (err)
-			bad(d, "log directory: %s", strerror(-err));
+			verdict_bad("log directory: %s", strerror(-err));
 		return;
 	}
 	err = place_spool(c, getenv("TMPDIR"), dir, sizeof(dir), &why);
 	if (err)
-		bad(d, "records: %s", strerror(-err));
+		verdict_bad("records: %s", strerror(-err));
 	else if (!*dir)
-		note("records lie in memory (%s): what a killed program recorded is lost",
-		     why);
+		verdict_note(
+			"records lie in memory (%s): what a killed program recorded is lost",
+			why);
 	else
-		good("records lie in %s (%s)", dir, why);
+		verdict_good("records lie in %s (%s)", dir, why);
 	if (*dir && free_mb(c->logdir) && free_mb(c->logdir) < c->buffer_mb)
-		note("less room than buffer_mb = %u asks for", c->buffer_mb);
+		verdict_note("less room than buffer_mb = %u asks for", c->buffer_mb);
 	if (!getrlimit(RLIMIT_FSIZE, &most) && most.rlim_cur >> 20 < c->buffer_mb)
-		bad(d,
-		    "file size limit: %llu MiB, buffer_mb = %u; raise ulimit -f, or lower buffer_mb",
-		    (unsigned long long)most.rlim_cur >> 20, c->buffer_mb);
+		verdict_bad(
+			"file size limit: %llu MiB, buffer_mb = %u; raise ulimit -f, or lower buffer_mb",
+			(unsigned long long)most.rlim_cur >> 20, c->buffer_mb);
 	rmdir(c->logdir);
 }
 
-/* ---- GPU and kernel ---- */
-
-/* Looked for, not called: without a driver some versions of it do not survive that. */
-static void look_at_cupti(const struct doctor *d)
-{
-	static const char *const patterns[] = {
-		/* relative to the interpreter's directory: the wheels that torch brings
-		 */
-		"../lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so*",
-		"../lib/python3*/site-packages/nvidia/cu1*/lib/libcupti.so*",
-		"/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*",
-		"/usr/local/cuda*/lib64/libcupti.so*",
-		"/opt/cuda/extras/CUPTI/lib64/libcupti.so*",
-		"/usr/lib/x86_64-linux-gnu/libcupti.so*",
-		"/usr/lib64/libcupti.so*",
-	};
-	const char *slash = strrchr(d->target.image, '/');
-	bool gpu = !access("/proc/driver/nvidia/version", F_OK);
-
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
-		char pattern[PATH_MAX + 128];
-		glob_t found;
-
-		snprintf(pattern, sizeof(pattern), "%.*s%s",
-			 *patterns[i] == '.' && slash ? (int)(slash - d->target.image) + 1
-						      : 0,
-			 d->target.image, patterns[i]);
-		if (glob(pattern, 0, NULL, &found))
-			continue;
-		good("CUPTI: %s%s", found.gl_pathv[0],
-		     gpu ? "" : " (no NVIDIA driver is loaded)");
-		globfree(&found);
-		return;
-	}
-	note("CUPTI: not found%s",
-	     gpu ? ", though there is an NVIDIA driver" : ", and no NVIDIA driver");
-}
+/* ---- the kernel ---- */
 
 static void look_at_kernel(void)
 {
 	long commands = syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
 
 	if (commands < 0 || !(commands & MEMBARRIER_CMD_PRIVATE_EXPEDITED))
-		note("kernel: no membarrier (%s): recording costs a few nanoseconds more",
-		     commands < 0 ? strerror(errno) : "too old");
+		verdict_note(
+			"kernel: no membarrier (%s): recording costs a few nanoseconds more",
+			commands < 0 ? strerror(errno) : "too old");
 	else
-		good("kernel: membarrier is there");
+		verdict_good("kernel: membarrier is there");
 }
 
 int doctor_main(struct args *a)
@@ -350,9 +294,9 @@ int doctor_main(struct args *a)
 	}
 	look_at_preload();
 	look_at_directories(&d);
-	look_at_cupti(&d);
+	doctor_gpu(&a->config, d.target.image, d.probe.out);
 	look_at_kernel();
-	printf("%s\n",
-	       d.off ? "Something is off: see the lines marked OFF." : "All is well.");
-	return d.off;
+	printf("%s\n", verdict_off ? "Something is off: see the lines marked OFF."
+				   : "All is well.");
+	return verdict_off;
 }

@@ -59,12 +59,19 @@ static int capture(struct probe *p, char *const *argv, char *const *env)
 int probe_loader(struct probe *p, const char *image, const char *agent)
 {
 	char *argv[] = { (char *)image, NULL };
-	char preload[PATH_MAX + 16];
-	char *env[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", "LD_BIND_NOW=1", NULL };
+	char preload[PATH_MAX + 16], *path = NULL;
+	const char *folders = getenv("LD_LIBRARY_PATH");
+	char *env[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", "LD_BIND_NOW=1", NULL,
+			NULL };
+	int err;
 
 	memset(p, 0, sizeof(*p));
 	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", agent);
-	return capture(p, argv, env);
+	if (folders && asprintf(&path, "LD_LIBRARY_PATH=%s", folders) >= 0)
+		env[3] = path;
+	err = capture(p, argv, env);
+	free(path);
+	return err;
 }
 
 /* ---- a run ---- */

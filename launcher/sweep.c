@@ -70,6 +70,8 @@ static void add_header(struct sweep *s, struct spool_header *h)
 	}
 	for (unsigned i = 0; i < DROP_WHYS; i++)
 		s->whys[i] += GET(t->whys[i]);
+	for (unsigned i = 0; i < CUDA_COUNTS; i++)
+		s->cuda[i] += GET(t->cuda[i]);
 	s->windows += GET(c->windows);
 	s->missed += GET(c->missed);
 	s->boundaries += GET(c->boundaries);
@@ -114,6 +116,8 @@ static void add_result(const struct writer_result *r, void *arg)
 		s->events[i] += r->events[i];
 		s->drops[i] += r->drops[i];
 	}
+	for (unsigned i = 0; i < CUDA_COUNTS; i++)
+		s->cuda[i] += r->cuda[i];
 	snprintf(s->last_file, sizeof(s->last_file), "%s", r->path);
 	if (s->file)
 		s->file(r->path, s->arg);
