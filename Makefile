@@ -29,38 +29,38 @@ agent_o := $(agent:%.c=$(BUILD)/so/%.o) $(patsubst %.S,$(BUILD)/so/%.o,$(wildcar
 front_o := $(front:%.c=$(BUILD)/bin/%.o)
 unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) launcher/args.c)
 
-# A static archive by name, so that the agent needs libc alone.
-deflate := -l:libdeflate.a
+# Static archives by name, so that the agent needs libc alone.
+archives := -l:libdeflate.a -l:libiberty.a
 # Symbols that newer C libraries renamed are bound to their old versions.
 floor   := -include agent/core/libc_floor.h
 floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
-.PHONY: all setup demo check check-unit check-e2e check-torch check-readers \
+.PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
 	check-matrix lint bench fuzz install clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
 # The hook tables, and our public entry points, are all that is exported.
-$(BUILD)/exports.map: $(wildcard agent/hooks/*.def) Makefile
+$(BUILD)/exports.map: $(wildcard agent/*/*.def) Makefile
 	@mkdir -p $(@D)
-	$(call say,GEN,$@){ echo '{ global: proflaunch_step;'; \
+	$(call say,GEN,$@){ echo '{ global: proflaunch_step; proflaunch_collect; InitializeInjection;'; \
 		sed -n 's/^HOOK([^,]*, *\([A-Za-z0-9_]*\).*/\1;/p' $(filter %.def,$^); \
 		echo 'local: *; };'; } > $@
 
 $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 	$(call say,LINK,$@)$(CC) -shared $(san) -o $@.new $(agent_o) $(LDFLAGS) \
-		-Wl,--exclude-libs,ALL $(deflate) $(if $(SAN),,$(floor_l)) \
+		-Wl,--exclude-libs,ALL $(archives) $(if $(SAN),,$(floor_l)) \
 		-Wl,--version-script=$< -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack \
 		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(deflate)
+	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives)
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
-	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(deflate) \
+	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(archives) \
 		$(shell pkg-config --libs check)
 
 $(BUILD)/prog/%: tests/prog/%.c
@@ -79,7 +79,7 @@ endef
 $(foreach kind,so bin unit,$(eval $(call compile,$(kind))))
 $(BUILD)/so/%.o: %.S Makefile
 	@mkdir -p $(@D)
-	$(call say,AS,$@)$(CC) $(flags) -fPIC -c -o $@ $<
+	$(call say,AS,$@)$(CC) $(flags) -fPIC -MMD -MP -c -o $@ $<
 
 # ---- checks -----------------------------------------------------------------
 -include tests/tests.mk
@@ -88,7 +88,8 @@ install: all ## honours PREFIX and DESTDIR
 	install -D -m 755 $(BUILD)/proflaunch $(DESTDIR)$(PREFIX)/bin/proflaunch
 	install -D -m 755 $(BUILD)/libproflaunch.so $(DESTDIR)$(PREFIX)/lib/libproflaunch.so
 	install -D -m 644 agent/proflaunch.h $(DESTDIR)$(PREFIX)/include/proflaunch.h
-	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 2>/dev/null); do \
+	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 /usr/lib/*/libunwind.so.8 \
+		/lib/*/liblzma.so.5 2>/dev/null); do \
 		install -m 644 $$lib $(DESTDIR)$(PREFIX)/lib/; done
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	$(BUILD)/proflaunch --print-man proflaunch.1 > $(DESTDIR)$(PREFIX)/share/man/man1/proflaunch.1

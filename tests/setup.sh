@@ -3,14 +3,15 @@
 # setup.sh build|test|NAME... - install what is missing of a list, or of single rows.
 #
 # Two lists say everything that is ever installed.  A row is apt:PACKAGE, or
-# pip:PACKAGE[==VERSION] for the virtual environment $BUILD/venv, or suite:NAME for
-# an unpacked older C library under $BUILD.  Quick when all is there.
+# pip:PACKAGE[==VERSION] for the virtual environment $BUILD/venv, suite:NAME for an
+# unpacked older C library under $BUILD, or cupti:PACKAGE==VERSION for the headers and
+# the library of one CUPTI under $BUILD/cupti.  Quick when all is there.
 #
 #   PROF_TORCH_INDEX   another package index for torch (its CPU builds are smaller)
 set -eu
 
 build_list='
-apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libzydis4.0
+apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libiberty-dev apt:libzydis4.0 apt:libunwind8
 '
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='
@@ -24,6 +25,11 @@ pip:transformers pip:accelerate pip:lightning
 pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas<3
 pip:viztracer==1.1.1 pip:selenium
 pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
+cupti:nvidia-cuda-cupti-cu11==11.7.101 cupti:nvidia-cuda-cupti-cu11==11.8.87
+cupti:nvidia-cuda-cupti-cu12==12.1.105 cupti:nvidia-cuda-cupti-cu12==12.4.127
+cupti:nvidia-cuda-cupti-cu12==12.8.90
+cupti:nvidia-cuda-cupti==13.0.85 cupti:nvidia-cuda-cupti==13.1.115
+cupti:nvidia-cuda-cupti==13.3.35 cupti:nvidia-cuda-cupti==13.4.58
 '
 
 BUILD=${BUILD:-build}
@@ -122,6 +128,40 @@ install_suite() {
 	done
 }
 
+# One CUPTI: $BUILD/cupti/12.4/include and lib, whatever the wheel calls its folders.
+# Headers to build the tests' synthetic CUPTI against; the libraries are only asked for
+# the sizes of their records.
+install_cupti() {
+	for row in $(pick cupti); do
+		full=${row##*==}
+		root=$BUILD/cupti/${full%.*}
+		[ ! -e "$root/done" ] || continue
+		echo "setup: unpacking" "$row"
+		rm -rf "$root"; mkdir -p "$root"
+		[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+		"$venv/bin/pip" -q -q --disable-pip-version-check download --no-deps \
+			--only-binary :all: -d "$root" "$row"
+		python3 - "$root" << 'END'
+import glob, os, sys, zipfile
+root = sys.argv[1]
+wheel = glob.glob(root + "/*.whl")[0]
+with zipfile.ZipFile(wheel) as z:
+    for name in z.namelist():
+        head, slash, tail = name.partition("/include/")
+        if not slash and os.path.basename(name).startswith("libcupti.so"):
+            tail = "../lib/" + os.path.basename(name)
+        if tail.endswith(".h") or "/lib/" in tail:
+            path = os.path.normpath(root + "/include/" + tail)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(z.read(name))
+os.unlink(wheel)
+END
+		touch "$root/done"
+	done
+}
+
 install_apt
 install_pip
 install_suite
+install_cupti

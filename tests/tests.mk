@@ -16,6 +16,7 @@ torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh v
 	'tests/fidelity/check.sh $(python) $(prog)'))
 cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
 .PHONY: built-check built-readers
+include tests/fake/fake.mk
 
 setup: ## install what building and testing need and this machine lacks
 	$(Q)tests/setup.sh build test
@@ -25,16 +26,21 @@ demo: ## from a bare machine to traces of examples/train.py
 	$(Q)$(ready) all
 	$(Q)tests/demo.sh
 
+demo-gpu: ## the same for a CUDA program, on a synthetic GPU where there is none
+	$(Q)tests/setup.sh build python3 python3-venv
+	$(Q)$(ready) all $(BUILD)/fake/run-13.0/done
+	$(Q)tests/demo_gpu.sh
+
 check: setup ## install what is missing, build, run every test
 	$(Q)$(ready) built-check
 
-built-check: all $(tests) $(progs) $(cxx_progs)
+built-check: all $(tests) $(progs) $(cxx_progs) fake
 	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)
 
-check-unit: $(tests) ## Check suites
+check-unit: $(tests) fake ## Check suites
 	$(Q)$(run) $(unit_runs)
 
-check-e2e: all $(progs) $(cxx_progs) ## real programs under the launcher
+check-e2e: all $(progs) $(cxx_progs) fake ## real programs under the launcher
 	$(Q)$(run) $(e2e_runs)
 
 check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, event by event
@@ -43,7 +49,7 @@ check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, even
 check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files
 	$(Q)$(ready) built-readers
 
-built-readers: all
+built-readers: all fake
 	$(Q)$(run) $(wildcard tests/readers/check_*.sh)
 
 check-matrix: setup ## torch tests on other torch versions; see docs/measured/matrix.md
@@ -53,7 +59,7 @@ check-matrix: setup ## torch tests on other torch versions; see docs/measured/ma
 lint: all ## layers, exports, banned calls, sizes, format, what the binary asks for
 	$(Q)$(run) $(lint_runs)
 
-bench: all $(progs) ## what recording costs; the table of the README
+bench: all $(progs) $(BUILD)/fake/run-13.0/done ## what recording costs; the table of the README
 	$(Q)tests/bench/run.sh
 
 fuzz: all $(cxx_progs) ## hostile configuration lines, names and spools

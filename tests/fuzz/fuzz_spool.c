@@ -6,7 +6,9 @@
  * fuzz_spool SECONDS SEED SPOOL; the spool's configuration is left alone, for it says
  * where files go.
  */
-#include "agent/core/spool.h"
+#include "agent/core/clock.h"
+#include "agent/core/names.h"
+#include "agent/core/record_cuda.h"
 #include "tests/fuzz/fuzz.h"
 #include "writer/json.h"
 #include "writer/writer.h"
@@ -45,9 +47,165 @@ static void finished(const struct writer_result *r, void *arg)
 	files++;
 }
 
-/* The header is hit as often as the rest, though it is small. */
+/* ---- a GPU part, for what was killed had none ---- */
+
+struct part {
+	uint8_t *base;
+	struct chunk *chunk;
+	uint32_t tid; /* a thread with records */
+	uint64_t begin; /* of the cycle, in ticks */
+	uint64_t ns; /* CUPTI's clock then */
+};
+
+static struct chunk *add_chunk(struct part *p, enum chunk_kind kind, uint64_t cycle)
+{
+	struct spool_header *head = (struct spool_header *)p->base;
+	struct chunk *c = (struct chunk *)(p->base + head->used);
+
+	memset(c, 0, CHUNK_LARGE);
+	*c = (struct chunk){ .magic = CHUNK_MAGIC, .size = CHUNK_LARGE };
+	c->kind = kind;
+	c->cycle = cycle;
+	c->used = sizeof(*c);
+	head->used += CHUNK_LARGE;
+	return c;
+}
+
+/* Names lie anywhere: here in what the chunk does not use. */
+static uint32_t name_at(struct part *p, const char *text, unsigned slot)
+{
+	struct name *n = (struct name *)((uint8_t *)p->chunk + CHUNK_LARGE - 4096 +
+					 128 * (size_t)slot);
+
+	n->len = (uint16_t)strlen(text);
+	memcpy(n->text, text, n->len);
+	return (uint32_t)(((uint8_t *)n - p->base) / 8);
+}
+
+static void *add(struct part *p, enum record_kind kind, size_t size, uint32_t name,
+		 uint64_t begin, uint64_t end)
+{
+	struct record *r = (struct record *)((uint8_t *)p->chunk + p->chunk->used);
+
+	r->kind = (uint8_t)kind;
+	r->units = (uint16_t)(size / 8);
+	r->name = name;
+	r->begin = begin;
+	r->end = end;
+	p->chunk->used += (uint32_t)size;
+	return r;
+}
+
+static void add_thread_records(struct part *p)
+{
+	uint32_t function = name_at(p, "cudaLaunchKernel", 0);
+	uint64_t at = p->begin + 1000;
+	struct rec_collective *coll;
+	struct rec_thread *t;
+	struct rec_stack *s;
+	struct rec_op *op;
+
+	t = add(p, REC_THREAD, sizeof(*t), 0, at, 0);
+	t->tid = p->tid;
+	op = add(p, REC_ANNOTATION, sizeof(*op), name_at(p, "nccl:all_reduce", 1),
+		 at + 10, at + 900000);
+	op = add(p, REC_OP, sizeof(*op) + 16, name_at(p, "record_param_comms", 2),
+		 at + 20, at + 800000);
+	op->r.flags = OP_INPUTS;
+	memcpy(op + 1, (uint8_t[]){ IN_TENSOR, 6, 1, 8, 1, IN_OTHER, IN_INT, 1 }, 8);
+	coll = add(p, REC_COLLECTIVE, sizeof(*coll), name_at(p, "ncclAllReduce", 3),
+		   at + 30, at + 40);
+	coll->count = 8;
+	for (unsigned i = 0; i < 4; i++) {
+		s = add(p, REC_STACK, sizeof(*s) + 8, function, at + 90 + i * 10000, 0);
+		s->depth = 2;
+		s->frame[0] = s->frame[1] = name_at(p, "_Z1fPi (libx.so+0x1)", 4);
+	}
+	((struct rec_call *)add(p, REC_CALL, sizeof(struct rec_call), function,
+				at + 300000, at + 300500))
+		->correlation = 1;
+	add(p, REC_KERNEL, sizeof(struct rec_kernel), function, at + 301000, at + 302000);
+}
+
+static void add_gpu_records(struct part *p)
+{
+	static const struct {
+		enum record_kind kind;
+		uint8_t flags;
+		size_t size;
+	} work[] = {
+		{ REC_KERNEL, GPU_GRAPH | GPU_LATENCY, sizeof(struct rec_kernel) + 32 },
+		{ REC_COPY, GPU_PEER, sizeof(struct rec_copy) + 16 },
+		{ REC_SET, 0, sizeof(struct rec_set) },
+		{ REC_GRAPH, 0, sizeof(struct rec_graph) },
+		{ REC_SYNC, 0, sizeof(struct rec_sync) },
+		{ REC_EVENT, 0, sizeof(struct rec_event) },
+		{ REC_OVERHEAD, 0, sizeof(struct rec_overhead) },
+		{ REC_BLOCK, 0, sizeof(struct rec_block) },
+		{ REC_GPU, 0, sizeof(struct rec_device) },
+	};
+	uint32_t kernel = name_at(p, "_ZN2at6native6kernelILi4EfEEviT0_", 5);
+
+	for (unsigned i = 0; i < 2; i++)
+		add(p, REC_MOMENT, sizeof(struct rec_moment), 0, p->begin + i * 1000000,
+		    p->ns + i * 1000000);
+	for (unsigned i = 0; i < 180; i++) {
+		unsigned w = i % (sizeof(work) / sizeof(*work));
+		uint64_t at = p->ns + 2000 + i * 4000;
+		struct rec_call *c = add(p, REC_CALL, sizeof(*c), kernel, at, at + 1000);
+		struct record *r = add(p, work[w].kind, work[w].size, kernel,
+				       at + fuzz_below(9000), at + 9000);
+
+		c->tid = i & 1 ? p->tid : 7;
+		c->correlation = i + 1;
+		c->r.flags = CALL_LAUNCHES;
+		r->flags = work[w].flags;
+		if (w < 4)
+			((struct rec_gpu *)r)->correlation = i + 1;
+		else if (w == 4)
+			((struct rec_sync *)r)->type = i & 3;
+	}
+}
+
+/* Room for it behind everything else. */
+static void add_gpu(uint8_t **bytes, size_t *len)
+{
+	struct spool_header *head = (struct spool_header *)*bytes;
+	struct part p = { 0 };
+	struct spool_view v;
+	const struct chunk *c;
+	uint64_t at = 0, cycle = 0, room = head->used + 2 * CHUNK_LARGE;
+
+	if (*len < room) {
+		*bytes = realloc(*bytes, room);
+		*len = room;
+	}
+	p.base = *bytes;
+	head = (struct spool_header *)p.base;
+	head->cap = head->cap > room ? head->cap : room;
+	fuzz_require(!spool_view_init(&v, p.base, *len));
+	while ((c = spool_view_next(&v, &at))) {
+		const struct cycle_info *info = (const struct cycle_info *)(c + 1);
+
+		if (c->kind == CHUNK_DATA && c->used > sizeof(*c))
+			p.tid = ((const struct rec_thread *)(c + 1))->tid;
+		if (c->kind != CHUNK_CYCLE)
+			continue;
+		cycle = info->number;
+		p.begin = info->begin;
+	}
+	fuzz_require(cycle);
+	p.ns = (uint64_t)clock_real_ns(head, p.begin);
+	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
+	add_thread_records(&p);
+	p.chunk = add_chunk(&p, CHUNK_CUDA, cycle);
+	add_gpu_records(&p);
+}
+
+/* The header is hit as often as the rest, though it is small; the GPU part as well. */
 static void damage(uint8_t *bytes, size_t len)
 {
+	uint64_t used = ((struct spool_header *)bytes)->used;
 	size_t keep = offsetof(struct spool_header, config);
 	size_t end = keep + sizeof(((struct spool_header *)0)->config);
 	unsigned times = (unsigned)fuzz_below(20);
@@ -56,6 +214,8 @@ static void damage(uint8_t *bytes, size_t len)
 		fuzz_mutate(bytes, keep, times);
 	if (len > end)
 		fuzz_mutate(bytes + end, len - end, times);
+	if (used <= len && fuzz_below(2))
+		fuzz_mutate(bytes + used - 2 * CHUNK_LARGE, 2 * CHUNK_LARGE, times);
 }
 
 int main(int argc, char **argv)
@@ -65,6 +225,7 @@ int main(int argc, char **argv)
 
 	fuzz_require(argc > 3);
 	good = (uint8_t *)slurp(argv[3], &len);
+	add_gpu(&good, &len);
 	bad = malloc(len);
 	while (fuzz_goes_on(argc, argv)) {
 		struct spool_view view;

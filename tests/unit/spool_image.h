@@ -275,4 +275,26 @@ static inline struct slice image_find(const struct image *m, const char *name, u
 	return image_slice(line);
 }
 
+/* The trace is that of tests/golden; GOLDEN_UPDATE=1 makes it so. */
+static inline void image_golden(struct image *m, const char *name)
+{
+	char path[256], *mine = m->text, *dir;
+
+	m->text = NULL;
+	fmt(path, sizeof(path), "tests/golden/%s", name);
+	/* The directory is a fresh one each time. */
+	dir = strstr(mine, m->dir);
+	ck_assert_ptr_nonnull(dir);
+	memmove(dir, dir + strlen(m->dir), strlen(dir + strlen(m->dir)) + 1);
+	if (getenv("GOLDEN_UPDATE")) {
+		FILE *f = fopen(path, "wb");
+
+		fputs(mine, f);
+		fclose(f);
+	}
+	image_read(m, path);
+	ck_assert_msg(!strcmp(mine, m->text), "not %s (GOLDEN_UPDATE=1)", path);
+	free(mine);
+}
+
 #endif

@@ -93,6 +93,10 @@ static const struct {
 	{ "--format=xml|--buffer-mb=0|--|x",
 	  "--format: 'xml' is none of json|json.gz\n"
 	  "--buffer-mb: '0' is no number from 1 to 1048576\n" },
+	{ "--activities|gpu|--cuda-graphs=nodes|--|x",
+	  "--activities: 'gpu' is none of cpu|cuda|cpu,cuda\n"
+	  "--cuda-graphs: 'nodes' is none of node|graph|off\n" },
+	{ "--cuda-buffer-mb|3|--|x", "--cuda-buffer-mb: '3' is no number from 4 to 65536\n" },
 	{ "--file|%z|--|x", "--file: %z is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|%q|--|x", "--file: %q needs {NAME} after it\n" },
 	{ "--spool|here|--|x",
@@ -133,6 +137,28 @@ START_TEST(a_flag_takes_a_word_only_if_it_is_one)
 	ck_assert_int_eq(parse("--record_shapes=no|--|x", none), 0);
 	ck_assert_uint_eq(a.config.record_shapes, 0);
 	ck_assert_int_gt(parse("--record-shapes|train.py|--|x", none), 0);
+}
+END_TEST
+
+START_TEST(options_of_the_gpu)
+{
+	char *env[] = { "PROF_ACTIVITIES=cuda", "PROF_CUDA_STACKS=native", NULL };
+
+	ck_assert_int_eq(parse("--|x", none), 0);
+	ck_assert_uint_eq(a.config.activities, ACTIVITIES_BOTH);
+	ck_assert_uint_eq(a.config.cuda_buffer_mb, 64);
+	ck_assert_uint_eq(a.config.cuda_graphs, GRAPHS_NODE);
+	ck_assert_int_eq(parse("--cuda-sync|--cuda-memory|on|--occupancy=kineto|--|x",
+			       env),
+			 0);
+	ck_assert_uint_eq(a.config.activities, ACTIVITIES_CUDA);
+	ck_assert_uint_eq(a.config.cuda_stacks, STACKS_NATIVE);
+	ck_assert_uint_eq(a.config.cuda_sync, 1);
+	ck_assert_uint_eq(a.config.cuda_memory, 1);
+	ck_assert_int_eq(parse("--activities|cpu|--|x", env), 0);
+	ck_assert_uint_eq(a.config.activities, ACTIVITIES_CPU);
+	ck_assert_int_eq(parse("--activities=cpu,cuda|--|x", env), 0);
+	ck_assert_uint_eq(a.config.activities, ACTIVITIES_BOTH);
 }
 END_TEST
 
@@ -198,6 +224,7 @@ int main(void)
 	tcase_add_loop_test(tc, every_mistake_is_told, 0, sizeof(wrong) / sizeof(*wrong));
 	tcase_add_test(tc, plans_and_markers_are_judged_at_once);
 	tcase_add_test(tc, a_flag_takes_a_word_only_if_it_is_one);
+	tcase_add_test(tc, options_of_the_gpu);
 	tcase_add_test(tc, later_sources_win);
 	tcase_add_test(tc, the_named_file_replaces_the_one_that_lies_there);
 	tcase_add_test(tc, a_mistake_in_a_file_has_its_line);

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda_tee MODE - a program with a profiler of its own inside, as PyTorch's is: linked to
+ * libcupti, buffers by malloc, kinds on and off, ids pushed around calls. Every record
+ * that it gets is a line: all its fields by name, times only as "there" or "not there",
+ * threads and processes as whose they are. Run by test_cuda_tee.py alone and under us:
+ * both must print the same.
+ */
+#include "tests/e2e/cuda_tee_text.h"
+#include "tests/fake/cudart.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
+typedef void (*completed_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
+typedef void (*callback_fn)(void *, int, uint32_t, const void *);
+int cuptiActivityRegisterCallbacks(requested_fn, completed_fn);
+int cuptiActivityEnable(uint32_t);
+int cuptiActivityDisable(uint32_t);
+int cuptiActivityFlushAll(uint32_t);
+int cuptiActivityGetNextRecord(uint8_t *, size_t, void **);
+int cuptiActivityGetNumDroppedRecords(void *, uint32_t, size_t *);
+int cuptiActivityPushExternalCorrelationId(int, uint64_t);
+int cuptiActivityPopExternalCorrelationId(int, uint64_t *);
+int cuptiActivityRegisterTimestampCallback(uint64_t (*)(void));
+int cuptiSubscribe(void **, callback_fn, void *);
+int cuptiUnsubscribe(void *);
+int cuptiEnableDomain(uint32_t, void *, int);
+int cuptiSetThreadIdType(int);
+int cuptiFinalize(void);
+int cuptiActivityEnableRuntimeApi(uint32_t, uint8_t) __attribute__((weak));
+int cuptiGetVersion(uint32_t *);
+
+enum {
+	MEMCPY = 1,
+	MEMSET,
+	KERNEL,
+	DRIVER,
+	RUNTIME,
+	CONCURRENT = 10,
+	OVERHEAD = 17,
+	SYNC = 38,
+	EXTERNAL = 39
+};
+enum { GET_DEVICE = 17, /* cbid of cudaGetDevice */ SINGLE_CALLS = 23 /* 12.5 */ };
+
+FAKE_KERNEL(first, "_Z5firstPf")
+FAKE_KERNEL(second, "_Z6secondPfi")
+FAKE_KERNEL(between, "_Z7betweenv")
+
+static size_t buffer_size = 4 << 20;
+static int refuse_after = -1; /* buffers, then none; -1 = never */
+static _Atomic unsigned asked, returned, wrong;
+
+/* ---- the profiler ---- */
+
+#define MOST 64
+static uint8_t *mine[MOST]; /* buffers that CUPTI has */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void requested(uint8_t **buffer, size_t *size, size_t *most)
+{
+	*most = 0;
+	*size = 0;
+	*buffer = NULL;
+	if (refuse_after >= 0 && (int)asked >= refuse_after)
+		return;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < MOST && !*buffer; i++)
+		if (!mine[i])
+			*buffer = mine[i] = calloc(1, buffer_size);
+	pthread_mutex_unlock(&mutex);
+	*size = buffer_size;
+	asked++;
+}
+
+static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+		      size_t valid)
+{
+	void *record = NULL;
+	bool known = false;
+
+	(void)context;
+	(void)stream;
+	pthread_mutex_lock(&mutex);
+	for (int i = 0; i < MOST && !known; i++)
+		if ((known = mine[i] == buffer))
+			mine[i] = NULL;
+	wrong += !known || size != buffer_size || valid > size;
+	returned++;
+	while (known && !cuptiActivityGetNextRecord(buffer, valid, &record))
+		print_record(record);
+	pthread_mutex_unlock(&mutex);
+	if (known)
+		free(buffer);
+}
+
+static void must(const char *what, int result)
+{
+	if (result)
+		printf("%s: %d\n", what, result);
+}
+
+static void start(const uint32_t *kinds, size_t n)
+{
+	must("register", cuptiActivityRegisterCallbacks(requested, completed));
+	for (size_t i = 0; i < n; i++)
+		must("enable", cuptiActivityEnable(kinds[i]));
+}
+
+static void stop(const uint32_t *kinds, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		must("disable", cuptiActivityDisable(kinds[i]));
+	must("flush", cuptiActivityFlushAll(1));
+	printf("-- stopped\n");
+}
+#define KINDS(...)                           \
+	((const uint32_t[]){ __VA_ARGS__ }), \
+		sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
+
+/* ---- the work ---- */
+
+static void *memory;
+
+static void launch(const void *kernel, unsigned blocks)
+{
+	must("launch", cudaLaunchKernel(kernel, (dim3){ blocks, 1, 1 },
+					(dim3){ 64, 2, 1 }, NULL, 16, 0));
+}
+
+static void work(unsigned steps)
+{
+	static char host[4096];
+	int device;
+
+	for (unsigned i = 0; i < steps; i++) {
+		uint64_t id;
+
+		cuptiActivityPushExternalCorrelationId(3, 1000 + i);
+		cudaGetDevice(&device);
+		cudaMemcpyAsync(memory, host, 100 + i, cudaMemcpyHostToDevice, 0);
+		launch(first, 1 + i);
+		cuptiActivityPushExternalCorrelationId(4, 2000 + i);
+		launch(second, 10 + i);
+		cuptiActivityPopExternalCorrelationId(4, &id);
+		cudaMemsetAsync(memory, 7, 200 + i, 0);
+		cuptiActivityPopExternalCorrelationId(3, &id);
+		usleep(2000); /* windows of ours come and go */
+	}
+	cudaDeviceSynchronize();
+}
+
+static void outside(void)
+{
+	for (int i = 0; i < 5; i++) {
+		launch(between, 1);
+		cudaDeviceSynchronize();
+		usleep(1000);
+	}
+}
+
+/* As torch.profiler: warm-up thrown away, a session, a pause, a second one. */
+static void sessions(void)
+{
+	uint32_t version = 0;
+	size_t dropped = 0;
+
+	cuptiGetVersion(&version);
+	outside();
+	start(KINDS(MEMCPY, MEMSET, CONCURRENT, EXTERNAL, RUNTIME, DRIVER, OVERHEAD));
+	if (version >= SINGLE_CALLS)
+		must("call", cuptiActivityEnableRuntimeApi(GET_DEVICE, 0));
+	work(20);
+	must("flush", cuptiActivityFlushAll(0));
+	printf("-- flushed\n");
+	work(20);
+	stop(KINDS(MEMCPY, MEMSET, CONCURRENT, EXTERNAL, RUNTIME, DRIVER, OVERHEAD));
+	outside();
+	start(KINDS(CONCURRENT, SYNC));
+	work(10);
+	stop(KINDS(CONCURRENT, SYNC));
+	outside();
+	must("dropped", cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
+	printf("-- %zu dropped\n", dropped);
+}
+
+static void system_ids(void)
+{
+	must("ids", cuptiSetThreadIdType(1));
+	start(KINDS(RUNTIME, CONCURRENT));
+	work(10);
+	stop(KINDS(RUNTIME, CONCURRENT));
+}
+
+/* Buffers of 4 KiB, three of them, then none: what is lost is told. */
+static void small(void)
+{
+	size_t dropped = 0;
+
+	buffer_size = 4096;
+	refuse_after = 3;
+	start(KINDS(CONCURRENT));
+	work(50);
+	stop(KINDS(CONCURRENT));
+	must("dropped", cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
+	printf("-- %lu records, lost: %s\n", lines, dropped ? "yes" : "no");
+	fprintf(stderr, "%zu\n", lines + dropped);
+}
+
+static uint64_t ticks(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 3 * ((uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec) + 12345;
+}
+
+/* Times by a clock of its own: three ticks for each ns. */
+static void clocks(void)
+{
+	own_clock = ticks;
+	must("clock", cuptiActivityRegisterTimestampCallback(ticks));
+	clock_from = ticks();
+	start(KINDS(RUNTIME, CONCURRENT, MEMCPY, MEMSET));
+	work(30);
+	stop(KINDS(RUNTIME, CONCURRENT, MEMCPY, MEMSET));
+	printf("-- %u times too early or too late\n", out_of_time);
+	fprintf(stderr, "%u\n", in_time);
+}
+
+static _Atomic unsigned calls[8];
+
+static void called_back(void *arg, int domain, uint32_t id, const void *data)
+{
+	(void)id;
+	(void)data;
+	wrong += arg != (void *)calls;
+	calls[domain & 7]++;
+}
+
+static void print_calls(const char *when)
+{
+	printf("%s: driver %u, runtime %u, others %u\n", when, calls[1], calls[2],
+	       calls[3] + calls[4] + calls[5] + calls[6]);
+	memset((void *)calls, 0, sizeof(calls));
+}
+
+static void subscriber(void)
+{
+	void *handle = NULL, *another = NULL;
+
+	must("subscribe", cuptiSubscribe(&handle, called_back, calls));
+	must("a second one", cuptiSubscribe(&another, called_back, calls));
+	outside();
+	print_calls("nothing on");
+	must("domain", cuptiEnableDomain(1, handle, 2));
+	outside();
+	print_calls("runtime on");
+	must("domain", cuptiEnableDomain(0, handle, 2));
+	outside();
+	print_calls("off");
+	must("domain", cuptiEnableDomain(1, handle, 2));
+	must("unsubscribe", cuptiUnsubscribe(handle));
+	outside();
+	print_calls("gone");
+	must("subscribe", cuptiSubscribe(&handle, called_back, calls));
+	must("unsubscribe", cuptiUnsubscribe(handle));
+}
+
+/* TEARDOWN_CUPTI: ends CUPTI between two sessions. */
+static void teardown(void)
+{
+	for (int i = 0; i < 2; i++) {
+		start(KINDS(RUNTIME, CONCURRENT));
+		work(20);
+		stop(KINDS(RUNTIME, CONCURRENT));
+		must("finalize", cuptiFinalize());
+		outside();
+		work(20);
+	}
+}
+
+static void serial(void)
+{
+	start(KINDS(KERNEL)); /* one at a time: cannot be on beside the other kind */
+	work(10);
+	stop(KINDS(KERNEL));
+	work(20);
+}
+
+static void *worker(void *arg)
+{
+	cudaStream_t stream;
+
+	cudaStreamCreate(&stream);
+	for (int i = 0; i < 200; i++)
+		must("launch", cudaLaunchKernel(first, (dim3){ 1, 1, 1 },
+						(dim3){ (unsigned)(uintptr_t)arg, 1, 1 },
+						NULL, 0, stream));
+	cudaStreamSynchronize(stream);
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t thread[16];
+
+	start(KINDS(CONCURRENT, RUNTIME));
+	for (uintptr_t i = 0; i < 16; i++)
+		pthread_create(&thread[i], NULL, worker, (void *)(i + 1));
+	for (int i = 0; i < 16; i++)
+		pthread_join(thread[i], NULL);
+	stop(KINDS(CONCURRENT, RUNTIME));
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} modes[] = {
+	{ "sessions", sessions }, { "system_ids", system_ids }, { "small", small },
+	{ "clocks", clocks },     { "subscriber", subscriber }, { "teardown", teardown },
+	{ "serial", serial },     { "threads", threads },       { "none", outside },
+};
+
+int main(int argc, char **argv)
+{
+	struct fake_totals totals;
+
+	text_start();
+	must("malloc", cudaMalloc(&memory, 1 << 20));
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			modes[i].run();
+	printf("-- %u buffers not ours, %u not returned\n", wrong, asked - returned);
+	fake_totals(&totals);
+	fprintf(stderr, "kernels %llu\n", (unsigned long long)totals.kernels);
+	return 0;
+}

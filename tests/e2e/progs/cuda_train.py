@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cuda_train.py EXTENSION [--steps N] [--what WORD,...] - a training loop on the GPU beside.
+
+Data loader, forward, backward, update; each launches through the extension. The words
+add to a step: nccl, graph, scratch, tail (kernels that end after their step), devices
+(work on a second one), sum (gloo all-reduce between the ranks), profiler (torch.profiler
+around steps 2 and 3).
+"""
+import argparse
+import contextlib
+import ctypes
+import os
+import time
+
+import torch
+from torch.profiler import record_function
+from torch.utils.data import DataLoader, TensorDataset
+
+parser = argparse.ArgumentParser()
+parser.add_argument("extension")
+parser.add_argument("--steps", type=int, default=8)
+parser.add_argument("--workers", type=int, default=2)
+parser.add_argument("--what", default="")
+parser.add_argument("--pause", type=float, default=0.0, help="seconds to sleep at the end")
+args = parser.parse_args()
+what = set(filter(None, args.what.split(",")))
+
+torch.ops.load_library(args.extension)
+mark = ctypes.CDLL(args.extension).truth_mark
+gpu = torch.ops.gpu
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Parameter(torch.randn(64, 32) / 8)
+        self.second = torch.nn.Parameter(torch.randn(16, 64) / 8)
+
+    def forward(self, x):
+        return gpu.linear(gpu.relu(gpu.linear(x, self.first)), self.second)
+
+
+class OnGpu(torch.optim.SGD):
+    """Its step launches, too."""
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for w in group["params"]:
+                gpu.sgd_(w, w.grad, group["lr"])
+
+
+def extras(step, model):
+    if "nccl" in what:
+        for w in model.parameters():
+            gpu.all_reduce(w.grad)
+    if "sum" in what:
+        for w in model.parameters():
+            torch.distributed.all_reduce(w.grad)
+    if "graph" in what:
+        gpu.replay()
+    if "scratch" in what:
+        gpu.scratch(1 << 20)
+    if "devices" in what:
+        gpu.other_device(1)
+    if "tail" in what:
+        gpu.tail(1000)
+
+
+def main():
+    if "sum" in what:
+        torch.distributed.init_process_group("gloo")
+    torch.manual_seed(0)
+    model = Net()
+    optimizer = OnGpu(model.parameters(), lr=0.1)
+    data = TensorDataset(torch.randn(args.steps * 32, 32), torch.randn(args.steps * 32, 16))
+    with contextlib.ExitStack() as stack:
+        profiler = None
+        for step, (x, y) in enumerate(DataLoader(data, 32, num_workers=args.workers)):
+            if "profiler" in what and step == 2:
+                profiler = stack.enter_context(torch.profiler.profile())
+            mark(b"step", step)
+            with record_function("forward pass"):
+                out = model(gpu.upload(x))
+            loss = gpu.mean((out - gpu.upload(y)) ** 2)
+            optimizer.zero_grad()
+            loss.backward()
+            extras(step, model)
+            optimizer.step()
+            if profiler is not None and step == 3:
+                stack.close()
+                profiler = None
+        gpu.wait()
+        mark(b"step", args.steps)
+    print(f"loss {loss.item():.5f}", flush=True)
+    time.sleep(args.pause)
+    if "sum" in what:
+        torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
