@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * assume [NUMBER...] - checks the lines of tests/fake/ASSUMPTIONS by their numbers, each
- * in a process of its own: on the fake GPU all must hold, on a real one this says which do.
- * CUPTI=file is the library. Answers in JSON: {"1": "ok", "3": "otherwise: ...",
+ * in a process of its own: on the fake GPU all must hold, on a real one this says which
+ * do. CUPTI=file is the library. Answers in JSON: {"1": "ok", "3": "otherwise: ...",
  * "19": "not tried: ..."}; the exit status is 1 when something is otherwise.
  */
 #include "tests/fake/assume.h"
@@ -44,9 +44,9 @@ static const char *a2_one_id(void)
 	CUPTI("EnableCallback")(1, subscriber, 2, 211);
 	CUPTI("EnableCallback")(1, subscriber, 1, 307);
 	go(NULL);
-	return outer_id && outer_id == nested_id ?
-		       NULL :
-		       say("runtime %u, driver %u", outer_id, nested_id);
+	return outer_id && outer_id == nested_id
+		       ? NULL
+		       : say("runtime %u, driver %u", outer_id, nested_id);
 }
 
 static const char *a3_ids_need_calls(void)
@@ -54,9 +54,9 @@ static const char *a3_ids_need_calls(void)
 	enable(KERNEL);
 	go(NULL);
 	done();
-	return count(KERNEL) && u32(nth(KERNEL, 0), 92) == 0 ?
-		       NULL :
-		       say("%u kernels, id %u", count(KERNEL), u32(nth(KERNEL, 0), 92));
+	return count(KERNEL) && u32(nth(KERNEL, 0), 92) == 0
+		       ? NULL
+		       : say("%u kernels, id %u", count(KERNEL), u32(nth(KERNEL, 0), 92));
 }
 
 static const char *a4_ids_without_the_call(void)
@@ -254,24 +254,45 @@ static const struct check {
 	unsigned number;
 	const char *(*run)(void);
 } checks[] = {
-	{ 1, a1_nested_driver_calls },	  { 2, a2_one_id },
-	{ 3, a3_ids_need_calls },	  { 4, a4_ids_without_the_call },
-	{ 5, a5_ids_in_order },		  { 6, a6_kernel_then_call },
-	{ 7, a7_flush_holds_back },	  { 8, a8_forced_flush_cuts },
-	{ 9, a9_own_thread },		  { 10, a10_full_buffers },
-	{ 11, a11_requesting_thread },	  { 12, a12_dirty_buffers },
-	{ 13, a13_cleared_buffers },	  { 14, a14_null_buffers },
-	{ 15, a15_drops_are_read_once },  { 16, a16_too_late_for_per_thread },
-	{ 17, a17_kernels_one_way },	  { 18, a18_lists_are_forgotten },
-	{ 20, a20_whole_graphs },	  { 21, a21_graph_nodes },
-	{ 23, a23_stream_ids },		  { 24, a24_contexts },
-	{ 25, a25_dumps },		  { 28, a28_fork },
-	{ 27, a27_exit_handlers },	  { 29, a29_clock },
-	{ 30, a30_own_clock },		  { 31, a31_one_subscriber },
-	{ 34, a34_lazy_loading },	  { 36, a36_external_ids },
-	{ 37, a37_stream_waits },	  { 38, a38_queries },
-	{ 39, a39_new_launch },		  { 40, a40_last_error },
-	{ 42, a42_synchronous_copies },	  { 44, a44_event_times },
+	{ 1, a1_nested_driver_calls },
+	{ 2, a2_one_id },
+	{ 3, a3_ids_need_calls },
+	{ 4, a4_ids_without_the_call },
+	{ 5, a5_ids_in_order },
+	{ 6, a6_kernel_then_call },
+	{ 7, a7_flush_holds_back },
+	{ 8, a8_forced_flush_cuts },
+	{ 9, a9_own_thread },
+	{ 10, a10_full_buffers },
+	{ 11, a11_requesting_thread },
+	{ 12, a12_dirty_buffers },
+	{ 13, a13_cleared_buffers },
+	{ 14, a14_null_buffers },
+	{ 15, a15_drops_are_read_once },
+	{ 16, a16_too_late_for_per_thread },
+	{ 17, a17_kernels_one_way },
+	{ 18, a18_lists_are_forgotten },
+	{ 19, a19_peer_copies },
+	{ 20, a20_whole_graphs },
+	{ 21, a21_graph_nodes },
+	{ 23, a23_stream_ids },
+	{ 24, a24_contexts },
+	{ 25, a25_dumps },
+	{ 28, a28_fork },
+	{ 27, a27_exit_handlers },
+	{ 29, a29_clock },
+	{ 30, a30_own_clock },
+	{ 31, a31_one_subscriber },
+	{ 33, a33_finalize },
+	{ 34, a34_lazy_loading },
+	{ 36, a36_external_ids },
+	{ 37, a37_stream_waits },
+	{ 38, a38_queries },
+	{ 39, a39_new_launch },
+	{ 40, a40_last_error },
+	{ 41, a41_get_kernel },
+	{ 42, a42_synchronous_copies },
+	{ 44, a44_event_times },
 };
 
 /* In a child: start, run, tell through the pipe. */
@@ -315,9 +336,9 @@ static bool run(const struct check *c, bool first)
 	if (n <= 0)
 		snprintf(text, sizeof(text), "the process ended with status %d", status);
 	printf("%s\"%u\": \"%s%s\"", first ? "{" : ",\n ", c->number,
-	       text[0] == '?'	       ? "not tried: " :
-	       strcmp(text, "ok") == 0 ? "" :
-					 "otherwise: ",
+	       text[0] == '?'            ? "not tried: "
+	       : strcmp(text, "ok") == 0 ? ""
+					 : "otherwise: ",
 	       text + (text[0] == '?'));
 	return text[0] == '?' || strcmp(text, "ok") == 0;
 }

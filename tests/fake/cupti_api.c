@@ -268,7 +268,12 @@ SWITCH(cuptiActivityEnableDeviceGraph)
 SWITCH(cuptiActivityEnableAllocationSource)
 #endif
 #if VERSION >= 128
-SWITCH(cuptiActivityEnableAllSyncRecords)
+EXPORT CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
+{
+	return FN(cuptiActivityEnableAllSyncRecords, enable,
+		  (cupti.all_syncs = enable != 0, 0));
+}
+
 SWITCH(cuptiActivityEnableHWTrace)
 #endif
 #if VERSION >= 130

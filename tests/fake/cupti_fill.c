@@ -2,6 +2,23 @@
 /* cupti_fill - records to order: every field distinct, raw bytes, many threads. */
 #include "tests/fake/cupti_parts.h"
 
+/* Texts are CUPTI's and stay; but a device's name is the client's to free. */
+static char *keep(const char *text, uint32_t kind)
+{
+	static struct kept {
+		struct kept *next;
+		char text[];
+	} * all;
+	struct kept *k;
+
+	if (kind == CUPTI_ACTIVITY_KIND_DEVICE)
+		return strdup(text);
+	k = malloc(sizeof(*k) + strlen(text) + 1);
+	strcpy(k->text, text);
+	k->next = __atomic_exchange_n(&all, k, __ATOMIC_ACQ_REL);
+	return k->text;
+}
+
 static void fill_field(uint8_t *record, const struct fake_field *f, uint32_t seed)
 {
 	uint64_t value = fake_value(f->kind, f->field, seed);
@@ -14,7 +31,7 @@ static void fill_field(uint8_t *record, const struct fake_field *f, uint32_t see
 		char *copy;
 
 		fake_text(text, sizeof(text), f->kind, f->field, seed);
-		copy = strdup(text); /* the name of a device is the client's to free */
+		copy = keep(text, f->kind);
 		memcpy(at, &copy, sizeof(copy));
 	} else {
 		for (uint32_t i = 0; i < f->width; i++)

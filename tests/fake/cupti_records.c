@@ -254,7 +254,8 @@ void records_sync(const struct fake_sync *s)
 
 	if (s->type == 0 && on(CUPTI_ACTIVITY_KIND_CUDA_EVENT))
 		event(s);
-	if (s->type == 0 || !on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION))
+	if (s->type == 0 || !on(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION) ||
+	    (s->query && (VERSION < 128 || (s->result && !cupti.all_syncs))))
 		return;
 	r = record_begin(sizeof(*r));
 	if (!r)

@@ -120,6 +120,7 @@ struct fake_sync { /* a wait, or a recorded event */
 	struct fake_stream *stream; /* NULL = does not apply */
 	struct fake_event *event;
 	int result;
+	bool query; /* only looked */
 };
 
 struct fake_block {

@@ -93,7 +93,7 @@ size_t memory_used(void);
 	({                                                                           \
 		static uint32_t number_;                                             \
 		struct fake_call call_ = { .domain = DRIVER_API, .symbol = kernel }; \
-		int r_ = device_dead() ? device_dead() : device_ready() ? 0 : 3;                 \
+		int r_ = device_dead() ? device_dead() : device_ready() ? 0 : 3;     \
 		if (!number_)                                                        \
 			number_ = call_function(#fn);                                \
 		call_.function = number_;                                            \

@@ -11,8 +11,12 @@ enum { MAX_SETTINGS = 48, MAX_ERRORS = 32 };
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	char name[48];
-	char *value; /* never freed: somebody may be reading it */
+	const char *value;
 } settings[MAX_SETTINGS];
+static struct value { /* all that ever were: somebody may be reading them */
+	struct value *next;
+	char text[];
+} * values;
 static size_t n_settings;
 static uint64_t generation = 1;
 
@@ -22,6 +26,16 @@ static struct failure {
 } failures[MAX_ERRORS];
 static size_t n_failures;
 static uint64_t failures_of; /* the generation they were read in */
+
+static const char *keep(const char *text)
+{
+	struct value *v = malloc(sizeof(*v) + strlen(text) + 1);
+
+	strcpy(v->text, text);
+	v->next = values;
+	values = v;
+	return v->text;
+}
 
 EXPORT void fake_set(const char *variable, const char *value)
 {
@@ -38,7 +52,7 @@ EXPORT void fake_set(const char *variable, const char *value)
 		snprintf(settings[i].name, sizeof(settings[i].name), "%s", variable);
 		n_settings++;
 	}
-	settings[i].value = value ? strdup(value) : NULL;
+	settings[i].value = value ? keep(value) : NULL;
 	__atomic_add_fetch(&generation, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_unlock(&mutex);
 }

@@ -226,7 +226,8 @@ int time_host(struct fake_stream *stream, void (*run)(void *), void *data)
 }
 
 static void waited(uint32_t type, uint64_t start, struct fake_context *context,
-		   struct fake_stream *stream, struct fake_event *event, int result)
+		   struct fake_stream *stream, struct fake_event *event, int result,
+		   bool query)
 {
 	struct fake_sync sync = { .type = type,
 				  .start = start,
@@ -234,7 +235,8 @@ static void waited(uint32_t type, uint64_t start, struct fake_context *context,
 				  .context = context,
 				  .stream = stream,
 				  .event = event,
-				  .result = result };
+				  .result = result,
+				  .query = query };
 
 	observer->sync(&sync);
 }
@@ -249,10 +251,14 @@ int time_wait_stream(struct fake_stream *stream, bool only_look)
 	}
 	if (stream->legacy && stream->context->blocking_end > until)
 		until = stream->context->blocking_end;
-	if (only_look)
-		return start >= until ? 0 : cudaErrorNotReady;
+	if (only_look) {
+		int result = start >= until ? 0 : cudaErrorNotReady;
+
+		waited(3, start, stream->context, stream, NULL, result, true);
+		return result;
+	}
 	time_until(until);
-	waited(3, start, stream->context, stream, NULL, 0);
+	waited(3, start, stream->context, stream, NULL, 0, false);
 	return 0;
 }
 
@@ -264,7 +270,7 @@ int time_wait_context(struct fake_context *context)
 		if (s->last_end > until)
 			until = s->last_end;
 	time_until(until);
-	waited(4, start, context, NULL, NULL, 0);
+	waited(4, start, context, NULL, NULL, 0, false);
 	return 0;
 }
 
@@ -274,10 +280,14 @@ int time_wait_event(struct fake_event *event, bool only_look)
 
 	if (event->capture)
 		return cudaErrorStreamCaptureUnsupported;
-	if (only_look)
-		return start >= event->at ? 0 : cudaErrorNotReady;
+	if (only_look) {
+		int result = start >= event->at ? 0 : cudaErrorNotReady;
+
+		waited(1, start, event->context, NULL, event, result, true);
+		return result;
+	}
 	time_until(event->at);
-	waited(1, start, event->context, NULL, event, 0);
+	waited(1, start, event->context, NULL, event, 0, false);
 	return 0;
 }
 
@@ -293,7 +303,7 @@ int time_stream_waits(struct fake_stream *stream, struct fake_event *event)
 	if (event->at > stream->last_end)
 		stream->last_end = event->at;
 	gpu_unlock();
-	waited(2, start, stream->context, stream, event, 0);
+	waited(2, start, stream->context, stream, event, 0, false);
 	return 0;
 }
 
