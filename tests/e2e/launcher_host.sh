@@ -22,7 +22,7 @@ want err "$(cat err)" "stderr with -q"
 # Descriptors, signals, directory, limits, environment.
 look='ls -l /proc/self/fd | sed "s/.* \([0-9]*\) -> .*/\1/" | sort -n | uniq
 grep -e "Sig[^Q]" -e Shd /proc/self/status; pwd; umask; ulimit -a
-env | grep -v -e ^PROF_ -e ^LD_PRELOAD= -e ^_= | sort'
+env | grep -v -e ^PROF_ -e ^LD_PRELOAD= -e ^_= -e ^CUDA_INJECTION64_PATH= | sort'
 sh -c "$look" > plain 2>&1 7< bytes
 "$prof" -q -- sh -c "$look" > under 2>&1 7< bytes || fail "surroundings: status"
 diff plain under || fail "surroundings"
