@@ -299,7 +299,7 @@ static void __attribute__((destructor)) stop(void)
 	gpu_leave();
 	torch_facts();
 	on_leave();
-	if (!job || !atomic_load(&job->launcher))
+	if (!job || !atomic_load(&job->launcher) || !spool.head->kept)
 		finish_alone();
 	errno = saved;
 }

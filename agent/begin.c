@@ -73,13 +73,17 @@ static void note_facts(void)
 	spool_fact("file", text);
 }
 
-/* A file with room for a beginning, else private memory. */
+/* A file with room for a beginning, or memory that the launcher holds as well; else
+ * private memory. */
 static bool open_spool(const char *dir, uint64_t cap)
 {
-	int err = spool_open(dir, cap);
+	bool held = !dir && job && atomic_load(&job->launcher) &&
+		    !spool_open_held(job->id, cap);
+	int err = held ? 0 : spool_open(dir, cap);
 
 	if (spool.fd >= 0 && (err = spool_prepare(FIRST_BYTES))) {
-		unlink(spool.path);
+		if (spool.path[0])
+			unlink(spool.path);
 		spool_forget();
 		spool_open(NULL, cap);
 	}
@@ -87,7 +91,10 @@ static bool open_spool(const char *dir, uint64_t cap)
 		return false;
 	if (err)
 		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
-			 dir, sys_error(err));
+			 dir ? dir : "memory", sys_error(err));
+	else if (!dir && job && atomic_load(&job->launcher) && !held)
+		log_note("records lie in memory of this process alone: traces will not "
+			 "survive a kill");
 	spool_prepare(FIRST_BYTES);
 	return true;
 }

@@ -254,7 +254,7 @@ static void look_at_directories(struct doctor *d)
 		verdict_bad("records: %s", strerror(-err));
 	else if (!*dir)
 		verdict_note(
-			"records lie in memory (%s): what a killed program recorded is lost",
+			"records lie in memory (%s): they are lost when proflaunch itself is killed",
 			why);
 	else
 		verdict_good("records lie in %s (%s)", dir, why);

@@ -8,6 +8,7 @@
 #include "launcher/closing.h"
 #include "launcher/environment.h"
 #include "launcher/find.h"
+#include "launcher/holder.h"
 #include "launcher/say.h"
 #include "launcher/sweep.h"
 #include "launcher/target.h"
@@ -96,7 +97,7 @@ static bool prepare_job(struct run *r)
 		return unprofiled(c->logdir, strerror(-err));
 	if (!*r->spool_dir)
 		say_note(
-			"records are kept in memory (%s): what a killed program recorded is lost",
+			"records are kept in memory (%s): they are lost when proflaunch itself is killed",
 			why);
 	/* All processes use what was decided here, whatever their TMPDIR says. */
 	snprintf(c->spool, sizeof(c->spool), "%.1000s",
@@ -107,6 +108,7 @@ static bool prepare_job(struct run *r)
 		err = job_make(r->spool_dir, (uint32_t)getpid());
 	if (err)
 		return unprofiled(r->spool_dir, strerror(-err));
+	holder_open(job->id);
 	n = (size_t)snprintf(r->page, sizeof(r->page), "%s/%.71s.job", r->spool_dir,
 			     job->id);
 	return n < sizeof(r->page) || unprofiled(r->spool_dir, strerror(ENAMETOOLONG));
@@ -150,6 +152,17 @@ static void clean(struct run *r, bool living)
 		rmdir(r->config->logdir); /* only goes when nothing was written */
 }
 
+static bool sweep_held(int fd, void *arg)
+{
+	return sweep_memory(arg, fd);
+}
+
+static void sweep(struct sweep *s, const char *dir)
+{
+	sweep_dir(s, dir);
+	holder_each(sweep_held, s);
+}
+
 static void finish(struct run *r, double seconds)
 {
 	struct sweep s = { .job = job->id };
@@ -158,13 +171,13 @@ static void finish(struct run *r, double seconds)
 			     .spool_dir = r->spool_dir,
 			     .seconds = seconds };
 
-	sweep_dir(&s, r->spool_dir);
+	sweep(&s, r->spool_dir);
 	/* Helpers (forkserver, workers) notice a moment later that the program has gone.
 	 */
 	for (int i = 0; s.living && i < GRACE_TRIES; i++) {
 		usleep(GRACE_US);
 		s.living = s.spools = 0;
-		sweep_dir(&s, r->spool_dir);
+		sweep(&s, r->spool_dir);
 	}
 	look_at_page(&c);
 	/* What lives on finishes its own traces, or leaves them for `recover`. */

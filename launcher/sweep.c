@@ -44,6 +44,8 @@ static void discard(struct found *f)
 {
 	char path[PATH_MAX];
 
+	if (!*f->dir)
+		return; /* in memory */
 	snprintf(path, sizeof(path), "%s/%s", f->dir, f->name);
 	if (unlink(path) && errno != ENOENT)
 		fail(f, strerror(errno));
@@ -156,7 +158,8 @@ static void finish(struct found *f)
 
 	/* The owner's lock does not keep two sweeps apart (it may be inherited by a
 	 * child of a dead owner): this one does. The other may be done already. */
-	if (flock(f->fd, LOCK_EX | LOCK_NB) || fstat(f->fd, &st) || !st.st_nlink) {
+	if (*f->dir &&
+	    (flock(f->fd, LOCK_EX | LOCK_NB) || fstat(f->fd, &st) || !st.st_nlink)) {
 		f->s->living += !f->s->job;
 		return;
 	}
@@ -259,6 +262,19 @@ static void sweep_one(struct sweep *s, int dir_fd, const char *dir, const char *
 		discard(&f);
 	}
 	close(f.fd);
+}
+
+bool sweep_memory(struct sweep *s, int fd)
+{
+	struct found f = { .s = s, .dir = "", .name = "a spool in memory", .fd = fd };
+	unsigned living = s->living;
+	struct stat st;
+
+	if (fstat(fd, &st) || st.st_size <= 0)
+		return true;
+	f.size = (size_t)st.st_size;
+	map(&f);
+	return s->living == living;
 }
 
 void sweep_dir(struct sweep *s, const char *dir)

@@ -38,6 +38,8 @@ struct sweep {
 
 /* Sweeps `dir`; a directory that is not there has nothing to do. */
 void sweep_dir(struct sweep *s, const char *dir);
+/* A spool that lies in memory; true: it is finished, or nobody's of this job. */
+bool sweep_memory(struct sweep *s, int fd);
 /* Removes job pages that nobody uses any more, then `dir` itself when it is empty. */
 void sweep_pages(const char *dir);
 

@@ -182,12 +182,14 @@ struct spool {
 	struct spool_header *head; /* NULL until spool_open */
 	uint8_t *base; /* == head */
 	int fd; /* -1 for private memory */
-	char path[4096]; /* empty for private memory */
+	char path[4096]; /* empty for memory */
 };
 extern struct spool spool; /* one per process; forgotten by spool_forget */
 
 /* Makes and maps <dir>/<name>.  dir NULL or failing: private memory. `cap` bytes. */
 int spool_open(const char *dir, uint64_t cap);
+/* The same in memory that the launcher of job `id` holds as well (hold.h). */
+int spool_open_held(const char *id, uint64_t cap);
 /* Lets 1 / `divisor` of the cap be handed out from now on. */
 void spool_share(unsigned divisor);
 /* In a forked child: drop the parent's mapping from view (touches nothing). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/clock.h"
 #include "agent/core/fmt.h"
+#include "agent/core/hold.h"
 #include "agent/core/names.h"
 #include "agent/core/spool.h"
 #include "agent/core/sys.h"
@@ -188,15 +189,33 @@ static int map_file(const char *dir, uint64_t cap)
 	return 0;
 }
 
+static uint64_t whole(uint64_t cap)
+{
+	uint64_t least = SPOOL_HEADER + 4 * CHUNK_LARGE;
+
+	cap = (cap + 65535) & ~65535ull;
+	return cap < least ? least : cap;
+}
+
+static void begin(uint64_t cap, bool kept)
+{
+	struct spool_header *h = (struct spool_header *)spool.base;
+
+	identify(h);
+	h->cap = cap;
+	atomic_store(&h->limit, cap);
+	h->kept = kept;
+	spool.head = h;
+	clock_begin(h);
+}
+
 int spool_open(const char *dir, uint64_t cap)
 {
 	int saved = errno, err = -ENOENT;
 
 	if (spool.head)
 		return 0;
-	cap = (cap + 65535) & ~65535ull;
-	if (cap < SPOOL_HEADER + 4 * CHUNK_LARGE)
-		cap = SPOOL_HEADER + 4 * CHUNK_LARGE;
+	cap = whole(cap);
 	if (dir)
 		err = map_file(dir, cap);
 	if (err) {
@@ -207,14 +226,46 @@ int spool_open(const char *dir, uint64_t cap)
 			return -ENOMEM;
 		}
 	}
-	identify((struct spool_header *)spool.base);
-	((struct spool_header *)spool.base)->cap = cap;
-	atomic_store(&((struct spool_header *)spool.base)->limit, cap);
-	((struct spool_header *)spool.base)->kept = !err;
-	spool.head = (struct spool_header *)spool.base;
-	clock_begin(spool.head);
+	begin(cap, !err);
 	errno = saved;
 	return dir ? err : 0;
+}
+
+/* The header is there before anybody else can look into it. */
+int spool_open_held(const char *id, uint64_t cap)
+{
+	int saved = errno, err = 0;
+	void *base;
+
+	if (spool.head)
+		return 0;
+	cap = whole(cap);
+	if (!sys_may_grow(cap))
+		return -EFBIG;
+	spool.fd = (int)syscall(SYS_memfd_create, "proflaunch", MFD_CLOEXEC);
+	if (spool.fd < 0)
+		goto errno_is_why;
+	hold(spool.fd);
+	if (ftruncate(spool.fd, (off_t)cap) || (err = reserve(0, SPOOL_HEADER)))
+		goto errno_is_why;
+	base = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, spool.fd, 0);
+	if (base == MAP_FAILED)
+		goto errno_is_why;
+	spool.path[0] = '\0';
+	spool.base = base;
+	begin(cap, true);
+	err = hold_send(id, spool.fd);
+	if (err)
+		spool_forget();
+	errno = saved;
+	return err;
+errno_is_why:
+	err = err ? err : -errno;
+	if (spool.fd >= 0)
+		sys_close(spool.fd);
+	spool.fd = -1;
+	errno = saved;
+	return err;
 }
 
 void spool_forget(void)

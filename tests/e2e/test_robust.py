@@ -180,6 +180,37 @@ def test_kill_with_the_launcher():
         kill_at(chance.random() ** 3 * 0.2, launcher_too=True)
 
 
+def test_kill_with_records_in_memory():
+    """The launcher holds the memory, too: what the program committed is in the file."""
+    for moment in (0.0, 0.05, 0.3):
+        with prof.folder() as log:
+            process = subprocess.Popen(
+                [prof.LAUNCHER, "--logdir", log, "--spool", "memory", "--marker", "none", "--",
+                 prof.prog("edges"), "counting", "100000000"],
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            out = process.stdout.readline()
+            time.sleep(moment)
+            for pid in prof.plain(["pgrep", "-P", str(process.pid)]).stdout.split():
+                os.kill(int(pid), signal.SIGKILL)
+            rest, err = process.communicate(timeout=60)
+            run = prof.Run(process, log)
+            seen = sum(counted(trace, "counted") for trace in run.traces())
+            assert seen >= (out + rest).count(b"\n") > 0, (seen, err)
+            assert b"1 trace file" in err and b"1 steps" not in err, err
+            assert not run.left_over(), run.left_over()
+            prof.strict(run.paths())
+
+
+def test_memory_of_many_processes():
+    """Each hands its memory over; what there is no room for is kept alone, and written."""
+    with prof.folder() as log:
+        many = "for n in 1 2 3 4 5 6 7 8; do " + prof.prog("edges") + " many 100$n & done; wait"
+        run = prof.launch(["sh", "-c", many], log, spool="memory", marker="none")
+        seen = sorted(counted(t, "one of many") for t in run.traces())
+        assert [n for n in seen if n] == list(range(1001, 1009)), (seen, run.err)
+        assert not run.left_over(), run.left_over()
+
+
 def test_recover_leaves_the_living_alone():
     with prof.folder() as log:
         process = subprocess.Popen(
