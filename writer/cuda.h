@@ -4,8 +4,8 @@
  * on rows of their own, and what links them.
  *
  * Threads  one at a time.
- * Memory   80 bytes for each call, 56 for each piece of GPU work, 32 for each annotation,
- *          and as much again as the larger of the first two while they are sorted.
+ * Memory   about 80 bytes for each call, 40 for each piece of GPU work, 24 for each
+ *          annotation; while calls or work are sorted as much again; and the demangler's.
  * Errors   0 or -ENOMEM.  A damaged or hostile spool: what does not lie wholly inside
  *          its chunk ends that chunk.
  * Units    ticks, or ns since the epoch on the window's own clock (rows.h), as named.

@@ -5,13 +5,14 @@
 
 #include <errno.h>
 
-#define MUCH_WORSE 4 /* such a moment is left out: somebody else had the processor */
+#define MUCH_WORSE 2 /* such a moment is left out: somebody else had the processor */
 #define STEP_PART  64 /* a line steeper or flatter by that part: the clock was set */
 #define STEP_LEAST 20000 /* ns that two good moments may differ in any case */
 
 struct moment {
 	uint64_t ticks, ns, error;
 	double per_ns; /* ticks, up to the next; 0: the clock was set in between */
+	bool kept;
 };
 
 int cuda_clock_add(struct cuda_clock *c, const struct rec_moment *m)
@@ -20,7 +21,7 @@ int cuda_clock_add(struct cuda_clock *c, const struct rec_moment *m)
 
 	if (!to)
 		return -ENOMEM;
-	*to = (struct moment){ m->r.begin, m->r.end, m->error, 0 };
+	*to = (struct moment){ m->r.begin, m->r.end, m->error, 0, false };
 	return 0;
 }
 
@@ -49,21 +50,68 @@ static void sift(struct cuda_clock *c)
 	c->moments.n = n;
 }
 
+/* How far a moment is from where another one lets it be expected, in ticks. */
+static uint64_t off(const struct cuda_clock *c, const struct moment *from,
+		    const struct moment *m)
+{
+	double ticks = (double)(int64_t)(m->ticks - from->ticks);
+	double ns = (double)(int64_t)(m->ns - from->ns);
+	double far = ticks - ns / c->per_tick;
+
+	far = far < 0 ? -far : far;
+	return far < 1e18 ? (uint64_t)far : (uint64_t)1e18;
+}
+
+/*
+ * Each moment is a little wrong, so short lines between two of them are wrong in their
+ * slope: one that says nothing new is left out. From the best one on, both ways. What
+ * the others then are off is part of the error.
+ */
+static void thin(struct cuda_clock *c)
+{
+	struct moment *m = c->moments.mem, *last;
+	size_t best = 0, n = 0;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < c->moments.n; i++)
+		if (m[i].error < m[best].error)
+			best = i;
+	for (int way = 1; c->moments.n && way >= -1; way -= 2) {
+		last = &m[best];
+		last->kept = true;
+		for (size_t i = best + (size_t)way; i < c->moments.n; i += (size_t)way) {
+			uint64_t far = off(c, last, &m[i]);
+
+			if (far > m[i].error + last->error) {
+				last = &m[i];
+				last->kept = true;
+			} else if (far > most) {
+				most = far;
+			}
+		}
+	}
+	for (size_t i = 0; i < c->moments.n; i++) {
+		if (!m[i].kept)
+			continue;
+		if (m[i].error > c->error)
+			c->error = m[i].error;
+		m[n++] = m[i];
+	}
+	c->error += most;
+	c->moments.n = n;
+}
+
 static void draw_lines(struct cuda_clock *c)
 {
 	struct moment *m = c->moments.mem;
 
-	for (size_t i = 0; i < c->moments.n; i++) {
-		double ticks, ns, off;
+	for (size_t i = 0; i + 1 < c->moments.n; i++) {
+		double ticks, ns, far;
 
-		if (m[i].error > c->error)
-			c->error = m[i].error;
-		if (i + 1 == c->moments.n)
-			break;
 		ticks = (double)(m[i + 1].ticks - m[i].ticks);
 		ns = (double)(m[i + 1].ns - m[i].ns);
-		off = ticks * c->per_tick - ns;
-		if ((off < 0 ? -off : off) < ns / STEP_PART + STEP_LEAST)
+		far = ticks * c->per_tick - ns;
+		if ((far < 0 ? -far : far) < ns / STEP_PART + STEP_LEAST)
 			m[i].per_ns = ticks / ns;
 	}
 }
@@ -79,7 +127,9 @@ int cuda_clock_ready(struct cuda_clock *c, const struct spool_header *head,
 	c->ticks = begin;
 	c->ns = line.ns;
 	c->hit = 0;
+	c->all = c->moments.n;
 	sift(c);
+	thin(c);
 	draw_lines(c);
 	return err;
 }

@@ -178,14 +178,7 @@ int cuda_link(struct trace *t)
 	}
 	for (size_t i = 0; i < c->work.n; i++)
 		join(t, i);
-	for (size_t i = 0; i < c->calls.n; i++) {
-		const struct cuda_call *call = cuda_call_at(c, i);
-		const struct rec_call *r = cuda_record(t, call->at);
-
-		c->known[CUDA_MISSING] += call->flags & CALL_LAUNCHES && !call->first &&
-					  !(call->marks & MARK_UNDER) && !r->result;
-	}
 	if (c->stacks.n)
 		join_stacks(t);
-	return 0;
+	return cuda_count_missing(t);
 }

@@ -17,19 +17,17 @@ const char *const cuda_count_names[CUDA_COUNTS] = {
 	[CUDA_GAP_NS] = "gap ns",
 };
 
-/* What both count may be the same; the rest is said by one of us. */
+/* Calls and work that lack each other are counted here, where all is seen, as far as
+ * there is anything to be seen; the rest is said by one of us only. */
 void cuda_counts(const struct trace *t, uint64_t counts[CUDA_COUNTS])
 {
 	struct cycle_info *info = (struct cycle_info *)t->info;
 
 	for (unsigned i = 0; i < CUDA_COUNTS; i++) {
 		uint64_t ours = t->cuda ? t->cuda->known[i] : 0;
+		bool alone = t->cuda && (i == CUDA_UNMATCHED || i == CUDA_MISSING);
 
-		counts[i] = atomic_load(&info->cuda[i]);
-		if (i == CUDA_UNMATCHED || i == CUDA_MISSING)
-			counts[i] = ours > counts[i] ? ours : counts[i];
-		else
-			counts[i] += ours;
+		counts[i] = ours + (alone ? 0 : atomic_load(&info->cuda[i]));
 	}
 }
 
@@ -52,7 +50,7 @@ void cuda_facts(struct trace *t)
 			j, (uint64_t)((double)c->clock.error * c->clock.per_tick + 0.5));
 	else
 		json_lit(j, "null");
-	put_member(j, ", \"clock moments\": ", c->clock.moments.n);
+	put_member(j, ", \"clock moments\": ", c->clock.all);
 	put_member(j, ", \"calls\": ", c->calls.n);
 	put_member(j, ", \"GPU work\": ", c->gpu);
 	put_member(j, ", \"matched\": ", c->matched);

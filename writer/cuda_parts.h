@@ -23,6 +23,7 @@
 
 struct cuda_clock {
 	struct pile moments; /* struct moment, by time */
+	size_t all; /* moments there were */
 	size_t hit; /* the one used last */
 	double per_tick; /* ns, for what lies before, behind and without moments */
 	uint64_t error; /* ticks; how far a moment may be off */
@@ -144,7 +145,9 @@ struct cuda {
 	size_t slots;
 	size_t next; /* call to be written */
 	int64_t last; /* ns: end of the last GPU work */
-	uint64_t tid_step; /* between a stream's row and its extra rows */
+	uint64_t
+		waits; /* row of waits for a stream, from the stream's: more than any's */
+	bool stream_one; /* there is a stream 1 */
 	uint64_t known[CUDA_COUNTS]; /* found by us */
 	uint64_t gpu, matched; /* pieces of GPU work; with their call */
 	const struct rec_device *device[CUDA_DEVICES];
@@ -181,6 +184,9 @@ static inline const struct rec_gpu *cuda_gpu(const struct trace *t,
 /* cuda_link.c */
 int cuda_link(struct trace *t);
 struct cuda_call *cuda_find(const struct trace *t, uint32_t correlation, bool hook);
+
+/* cuda_missing.c: calls whose GPU work should be there. */
+int cuda_count_missing(struct trace *t);
 
 /* cuda_snap.c: calls lie inside or outside of operators, never across an edge. */
 int cuda_snap(struct trace *t);

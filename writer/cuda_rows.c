@@ -2,10 +2,15 @@
 #include "agent/core/fmt.h"
 #include "writer/cuda_parts.h"
 
-#define SYNC_STEP     1000000 /* as torch.profiler places waits for a stream */
-#define LANE_STEP     10000000 /* more than that, and more than any stream's number */
+#define WAITS         1000000 /* as torch.profiler places waits for a stream */
+#define LANES         10 /* times as far apart are rows of what overlaps */
 #define GPU_SORT      5000000
 #define OVERHEAD_SORT 16777226
+
+static enum cuda_row_kind kind_of(uint64_t row)
+{
+	return (enum cuda_row_kind)(row >> 32 & 0xff);
+}
 
 /* ---- lanes: what overlaps on a stream ---- */
 
@@ -40,22 +45,20 @@ static void lanes_of_row(struct cuda *c, size_t first, size_t last)
 
 void cuda_lanes(struct cuda *c)
 {
-	c->tid_step = LANE_STEP;
+	c->waits = WAITS;
 	for (size_t first = 0, last; first < c->work.n; first = last) {
-		while ((cuda_work_at(c, first)->row & UINT32_MAX) + SYNC_STEP >=
-		       c->tid_step)
-			c->tid_step *= 10;
+		uint64_t row = cuda_work_at(c, first)->row;
+
+		while ((row & UINT32_MAX) >= c->waits)
+			c->waits *= 10;
+		if (kind_of(row) == ROW_STREAM && (row & UINT32_MAX) == 1)
+			c->stream_one = true;
 		last = cuda_row_end(c, first);
 		lanes_of_row(c, first, last);
 	}
 }
 
 /* ---- what a row is called ---- */
-
-static enum cuda_row_kind kind_of(uint64_t row)
-{
-	return (enum cuda_row_kind)(row >> 32 & 0xff);
-}
 
 static unsigned device_of(uint64_t row)
 {
@@ -67,10 +70,10 @@ static uint64_t tid_of(const struct cuda *c, uint64_t row, unsigned lane)
 	uint64_t tid = row & UINT32_MAX;
 
 	if (kind_of(row) == ROW_SYNC)
-		tid += SYNC_STEP;
-	else if (kind_of(row) == ROW_DEVICE)
-		tid = 1; /* torch's -1 */
-	return tid + lane * c->tid_step;
+		tid += c->waits;
+	else if (kind_of(row) == ROW_DEVICE) /* 1 is torch's -1 */
+		tid = c->stream_one ? 2 * c->waits : 1;
+	return tid + (uint64_t)lane * LANES * c->waits;
 }
 
 void cuda_put_row(struct trace *t, uint64_t row, unsigned lane)

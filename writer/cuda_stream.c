@@ -160,6 +160,8 @@ static int put_note(struct stream *s, const struct note *n)
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"");
 	if (name)
 		json_escaped(j, name->text, name->len);
+	else
+		json_lit(j, "unknown");
 	json_lit(j, "\",\"pid\":");
 	cuda_put_row(t, cuda_work_at(t->cuda, s->first)->row, n->lane);
 	trace_put_times(t, begin, end);

@@ -9,9 +9,9 @@
 
 #define NAME_MOST 8192 /* torch leaves longer ones as they are */
 #define TEXT_MOST (1u << 20) /* demangled */
-#define TEXTS     (16u << 20) /* of all names, escaped */
+#define TEXTS     (8u << 20) /* of all names, escaped */
 #define SLOTS     4096 /* a power of two */
-#define STACK     (64u << 20) /* touched only as far as a name needs it */
+#define STACK     (16u << 20) /* touched only as far as a name needs it */
 #define GUARD     4096
 
 /* libiberty's; its header is not worth another dependency. */
@@ -29,7 +29,7 @@ struct slot {
 
 struct demangle {
 	ucontext_t here, there;
-	char *stack;
+	char *stack; /* NULL: there was no memory for it, nothing is demangled */
 	size_t used; /* of texts */
 	size_t len; /* of text */
 	bool done; /* it came to its end */
@@ -80,11 +80,12 @@ struct demangle *demangle_new(void)
 {
 	struct demangle *d = pile_map(sizeof(*d));
 
-	if (d)
-		d->stack = pile_map(STACK);
-	if (!d || !d->stack || mprotect(d->stack, GUARD, PROT_NONE)) {
-		demangle_free(d);
+	if (!d)
 		return NULL;
+	d->stack = pile_map(STACK);
+	if (d->stack && mprotect(d->stack, GUARD, PROT_NONE)) {
+		pile_unmap(d->stack, STACK);
+		d->stack = NULL;
 	}
 	return d;
 }
@@ -114,7 +115,8 @@ static const char *keep(struct demangle *d, const struct name *n, struct slot *s
 	size_t part = blank ? (size_t)(blank - n->text) : n->len, shown = part;
 	char *to, *at;
 
-	if (part > 2 && part <= NAME_MOST && n->text[0] == '_' && n->text[1] == 'Z') {
+	if (d->stack && part > 2 && part <= NAME_MOST && n->text[0] == '_' &&
+	    n->text[1] == 'Z') {
 		memcpy(d->mangled, n->text, part);
 		d->mangled[part] = '\0';
 		if (demangled(d)) {

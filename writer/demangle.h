@@ -17,9 +17,9 @@ struct demangle;
 
 struct demangle *demangle_new(void); /* NULL: no memory */
 void demangle_free(struct demangle *d);
-/* Name `id` demangled (d NULL: as it is) and escaped for JSON; "unknown" when there is no
- * such name. Good until the next call. A name that goes on behind a blank ("_Z1fv
- * (libx.so+0x12)") keeps that part as it is. */
+/* Name `id` demangled and escaped for JSON; "unknown" when there is no such name. Good
+ * until the next call. A name that goes on behind a blank ("_Z1fv (libx.so+0x12)") keeps
+ * that part as it is. */
 const char *demangle_json(struct demangle *d, const struct spool_view *v, uint32_t id,
 			  size_t *len);
 

@@ -6,7 +6,7 @@
 
 #define SLOTS     (1u << 16) /* of the lock-free index; a power of two */
 #define PROBES    64
-#define TEXT_MOST 4096 /* longer names are cut */
+#define TEXT_MOST 8192 /* longer names are cut */
 #define SHARE     4 /* names may take cap / SHARE bytes */
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. */

@@ -13,7 +13,7 @@ BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
 for name in config text spool; do
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
-		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a
+		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a
 done
 
 # A spool as a killed program leaves it.

@@ -158,18 +158,28 @@ END_TEST
 START_TEST(rows_of_odd_streams_never_clash)
 {
 	struct image *m = cuda_image(1000, 100000, 10);
+	struct rec_sync *s;
 
 	cuda_kernel(m, "high", 1, 10000007, 5000, 6000, 0);
 	cuda_kernel(m, "low", 2, 7, 5000, 6000, 0);
 	cuda_kernel(m, "low", 3, 7, 5500, 6000, 0);
 	cuda_kernel(m, "none", 4, 0, 8000, 9000, 0);
+	cuda_kernel(m, "one", 5, 1, 8000, 9000, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		s = cuda_record(m, REC_SYNC, sizeof(*s), NULL, 3100, 9900);
+		s->context = 1;
+		s->stream = 7;
+		s->type = 3 + i;
+	}
 	image_write(m);
 	ck_assert_uint_eq(image_find(m, "high", 0).tid, 10000007);
-	ck_assert_uint_eq(image_find(m, "low", 1).tid, 100000007);
+	ck_assert_uint_eq(image_find(m, "low", 1).tid, 1000000007);
+	ck_assert_uint_eq(image_find(m, "Stream Sync", 0).tid, 100000007);
+	ck_assert_uint_eq(image_find(m, "Context Sync", 0).tid, 200000000);
 	/* No stream is 0: readers take that for none. */
 	ck_assert_uint_eq(image_find(m, "none", 0).tid, 7);
 	ck_assert_int_eq(cuda_number(m, "none", 0, "stream"), 7);
-	ck_assert_uint_eq(m->result.cuda[CUDA_UNMATCHED], 4);
+	ck_assert_uint_eq(m->result.cuda[CUDA_UNMATCHED], 5);
 	image_free(m);
 }
 END_TEST

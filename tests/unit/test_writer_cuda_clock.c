@@ -51,7 +51,38 @@ START_TEST(a_drifting_clock_is_followed)
 	image_write(m);
 	ck_assert_uint_eq(image_find(m, "launch", 0).begin, 26000);
 	ck_assert(image_has(m, "\"clock error ns\": 5,"));
-	ck_assert(image_has(m, "\"clock moments\": 3,"));
+	ck_assert(image_has(m, "\"clock moments\": 4,"));
+	image_free(m);
+}
+END_TEST
+
+/* Each moment is off by what it says it may be: no slice gets longer or shorter by it. */
+START_TEST(noise_of_the_moments_changes_no_length)
+{
+	struct image *m = cuda_image(1000, 30001000, 100);
+	uint64_t at = 2000;
+
+	for (unsigned i = 0; i < 30; i++) {
+		struct rec_moment *moment =
+			cuda_record(m, REC_MOMENT, sizeof(*moment), NULL, 0,
+				    1000000 * i + 5000 + (i % 3) * 90);
+
+		moment->r.begin = 1000000 * i + 5000 + 90;
+		moment->error = 95 + i % 5;
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		cuda_kernel(m, "k", 1, 7, at, at + 500 + i * 100000, 0);
+		at += 500 + i * 100000 + 300;
+	}
+	image_write(m);
+	at = 2000;
+	for (unsigned i = 0; i < 20; i++) {
+		struct slice s = image_find(m, "k", i);
+
+		ck_assert_uint_eq(s.end - s.begin, 500 + i * 100000);
+		ck_assert_int_le(labs((long)(s.begin - at)), 300);
+		at += 500 + i * 100000 + 300;
+	}
 	image_free(m);
 }
 END_TEST
@@ -172,6 +203,7 @@ int main(void)
 
 	tcase_add_test(tc, skewed_clocks_are_put_right);
 	tcase_add_test(tc, a_drifting_clock_is_followed);
+	tcase_add_test(tc, noise_of_the_moments_changes_no_length);
 	tcase_add_test(tc, without_moments_the_epoch_is_taken);
 	tcase_add_test(tc, a_call_across_an_edge_is_where_its_middle_is);
 	tcase_add_test(tc, work_before_its_call_keeps_its_place);

@@ -104,6 +104,30 @@ START_TEST(a_graph_has_one_arrow)
 }
 END_TEST
 
+/* What is captured has no GPU work of its own. */
+START_TEST(captured_launches_are_not_missed)
+{
+	struct image *m = cuda_image(1000, 100000, 10);
+
+	cuda_call(m, "launch", 1, 1200, 1300); /* in a capture that began before */
+	cuda_call(m, "cuStreamEndCapture", 2, 1400, 1500)->r.flags = CALL_DRIVER;
+	cuda_call(m, "launch", 3, 2000, 2100);
+	cuda_call(m, "cudaStreamBeginCapture", 4, 3000, 3100)->r.flags = 0;
+	cuda_call(m, "cudaStreamBeginCapture", 5, 3200, 3300)->r.flags = 0;
+	cuda_call(m, "launch", 6, 4000, 4100)->tid = 77;
+	cuda_call(m, "cudaStreamEndCapture", 7, 5000, 5100)->r.flags = 0;
+	cuda_call(m, "launch", 8, 5200, 5300);
+	cuda_call(m, "cudaStreamEndCapture", 9, 6000, 6100)->r.flags = 0;
+	cuda_call(m, "launch", 10, 7000, 7100);
+	cuda_call(m, "cudaStreamBeginCapture", 11, 8000, 8100)->r.flags = 0;
+	cuda_call(m, "launch", 12, 9000, 9100);
+	m->info->cuda[CUDA_MISSING] = 6;
+	image_write(m);
+	ck_assert_uint_eq(m->result.cuda[CUDA_MISSING], 2);
+	image_free(m);
+}
+END_TEST
+
 START_TEST(copies_of_no_time_have_no_bandwidth)
 {
 	struct image *m = cuda_image(1000, 100000, 10);
@@ -270,6 +294,7 @@ int main(void)
 	tcase_add_test(tc, annotations_are_seen_on_the_gpu);
 	tcase_add_test(tc, crossing_annotations_have_a_row_of_their_own);
 	tcase_add_test(tc, a_graph_has_one_arrow);
+	tcase_add_test(tc, captured_launches_are_not_missed);
 	tcase_add_test(tc, copies_of_no_time_have_no_bandwidth);
 	tcase_add_test(tc, waits_begin_where_the_work_ends);
 	tcase_add_test(tc, hooks_speak_in_ticks);
