@@ -54,7 +54,7 @@ $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives)
+	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives) -ldl
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^

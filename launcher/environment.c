@@ -50,9 +50,10 @@ static bool is(const char *entry, const char *name)
 	return !strncmp(entry, name, len) && entry[len] == '=';
 }
 
-/* Entries that we set ourselves. */
+/* Entries that we set ourselves, or an agent that is at work around us. */
 static bool is_ours(const char *entry)
 {
+	const char *slash = strrchr(entry, '/');
 	char name[64];
 
 	for (const struct config_option *o = config_options; o->name; o++) {
@@ -60,6 +61,8 @@ static bool is_ours(const char *entry)
 		if (is(entry, name))
 			return true;
 	}
+	if (is(entry, "CUDA_INJECTION64_PATH") && slash)
+		return !strcmp(slash, "/libproflaunch.so");
 	return is(entry, "PROF_JOB") || is(entry, "LD_PRELOAD") ||
 	       !strncmp(entry, "PROF_METADATA_", 14);
 }

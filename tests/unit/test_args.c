@@ -96,7 +96,8 @@ static const struct {
 	{ "--activities|gpu|--cuda-graphs=nodes|--|x",
 	  "--activities: 'gpu' is none of cpu|cuda|cpu,cuda\n"
 	  "--cuda-graphs: 'nodes' is none of node|graph|off\n" },
-	{ "--cuda-buffer-mb|3|--|x", "--cuda-buffer-mb: '3' is no number from 4 to 65536\n" },
+	{ "--cuda-buffer-mb|3|--|x",
+	  "--cuda-buffer-mb: '3' is no number from 4 to 65536\n" },
 	{ "--file|%z|--|x", "--file: %z is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|%q|--|x", "--file: %q needs {NAME} after it\n" },
 	{ "--spool|here|--|x",
@@ -148,9 +149,8 @@ START_TEST(options_of_the_gpu)
 	ck_assert_uint_eq(a.config.activities, ACTIVITIES_BOTH);
 	ck_assert_uint_eq(a.config.cuda_buffer_mb, 64);
 	ck_assert_uint_eq(a.config.cuda_graphs, GRAPHS_NODE);
-	ck_assert_int_eq(parse("--cuda-sync|--cuda-memory|on|--occupancy=kineto|--|x",
-			       env),
-			 0);
+	ck_assert_int_eq(
+		parse("--cuda-sync|--cuda-memory|on|--occupancy=kineto|--|x", env), 0);
 	ck_assert_uint_eq(a.config.activities, ACTIVITIES_CUDA);
 	ck_assert_uint_eq(a.config.cuda_stacks, STACKS_NATIVE);
 	ck_assert_uint_eq(a.config.cuda_sync, 1);
