@@ -97,8 +97,7 @@ void gpu_symbol(const char *name)
 
 void gpu_leave(void)
 {
-	if (cupti_active())
-		cupti_exit();
+	cupti_exit();
 }
 
 void gpu_fork_child(void)

@@ -36,6 +36,11 @@ void bell_off(bool is)
 	atomic_store(&off, is);
 }
 
+bool bell_is_off(void)
+{
+	return atomic_load(&off);
+}
+
 bool bell_wants(bool window)
 {
 	return !atomic_load(&off) && (window || atomic_load(&near));

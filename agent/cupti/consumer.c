@@ -65,7 +65,7 @@ static bool switch_kinds(bool on)
 	int result;
 
 	leave();
-	result = kinds_ours(on);
+	result = on || bell_is_off() ? kinds_ours(on) : kinds_rest();
 	if (result && on)
 		session_give_up("cuptiActivityEnable", result);
 	return enter();
@@ -73,10 +73,13 @@ static bool switch_kinds(bool on)
 
 /* ---- records ---- */
 
+/* First what has come back, then what windows there are: a record is never older than
+ * what is known of its window. */
 static void drain(void)
 {
 	struct buffer *b = buffers_take(), *after;
 
+	windows_collect();
 	for (; b; b = after) {
 		after = b->next;
 		if (b->discard)
@@ -102,6 +105,7 @@ static bool flush_round(void)
 {
 	int result = 0;
 
+	windows_flush();
 	if (buffers_held(UINT64_MAX) && (result = flush(0)) < 0)
 		return false;
 	drain();
@@ -190,15 +194,12 @@ static bool fetch_all(void)
 		if (!recording() || windows_complete())
 			break;
 		nanosleep(&moment, NULL);
-		windows_collect();
 	} while (windows_now < until);
 	if (recording() && buffers_held(UINT64_MAX) && flush(1) < 0)
 		return false;
 	until = windows_now + LATE_NS;
-	for (drain(); buffers_held(UINT64_MAX) && windows_now < until; drain()) {
+	for (drain(); buffers_held(UINT64_MAX) && windows_now < until; drain())
 		nanosleep(&moment, NULL);
-		windows_now = clock_get_ns(CLOCK_MONOTONIC);
-	}
 	if (recording())
 		count_drops();
 done:
@@ -217,6 +218,7 @@ static bool end_if_asked(void)
 	link_expire(0);
 	if (asked > 1) {
 		windows_collect();
+		session_gaps(true);
 		windows_settle(true);
 	}
 	atomic_store(&end_done, asked);
@@ -231,7 +233,6 @@ static int64_t work(void)
 	unsigned pending, sealed;
 	bool open;
 
-	windows_collect();
 	drain();
 	link_expire(WAITING_NS);
 	pending = windows_pending(&open);
@@ -242,7 +243,7 @@ static int64_t work(void)
 	}
 	if (!follow_kinds(pending) || !flush_due(pending, open) || !end_if_asked())
 		return -2;
-	session_gaps(!pending);
+	session_gaps(!pending || sealed);
 	windows_settle(!recording() && atomic_load(&session.state) != SESSION_STARTING);
 	pending = windows_pending(&open);
 	sealed_before = pending - open;
@@ -261,6 +262,7 @@ static void *consume(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "proflaunch-gpu", 0, 0, 0);
 	atomic_store(&tid, sys_tid());
+	session_ask_runtime();
 	while (wait > -2) {
 		uint32_t seen = bell_seen();
 

@@ -90,13 +90,11 @@ bool cupti_active(void)
 
 /* ---- windows ---- */
 
+/* Whoever opened the window waits for it: what it launches next must not be missed. */
 static void switch_on(void)
 {
-	int result;
+	int result = kinds_ours(true);
 
-	if (kinds_ours_on() || kinds_busy())
-		return;
-	result = kinds_ours(true);
 	if (result)
 		session_give_up("cuptiActivityEnable", result);
 }

@@ -2,6 +2,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/sys.h"
 #include "agent/cupti/parts.h"
+#include "agent/cupti/tee.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
  * first context; ours must run before: so we register at the same moments. The first to
  * run fetches what CUPTI holds; who comes later finds that done.
  */
-#define MOMENTS   2u
+#define MOMENTS   8u
 #define EXIT_WAIT 2000000000ll
 
 static _Atomic uint32_t moments;
@@ -32,8 +33,10 @@ static void leave(bool settle)
 	int saved = errno;
 
 	/* A child of vfork must not end what is its parent's. */
-	if (atomic_load(&owner) == sys_pid())
+	if (atomic_load(&owner) == sys_pid()) {
+		tee_end();
 		consumer_finish(left(), settle);
+	}
 	errno = saved;
 }
 

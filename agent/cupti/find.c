@@ -204,6 +204,7 @@ void *find_cupti(struct found *f, uint32_t driver)
 	for (unsigned i = 0; i < l.runtimes; i++)
 		l.runtime[i].major = version_of(&l.runtime[i], "cudaMalloc", "libcudart");
 	f->runtime = l.runtimes ? l.runtime[0].major : 0;
+	fmt(f->cudart, sizeof(f->cudart), "%s", l.runtime[0].path);
 	for (unsigned i = 0; i < l.cuptis && !handle; i++) {
 		l.cupti[i].major = version_of(&l.cupti[i], "cuptiGetVersion", "libcupti");
 		if (has_runtime(&l, l.cupti[i].major) &&

@@ -154,7 +154,7 @@ static int ours_kind(uint32_t kind, bool on)
 	return switch_kind(kind, on);
 }
 
-int kinds_ours(bool on)
+static int switch_ours(bool on)
 {
 	/* Calls last: when they come, what they launch is already told. */
 	static const uint8_t order[] = {
@@ -163,9 +163,11 @@ int kinds_ours(bool on)
 		KIND_MEMSET,      KIND_CUDA_EVENT, KIND_SYNCHRONIZATION,
 		KIND_MEMORY2,     KIND_DRIVER,     KIND_RUNTIME,
 	};
-	bool taken = lock_take(&lock);
 	int first = 0;
 
+	/* We may have stepped aside since whoever calls looked: not beside another. */
+	if (on && atomic_load(&session.state) != SESSION_READY)
+		return 0;
 	for (unsigned i = 0; i < sizeof(order) && ours_on != on; i++) {
 		unsigned at = on ? i : (unsigned)sizeof(order) - 1 - i;
 		int result = kinds_for_ours(order[at]) ? ours_kind(order[at], on) : 0;
@@ -174,6 +176,25 @@ int kinds_ours(bool on)
 			first = result;
 	}
 	atomic_store(&ours_on, on);
+	return first;
+}
+
+int kinds_ours(bool on)
+{
+	bool taken = lock_take(&lock);
+	int first = switch_ours(on);
+
+	lock_give(&lock, taken);
+	return first;
+}
+
+/* A window is announced before its thread looks whether kinds are on: here, under the
+ * same lock, it is seen. */
+int kinds_rest(void)
+{
+	bool taken = lock_take(&lock);
+	int first = bell_wants(windows_asked()) ? 0 : switch_ours(false);
+
 	lock_give(&lock, taken);
 	return first;
 }
@@ -181,11 +202,6 @@ int kinds_ours(bool on)
 bool kinds_ours_on(void)
 {
 	return atomic_load(&ours_on);
-}
-
-bool kinds_busy(void)
-{
-	return atomic_load(&lock);
 }
 
 /* Somebody else has CUPTI: what was on is no longer known. */

@@ -66,6 +66,8 @@ void session_step_aside(const char *who);
 void session_return(void);
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
 int session_flush(uint32_t flag);
+/* The runtime is asked for its version: not while it may be starting itself. */
+void session_ask_runtime(void);
 /* Once: the GPU is not recorded (any more), and why. `what` is CUPTI's function. */
 void session_give_up(const char *what, int result);
 void session_give_up_for(const char *why);
@@ -78,7 +80,7 @@ void kinds_start(void); /* what we want, by configuration and library */
 /* As configured, or nothing of ours. The first error, 0 = fine. */
 int kinds_ours(bool on);
 bool kinds_ours_on(void);
-bool kinds_busy(void); /* they are being switched just now */
+int kinds_rest(void); /* ours off, unless a window has come meanwhile */
 void kinds_lost(void); /* others have had CUPTI: nothing is on any more */
 /* A client of the same CUPTI (the program's torch.profiler) switches a kind, or a
  * single API call of domain 1 or 2. What it gets as the result of its call. */
@@ -169,6 +171,7 @@ struct window {
 	uint64_t launched, matched; /* calls that launch, and those with GPU work */
 	uint64_t turn; /* buffers_turn at the seal */
 	unsigned flushes; /* since the seal */
+	bool flushing; /* one is under way that began after the seal */
 	int64_t sealed_at, news_at; /* CLOCK_MONOTONIC ns */
 };
 extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
@@ -177,6 +180,7 @@ extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
 void windows_opened(struct cycle_info *info);
 void windows_sealed(struct cycle_info *info, bool kept);
 bool windows_standing(void); /* one is open that no consumer has seen yet. Any thread. */
+bool windows_asked(void); /* has something come that windows_collect did not see? */
 void windows_live(bool on); /* a consumer will look. Any thread. */
 
 void windows_collect(void); /* takes what the scheduler has stored */
@@ -185,7 +189,8 @@ struct window *windows_get(uint32_t number); /* the same, by number */
 unsigned windows_pending(bool *open); /* not yet over; is one open? */
 bool windows_complete(void); /* all calls have their work, CUPTI holds nothing */
 void windows_settle(bool all); /* what is complete or too old; or all that is sealed */
-void windows_flushed(void);
+void windows_flush(void); /* one begins */
+void windows_flushed(void); /* it is over, and all that came is decoded */
 void windows_moment(const struct rec_moment *m); /* into every pending one */
 void windows_count(enum cuda_count what, uint64_t n); /* to the newest pending one */
 void windows_late(const struct window *w);
@@ -242,6 +247,7 @@ uint32_t bell_seen(void); /* how often it rang */
 void bell_sleep(uint32_t seen, int64_t ns); /* until it rings again; -1 = for good */
 void bell_near(bool near); /* a window will open */
 void bell_off(bool off); /* switched off in the running program */
+bool bell_is_off(void);
 bool bell_wants(bool window); /* shall kinds be on, with or without a window? */
 void bell_fork_child(void);
 
@@ -259,7 +265,8 @@ void lock_give(_Atomic uint32_t *lock, bool taken);
 
 struct found {
 	char path[512]; /* of libcupti, empty = none */
-	int runtime; /* major of the CUDA runtime, 0 = none seen (static) */
+	char cudart[448]; /* path of the CUDA runtime, empty = none seen (static) */
+	int runtime; /* its version, its major at first; 0 = none seen */
 	int major; /* of libcupti */
 	bool mapped; /* it was there before us */
 	char why[256]; /* when none: what was looked for */
@@ -275,6 +282,6 @@ enum deny {
 /* What is left out for this combination; the sentence of the first row that is hit. */
 unsigned deny_look(uint32_t version, uint32_t driver, bool mps, const char **sentence);
 
-void facts_tell(const struct found *f); /* into the spool, once */
+void facts_tell(const struct found *f); /* into the spool; the last word counts */
 
 #endif

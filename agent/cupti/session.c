@@ -6,6 +6,8 @@
 #include "agent/cupti/parts.h"
 #include "agent/cupti/tee.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 
 /* From the first answer of a driver to a CUPTI that is ours, and what ends that. */
@@ -17,6 +19,7 @@
 struct session session;
 
 static _Atomic uint32_t flushing;
+static bool unwatched; /* the creation of contexts is not told */
 static uint64_t gap_from; /* ns, 0 = none */
 
 /* ---- settings of the library ---- */
@@ -86,12 +89,20 @@ static void called_back(void *arg, int domain, uint32_t cbid, const void *data)
 
 void session_watch(void)
 {
-	cupti.EnableCallback(1, session.subscriber, DOMAIN_RESOURCE,
-			     RESOURCE_CONTEXT_CREATED);
+	unwatched = cupti.EnableCallback(1, session.subscriber, DOMAIN_RESOURCE,
+					 RESOURCE_CONTEXT_CREATED);
 	for (int domain = DOMAIN_DRIVER; domain <= DOMAIN_RUNTIME; domain++)
 		for (uint32_t cbid = 0; cbid < CALLS_MOST; cbid++)
 			if (ends_context(domain, cbid))
 				cupti.EnableCallback(1, session.subscriber, domain, cbid);
+}
+
+/* Where CUPTI does not tell of contexts, the first buffers do: something is launched. */
+static void requested(uint8_t **buffer, size_t *size, size_t *most)
+{
+	if (unwatched)
+		exit_register();
+	buffers_requested(buffer, size, most);
 }
 
 /* ---- taking it ---- */
@@ -113,7 +124,7 @@ static const char *subscribe(int *result)
 	if (!buffers_start(session.config.cuda_buffer_mb, session.per_thread,
 			   session.version >= NULL_SAFE))
 		return "mmap";
-	*result = cupti.ActivityRegisterCallbacks(buffers_requested, buffers_completed);
+	*result = cupti.ActivityRegisterCallbacks(requested, buffers_completed);
 	if (*result)
 		return "cuptiActivityRegisterCallbacks";
 	session_watch();
@@ -192,9 +203,26 @@ static bool load(struct found *f)
 	return true;
 }
 
+static struct found found;
+
+void session_ask_runtime(void)
+{
+	int (*ask)(int *version), version = 0, saved = errno;
+	void *handle =
+		found.cudart[0] ? dlopen(found.cudart, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+
+	ask = handle ? (int (*)(int *))dlsym(handle, "cudaRuntimeGetVersion") : NULL;
+	if (ask && !ask(&version) && version > found.runtime) {
+		found.runtime = version;
+		facts_tell(&found);
+	}
+	if (handle)
+		dlclose(handle);
+	errno = saved;
+}
+
 bool session_start(bool late)
 {
-	static struct found found;
 	uint32_t none = SESSION_NONE;
 
 	if (!session.wanted ||

@@ -2,6 +2,7 @@
 #include "agent/cupti/tee.h"
 #include "agent/core/sys.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -26,6 +27,8 @@ struct slot {
 static struct {
 	struct slot slot[SLOTS];
 	_Atomic uint64_t late; /* what comes of buffers up to this turn is due */
+	_Atomic bool ended; /* the process ends: the client may be gone already */
+	_Atomic uint32_t asking; /* ... unless it is flushing: threads that do */
 	_Atomic uint32_t consumer; /* our own thread: its calls are nobody else's */
 } tee;
 
@@ -92,10 +95,19 @@ static bool fetch(struct slot *s)
 	return true;
 }
 
+/* Registered after the client has made what its callbacks use: run before that goes. */
+void tee_end(void)
+{
+	atomic_store(&tee.ended, true);
+}
+
 void tee_offer(void)
 {
+	static _Atomic bool once;
 	struct slot *s;
 
+	if (!atomic_exchange(&once, true))
+		atexit(tee_end);
 	consumer_start(); /* who puts our buffers back, also while no window is near */
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (atomic_load(&tee.slot[i].state) == SLOT_IDLE)
@@ -106,6 +118,11 @@ void tee_offer(void)
 	if (!s->mem)
 		fetch(s);
 	slot_put(s);
+}
+
+void tee_asking(bool on)
+{
+	atomic_fetch_add(&tee.asking, on ? 1 : (uint32_t)-1);
 }
 
 void tee_deliver(void)
@@ -297,6 +314,8 @@ bool tee_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 	if (inside || !atomic_load_explicit(&client.completed, memory_order_acquire))
 		return false;
 	theirs = !buffers_ours(buffer);
+	if (atomic_load(&tee.ended) && !atomic_load(&tee.asking))
+		return theirs;
 	if (valid > size)
 		valid = size;
 	if (theirs && kinds_ours_on())
@@ -341,4 +360,5 @@ void tee_fork_child(void)
 	atomic_store(&client.pthreads, true);
 	when_forget();
 	shape_forget();
+	yield_fork_child();
 }

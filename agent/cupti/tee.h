@@ -31,6 +31,8 @@ void *tee_subscriber(void);
 void tee_callback(int domain, uint32_t cbid, const void *data);
 /* CUPTI told us that `n` records were dropped; returns what it told the client. */
 uint64_t tee_dropped(uint64_t n);
+/* The process ends: the client hears of nothing any more, but when it asks. */
+void tee_end(void);
 /* The client does what cannot be shared: we cannot come back yet. */
 bool tee_blocks(void);
 
@@ -41,7 +43,7 @@ void when_kind(uint32_t kind, bool on, uint64_t ns);
 void when_call(int domain, uint32_t cbid, bool on, uint64_t ns);
 bool when_on(uint32_t kind);
 bool when_any(void); /* is anything on? */
-/* Switches on what is on, once more, through kinds_theirs. */
+/* Switches on what is on, and off what is off, once more, through kinds_theirs. */
 void when_replay(void);
 /* A record goes by: calls tell which correlation ids came before and after. */
 void when_learn(const uint8_t *record);
@@ -94,7 +96,12 @@ struct client {
 extern struct client client;
 
 void tee_offer(void); /* asks the client for its first buffer, as CUPTI does */
+void tee_asking(bool on); /* the client flushes: it is there */
 void tee_deliver(void); /* what is in its buffers goes to the client */
 void tee_late(uint64_t turn); /* deliver at once what comes of buffers up to `turn` */
+
+/* ---- yield_real.c ---- */
+
+void yield_fork_child(void);
 
 #endif

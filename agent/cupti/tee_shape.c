@@ -127,7 +127,8 @@ void shape_sample(void)
 void shape_clock(uint64_t (*clock)(void))
 {
 	lock();
-	clocks.now.n = 0;
+	if (atomic_load(&clocks.read) != clock)
+		clocks.now.n = 0;
 	atomic_store(&clocks.read, clock);
 	unlock();
 	shape_sample();

@@ -18,8 +18,11 @@
 
 struct edge {
 	_Atomic uint64_t ns;
-	_Atomic uint64_t first; /* 1 << 32 | smallest id of a call after it; 0 = none */
+	/* The newest call before it and the first one after it, as far as seen:
+	 * KNOWN | correlation id. */
+	_Atomic uint64_t last, first;
 };
+#define KNOWN (1ull << 32)
 
 struct span {
 	_Atomic uint32_t begin, end; /* numbers of edges; end 0 = it is on */
@@ -57,6 +60,7 @@ static uint32_t edge_at(uint64_t ns)
 	uint32_t number = atomic_load(&when.edges) + 1;
 	struct edge *e = &when.edge[number % EDGES];
 
+	atomic_store(&e->last, 0);
 	atomic_store(&e->first, 0);
 	atomic_store(&e->ns, ns);
 	atomic_store(&when.edges, number);
@@ -175,12 +179,14 @@ static void replay_calls(uint32_t kind)
 void when_replay(void)
 {
 	for (uint32_t kind = 0; kind < KIND_MOST; kind++) {
-		if (!is_on(&when.kind[kind]))
-			continue;
-		if (is_calls(kind))
+		bool on = is_on(&when.kind[kind]);
+
+		if (on && is_calls(kind))
 			replay_calls(kind);
-		else
+		else if (on)
 			kinds_theirs(kind, true);
+		else if (atomic_load(&when.kind[kind].spans))
+			kinds_theirs(kind, false); /* while we were not there */
 	}
 }
 
@@ -202,59 +208,92 @@ static uint64_t number_at(const uint8_t *record, unsigned offset, unsigned width
 	return layout_read(record + offset, width);
 }
 
+/* Keeps the smaller (or greater) id; false: what is known is better already. */
+static bool keep(_Atomic uint64_t *known, uint32_t id, bool smaller)
+{
+	uint64_t old = atomic_load(known);
+
+	do {
+		if (old &&
+		    (smaller ? !before(id, (uint32_t)old) : !before((uint32_t)old, id)))
+			return false;
+	} while (!atomic_compare_exchange_weak(known, &old, KNOWN | id));
+	return true;
+}
+
 void when_learn(const uint8_t *record)
 {
 	uint32_t kind = (uint32_t)number_at(record, 0, 4), newest_edge;
 	const struct shape *s = is_calls(kind) ? shape_of(kind) : NULL;
-	uint64_t ns = s ? number_at(record, s->time[0], 8) : 0, known;
+	uint64_t ns = s ? number_at(record, s->time[0], 8) : 0;
 	uint32_t id = s ? (uint32_t)number_at(record, s->correlation, 4) : 0;
 
-	if (!ns)
+	if (!ns || !id)
 		return;
-	/* From the newest on: once an edge knows a smaller id, all older ones do. */
 	newest_edge = atomic_load(&when.edges);
 	for (uint32_t n = newest_edge; n && n + EDGES > newest_edge; n--) {
 		struct edge *e = &when.edge[n % EDGES];
 
 		if (ns < atomic_load(&e->ns))
-			continue;
-		known = atomic_load(&e->first);
-		while (!known || before(id, (uint32_t)known))
-			if (atomic_compare_exchange_weak(&e->first, &known,
-							 1ull << 32 | id))
-				break;
-		if (known && !before(id, (uint32_t)known))
-			break;
+			keep(&e->last, id, false);
+		else if (!keep(&e->first, id, true))
+			break; /* older edges know one as small */
 	}
 }
 
-/* Was it asked for after the edge? By its begin, or by its id. */
-static bool after(uint32_t number, const struct shape *s, const uint8_t *record)
+/* Was work asked for before or after the edge? By the ids of calls. */
+enum order { BEFORE, AFTER, UNSURE };
+
+static enum order order_of(struct edge *e, const struct shape *s, const uint8_t *record)
 {
-	struct edge *e = &when.edge[number % EDGES];
-	uint64_t first = atomic_load(&e->first);
+	uint64_t last = atomic_load(&e->last), first = atomic_load(&e->first);
+	uint32_t id = s->correlation ? (uint32_t)number_at(record, s->correlation, 4) : 0;
+
+	if (id && last && !before((uint32_t)last, id))
+		return BEFORE;
+	if (id && first && !before(id, (uint32_t)first))
+		return AFTER;
+	return UNSURE;
+}
+
+static bool begins_after(struct edge *e, const struct shape *s, const uint8_t *record)
+{
 	uint64_t ns = s->time[0] ? number_at(record, s->time[0], 8) : 0;
 
-	if (number + EDGES <= atomic_load(&when.edges))
-		return true; /* long ago */
-	if ((s->gpu || !ns) && s->correlation && first)
-		return !before((uint32_t)number_at(record, s->correlation, 4),
-			       (uint32_t)first);
 	return !ns || ns >= atomic_load(&e->ns);
 }
 
-/* No call has been seen after it: then work that is under way was asked for before. */
+static bool by_ids(const struct shape *s)
+{
+	return s->gpu || !s->time[0];
+}
+
+static bool began(uint32_t number, const struct shape *s, const uint8_t *record)
+{
+	struct edge *e = &when.edge[number % EDGES];
+	enum order order = by_ids(s) ? order_of(e, s, record) : UNSURE;
+
+	if (number + EDGES <= atomic_load(&when.edges))
+		return true; /* long ago */
+	return order == UNSURE ? begins_after(e, s, record) : order == AFTER;
+}
+
+/* Work that is under way when its kind goes off is still the client's. Calls that are
+ * not recorded say nothing; where none were before, nobody but the client had it on. */
 static bool ended(uint32_t number, const struct shape *s, const uint8_t *record)
 {
 	struct edge *e = &when.edge[number % EDGES];
+	enum order order = by_ids(s) ? order_of(e, s, record) : UNSURE;
 
-	if (!number)
+	if (!number || (!s->time[0] && !s->correlation))
 		return false;
-	if (!s->time[0] && !s->correlation)
+	if (number + EDGES <= atomic_load(&when.edges))
+		return true;
+	if (order != UNSURE)
+		return order == AFTER;
+	if (by_ids(s) && (!s->time[0] || !atomic_load(&e->last)))
 		return false;
-	if ((s->gpu || !s->time[0]) && !atomic_load(&e->first))
-		return false;
-	return after(number, s, record);
+	return begins_after(e, s, record);
 }
 
 /* `kind`: what was switched on for it. */
@@ -266,7 +305,7 @@ static bool in_span(uint32_t kind, const struct shape *s, const uint8_t *record)
 	for (uint32_t i = n; i && i + SPANS > n; i--) {
 		struct span *span = &a->span[(i - 1) % SPANS];
 
-		if (!after(atomic_load(&span->begin), s, record) ||
+		if (!began(atomic_load(&span->begin), s, record) ||
 		    ended(atomic_load(&span->end), s, record))
 			continue;
 		if (!is_calls(kind))

@@ -98,6 +98,12 @@ bool windows_standing(void)
 	return atomic_load(&orders.standing);
 }
 
+bool windows_asked(void)
+{
+	return windows_standing() ||
+	       atomic_load(&orders.head) != atomic_load(&orders.tail);
+}
+
 void windows_live(bool on)
 {
 	atomic_store(&orders.live, on);
@@ -281,13 +287,20 @@ void windows_settle(bool all)
 		over(w);
 }
 
+void windows_flush(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	w->flushing = w->state == WINDOW_SEALED;
+}
+
 void windows_flushed(void)
 {
 	struct window *w;
 
 	EACH_PENDING(w)
-	if (w->state == WINDOW_SEALED)
-		w->flushes++;
+	w->flushes += w->flushing;
 }
 
 void windows_moment(const struct rec_moment *m)

@@ -54,6 +54,17 @@ bool tee_blocks(void)
 	       (until && clock_get_ns(CLOCK_MONOTONIC) < until);
 }
 
+/* Has CUPTI records in buffers of up to that turn? What has come back is read within
+ * a moment. */
+static bool still_out(uint64_t turn)
+{
+	struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < 5 && buffers_held(turn); i++)
+		nanosleep(&moment, NULL);
+	return buffers_held(turn);
+}
+
 /*
  * CUPTI is the client's from here on: what it has on stays on, its own callbacks are
  * registered, and a subscription that serves both becomes its own. First all that lies
@@ -70,7 +81,7 @@ void yield_step_aside(const char *who)
 	session_step_aside(who);
 	if (!tee_callbacks(&requested, &completed))
 		return;
-	if (buffers_held(turn))
+	if (still_out(turn))
 		session_flush(1);
 	tee_deliver();
 	cupti.ActivityRegisterCallbacks(requested, completed);
@@ -166,14 +177,12 @@ static int enable(struct visit *v, uint32_t kind, bool dump, uint64_t ns)
 int YIELD_EXPORT(cuptiActivityEnable)(uint32_t kind)
 {
 	struct visit v = ENTER(cuptiActivityEnable);
-
 	return enable(&v, kind, false, NOW(v));
 }
 
 int YIELD_EXPORT(cuptiActivityEnableAndDump)(uint32_t kind)
 {
 	struct visit v = ENTER(cuptiActivityEnableAndDump);
-
 	return enable(&v, kind, true, NOW(v));
 }
 
@@ -230,14 +239,12 @@ static int one_call(const struct visit *v, int domain, uint32_t cbid, bool on,
 int YIELD_EXPORT(cuptiActivityEnableRuntimeApi)(uint32_t cbid, uint8_t on)
 {
 	struct visit v = ENTER(cuptiActivityEnableRuntimeApi);
-
 	return one_call(&v, DOMAIN_RUNTIME, cbid, on, NOW(v));
 }
 
 int YIELD_EXPORT(cuptiActivityEnableDriverApi)(uint32_t cbid, uint8_t on)
 {
 	struct visit v = ENTER(cuptiActivityEnableDriverApi);
-
 	return one_call(&v, DOMAIN_DRIVER, cbid, on, NOW(v));
 }
 
@@ -257,14 +264,12 @@ static int extra(const struct visit *v, bool on, bool ours, _Atomic bool *theirs
 int YIELD_EXPORT(cuptiActivityEnableLatencyTimestamps)(uint8_t on)
 {
 	struct visit v = ENTER(cuptiActivityEnableLatencyTimestamps);
-
 	return extra(&v, on, session.config.cuda_latency, &client.latency);
 }
 
 int YIELD_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)(uint8_t on)
 {
 	struct visit v = ENTER(cuptiActivityEnableCudaEventDeviceTimestamps);
-
 	return extra(&v, on, session.config.cuda_sync, &client.event_times);
 }
 
@@ -278,15 +283,18 @@ int YIELD_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)(uint8_t on)
 static int flush(uint32_t flag)
 {
 	uint64_t turn = buffers_turn();
-	int result = session_flush(0);
+	int result;
 
-	if (!result && flag && buffers_held(turn))
+	tee_asking(true);
+	result = session_flush(0);
+	if (!result && flag && still_out(turn))
 		result = session_flush(flag);
 	shape_sample();
 	tee_deliver();
 	tee_late(turn);
 	if (when_any())
 		tee_offer();
+	tee_asking(false);
 	return result;
 }
 
@@ -377,7 +385,7 @@ int YIELD_EXPORT(cuptiFinalize)(void)
 	block(true);
 	if (v.shared) {
 		yield_step_aside("the program's own profiler, which ended CUPTI");
-		if (buffers_held(buffers_turn()))
+		if (still_out(buffers_turn()))
 			session_flush(1); /* nothing comes back later */
 		kinds_theirs_none();
 	}

@@ -176,6 +176,11 @@ static struct caller find(uintptr_t address)
 	return s.caller;
 }
 
+void yield_fork_child(void)
+{
+	atomic_store(&seen.lock, 0);
+}
+
 bool yield_asking(void)
 {
 	return atomic_load(&seen.lock) == sys_tid();

@@ -165,13 +165,16 @@ static inline struct cycle_info *bench_open(void)
 
 static inline void bench_seal(struct cycle_info *info, bool kept)
 {
-	info->end = clock_ticks();
+	__atomic_store_n(&info->end, clock_ticks(), __ATOMIC_RELEASE);
 	cupti_sealed(info, kept);
 }
 
 static inline bool bench_settles(struct cycle_info *info, unsigned ms)
 {
-	while (atomic_load(&info->cuda_state) == CUDA_PENDING && ms--)
+	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + ms * 1000000ll;
+
+	while (atomic_load(&info->cuda_state) == CUDA_PENDING &&
+	       clock_get_ns(CLOCK_MONOTONIC) < until)
 		usleep(1000);
 	return atomic_load(&info->cuda_state) == CUDA_SETTLED;
 }

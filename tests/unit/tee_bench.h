@@ -34,7 +34,7 @@ static inline void requested(uint8_t **buffer, size_t *size, size_t *most)
 		return;
 	for (int i = 0; i < 64 && !*buffer; i++)
 		if (!it.mine[i])
-			*buffer = it.mine[i] = aligned_alloc(64, it.size);
+			*buffer = it.mine[i] = malloc(it.size);
 	*size = it.size;
 	it.out++;
 }

@@ -112,6 +112,7 @@ START_TEST(what_cannot_be_shared)
 	bench_seal(info, true);
 	ck_assert(bench_settles(info, 5000));
 	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 5);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
 	info = bench_open();
 	cupti_near();
 	for (int ms = 0; ms < 5000 && !cupti_active(); ms++) {
@@ -126,6 +127,34 @@ START_TEST(what_cannot_be_shared)
 	ck_assert(bench_settles(info, 5000));
 	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 4);
 	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
+}
+END_TEST
+
+/* What it switches while we are not there is known when we come back. */
+START_TEST(it_stops_while_we_are_away)
+{
+	struct fake_cupti state;
+	struct cycle_info *info;
+
+	bench_start("13.0");
+	info = bench_open();
+	client_starts();
+	launches(2);
+	yield_second_interface();
+	launches(3);
+	client_stops();
+	session_return();
+	ck_assert(cupti_active());
+	bench_seal(info, true);
+	ck_assert(bench_settles(info, 5000));
+	for (int ms = 0; ms < 1000 && kinds_ours_on(); ms++)
+		usleep(1000);
+	bench.state(&state);
+	ck_assert_uint_eq(state.kinds, 0);
+	ck_assert_uint_eq(state.runtime_calls, 0);
+	ck_assert_uint_eq(it.kernels, 5);
+	ck_assert_uint_eq(it.foreign, 0);
+	ck_assert_uint_eq(it.out, 0);
 }
 END_TEST
 
@@ -152,6 +181,7 @@ int main(void)
 	tcase_add_loop_test(tc, it_came_first, 0, VERSIONS);
 	tcase_add_loop_test(tc, one_subscription_serves_two, 0, 2);
 	tcase_add_test(tc, what_cannot_be_shared);
+	tcase_add_test(tc, it_stops_while_we_are_away);
 	tcase_add_test(tc, without_a_cupti);
 	return unit_run(tc, "tee, turns");
 }

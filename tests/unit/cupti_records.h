@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cupti_records - CUPTI's records made by hand, put through the decoder.
+ *
+ * Threads  the test is the consumer.  Memory  one process for each test: Check forks.
+ * Errors   assertions.  Units  ns of CUPTI's clock.
+ */
+#ifndef TESTS_CUPTI_RECORDS_H
+#define TESTS_CUPTI_RECORDS_H
+
+#include "tests/unit/cupti_bench.h"
+
+static struct cycle_info *info;
+static uint8_t buffer[1 << 20] __attribute__((aligned(8)));
+static size_t filled;
+static uint32_t stride_now;
+
+static inline void records_start(const char *version)
+{
+	bench_spool();
+	bench_libraries(version);
+	bench.config.cuda_sync = bench.config.cuda_memory = bench.config.cuda_latency = 1;
+	bench.config.cuda_graphs = GRAPHS_GRAPH;
+	bench_begin_session();
+	ck_assert(cupti_active());
+	session.deny = 0;
+	kinds_start();
+	/* No consumer in these: the test is it. */
+	info = (struct cycle_info *)calloc(1, sizeof(*info));
+	info->number = 1;
+	info->begin = clock_ticks();
+	windows_live(true);
+	cupti_opened(info);
+	windows_collect();
+	filled = 0;
+}
+
+static inline uint64_t begin_ns(void)
+{
+	return windows_get(1)->begin;
+}
+
+static inline void store(uint8_t *p, uint64_t value, size_t width)
+{
+	memcpy(p, &value, width);
+}
+
+/* A record with `seed`; false: the version has no such kind. */
+static inline uint8_t *add(uint32_t kind, uint32_t seed)
+{
+	uint8_t *p = buffer + filled;
+
+	stride_now = (uint32_t)bench.record(p, kind, seed);
+	ck_assert_uint_eq(stride_now, layout_stride[kind]);
+	filled += stride_now;
+	return p;
+}
+
+static inline uint8_t *add_call(uint32_t correlation)
+{
+	uint8_t *p = add(KIND_RUNTIME, 1);
+
+	store(p + LAYOUT_AT_RUNTIME_cbid, 211, 4); /* cudaLaunchKernel */
+	store(p + LAYOUT_AT_RUNTIME_start, begin_ns() + 10, 8);
+	store(p + LAYOUT_AT_RUNTIME_end, begin_ns() + 20, 8);
+	store(p + LAYOUT_AT_RUNTIME_correlationId, correlation, 4);
+	store(p + LAYOUT_AT_RUNTIME_returnValue, 0, 4);
+	return p;
+}
+
+static inline void run(void)
+{
+	windows_collect();
+	decode_buffer(buffer, filled);
+	filled = 0;
+	memset(buffer, 0, sizeof(buffer));
+}
+
+static inline const void *one(enum record_kind kind)
+{
+	const void *r = bench_record(info, kind, 0);
+
+	ck_assert(r);
+	ck_assert(!bench_record(info, kind, 1));
+	return r;
+}
+
+#endif
