@@ -14,7 +14,7 @@ ${CC:-cc} -O2 -o "$program" examples/cuda_train.c "$(find -L "$fake" -name 'libc
 before=$(seen)
 LD_LIBRARY_PATH=$fake${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
 	"$BUILD/proflaunch" --logdir "$log" --marker 'kernel:*update*' \
-	--schedule wait=2,warmup=1,active=4,repeat=1 -- "$program" 20
+	--schedule wait=5,warmup=5,active=4,repeat=1 -- "$program" 20
 echo
 after=$(seen)
 new=$(printf '%s\n%s\n' "$before" "$after" | sort | uniq -u | sed '/^$/d')

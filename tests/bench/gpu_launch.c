@@ -4,9 +4,9 @@
  * windows.
  *
  * Linked against the fake GPU's runtime. A round is a step: with the schedule
- * wait=3,active=1 every fourth one lies in a window. The rounds' nanoseconds per launch
- * and the CPU time of every other thread, by its name, go to standard output as JSON.
- * leave: the process kills itself, so that the spool stays as it is.
+ * wait=3,active=1 every fourth one lies in a window. The CPU nanoseconds per launch
+ * of each round and the CPU time of every other thread, by its name, go to standard
+ * output as JSON. leave: the process kills itself, so that the spool stays as it is.
  */
 #include "agent/proflaunch.h"
 #include "tests/fake/cudart.h"
@@ -27,7 +27,7 @@ static uint64_t now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* whatever else runs here */
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 

@@ -45,7 +45,8 @@ enum {
 	SYNC = 38,
 	EXTERNAL = 39
 };
-enum { GET_DEVICE = 17, /* cbid of cudaGetDevice */ SINGLE_CALLS = 23 /* 12.5 */ };
+enum { GET_DEVICE = 17, SET_ASYNC = 51 }; /* ids of calls */
+enum { SINGLE_CALLS = 23 }; /* 12.5 */
 
 FAKE_KERNEL(first, "_Z5firstPf")
 FAKE_KERNEL(second, "_Z6secondPfi")
@@ -172,8 +173,10 @@ static void sessions(void)
 	cuptiGetVersion(&version);
 	outside();
 	start(KINDS(MEMCPY, MEMSET, CONCURRENT, EXTERNAL, RUNTIME, DRIVER, OVERHEAD));
-	if (version >= SINGLE_CALLS)
+	if (version >= SINGLE_CALLS) {
 		must("call", cuptiActivityEnableRuntimeApi(GET_DEVICE, 0));
+		must("call", cuptiActivityEnableRuntimeApi(SET_ASYNC, 0));
+	}
 	work(20);
 	must("flush", cuptiActivityFlushAll(0));
 	printf("-- flushed\n");
@@ -271,6 +274,29 @@ static void subscriber(void)
 	must("unsubscribe", cuptiUnsubscribe(handle));
 }
 
+/* The second interface, found by name as Python's ctypes does: its place is ours. */
+static void interface_2(void)
+{
+	struct {
+		size_t size;
+		const char *name;
+		char *owner;
+		size_t owner_size;
+	} params = { sizeof(params), "another profiler", NULL, 0 };
+	void *library = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD), *handle = NULL;
+	int (*subscribe)(void **, callback_fn, void *, void *) =
+		(int (*)(void **, callback_fn, void *, void *))dlsym(library,
+								     "cuptiSubscribe_v2");
+
+	outside();
+	must("subscribe", subscribe(&handle, called_back, calls, &params));
+	must("domain", cuptiEnableDomain(1, handle, 2));
+	outside();
+	print_calls("runtime on");
+	must("unsubscribe", cuptiUnsubscribe(handle));
+	outside();
+}
+
 /* TEARDOWN_CUPTI: ends CUPTI between two sessions. */
 static void teardown(void)
 {
@@ -289,7 +315,35 @@ static void serial(void)
 	start(KINDS(KERNEL)); /* one at a time: cannot be on beside the other kind */
 	work(10);
 	stop(KINDS(KERNEL));
-	work(20);
+	work(150);
+}
+
+static void free_all(void)
+{
+	for (int i = 0; i < MOST; i++)
+		free(mine[i]); /* large: unmapped at once */
+}
+
+/* It goes as it is, as a profiler does whose program forgot it. */
+static void forgotten(void)
+{
+	atexit(free_all);
+	start(KINDS(RUNTIME, CONCURRENT, MEMCPY));
+	work(10);
+}
+
+static void flush_all(void)
+{
+	must("flush", cuptiActivityFlushAll(1));
+	printf("-- %lu records at the end\n", lines);
+}
+
+/* As CUPTI's samples: what is left is fetched by a handler of exit. */
+static void at_exit(void)
+{
+	atexit(flush_all);
+	start(KINDS(RUNTIME, CONCURRENT));
+	work(10);
 }
 
 static void *worker(void *arg)
@@ -321,9 +375,12 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "sessions", sessions }, { "system_ids", system_ids }, { "small", small },
-	{ "clocks", clocks },     { "subscriber", subscriber }, { "teardown", teardown },
-	{ "serial", serial },     { "threads", threads },       { "none", outside },
+	{ "sessions", sessions },     { "system_ids", system_ids },
+	{ "small", small },           { "clocks", clocks },
+	{ "subscriber", subscriber }, { "teardown", teardown },
+	{ "forgotten", forgotten },   { "at_exit", at_exit },
+	{ "serial", serial },         { "interface_2", interface_2 },
+	{ "threads", threads },       { "none", outside },
 };
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@ import prof
 
 RUN = os.path.join(prof.HERE, "..", "gpu", "run")
 # What needs no torch and nothing that only NVIDIA's libraries have.
-HERE = ("doctor", "strides", "nested", "clock", "thread_buffers", "dirty", "foreign", "disable",
+HERE = ("doctor", "assumed", "strides", "nested", "clock", "thread_buffers", "dirty", "foreign", "disable",
         "exits", "launch", "launch_driver", "after")
 
 
@@ -32,7 +32,7 @@ def test_list():
 
 def test_on_the_fake():
     with prof.folder() as out:
-        environment = {**os.environ, **cuda.environment("13.0", KERNEL_NS=1000), "GPU_QUICK": "20",
+        environment = {**os.environ, **cuda.environment("13.0", DEVICES=2), "GPU_QUICK": "20",
                        "PATH": "/usr/bin:/bin"}
         for name in ("CUDART", "CUPTI"):
             environment.pop(name)

@@ -11,7 +11,7 @@ import time
 import cuda
 import prof
 
-SOME = ("11.7", "12.1", "13.0", "13.4")
+SOME = cuda.VERSIONS
 FUNCTIONS = ("cuptiSubscribe", "cuptiSubscribe_v2", "cuptiGetVersion", "cuptiActivityEnable",
              "cuptiActivityRegisterCallbacks", "cuptiActivityFlushAll", "cuptiGetTimestamp",
              "cuptiActivitySetAttribute", "cuptiActivityGetNextRecord", "cuptiEnableCallback",
@@ -200,8 +200,10 @@ def test_hangs():
                            timeout=60)
             assert time.monotonic() - begin < 15, way
             assert run.out == cuda.without("13.0", "leave", 100)[1], run.out
-            assert run.paths(), (way, run.err)
-            prof.strict(run.paths())
+            # Nothing that CUPTI held was to be had: a file without it, or a line.
+            assert run.paths() or "nothing was recorded" in run.err, (way, run.err)
+            if run.paths():
+                prof.strict(run.paths())
 
 
 def test_no_gpu():

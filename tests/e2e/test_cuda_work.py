@@ -140,7 +140,7 @@ def test_two_devices():
 def test_many_threads():
     for version in (cuda.VERSIONS[0], cuda.NEWEST):
         with prof.folder() as log:
-            run = cuda.run(version, "threads", 100, log, marker="none")
+            run = cuda.run(version, "threads", 100, log, marker="none", cuda_buffer_mb=256)
             trace = run.only()
             assert cuda.counts(trace)["kernel"] == 6400, (cuda.counts(trace), run.err)
             by_thread = {}
@@ -152,15 +152,18 @@ def test_many_threads():
 
 
 def test_graphs():
-    """node: each kernel; graph: one row a launch; off: neither."""
+    """node: each kernel; graph: a row for each launch; off: neither."""
     for version in (cuda.VERSIONS[0], cuda.NEWEST):
-        for way, kernels in (("node", 9), ("graph", 0), ("off", 0)):
+        for way, kernels in (("node", 9), ("graph", 3), ("off", 0)):
             with prof.folder() as log:
                 run = cuda.run(version, "graph", 5, log, schedule="wait=1,active=3,repeat=1",
                                cuda_graphs=way)
                 trace = run.only()
                 assert cuda.counts(trace)["kernel"] == kernels, (version, way, cuda.counts(trace))
                 assert cuda.calls(trace)["cudaGraphLaunch"] == 3, cuda.calls(trace)
+                if way == "graph":
+                    assert all(k["name"].startswith("CUDA graph") and k["args"]["graph id"]
+                               for k in cuda.of(trace, "kernel")), cuda.of(trace, "kernel")
                 if way == "node":
                     by_launch = {}
                     for k in cuda.of(trace, "kernel"):
@@ -192,9 +195,9 @@ def test_activities():
 def test_example():
     for version in cuda.VERSIONS:
         with prof.folder() as log:
-            run = prof.launch([cuda.example(version), "12"], log, marker="kernel:*update*",
+            run = prof.launch([cuda.example(version), "20"], log, marker="kernel:*update*",
                               env=cuda.environment(version),
-                              schedule="wait=2,warmup=1,active=4,repeat=1")
+                              schedule="wait=5,warmup=5,active=4,repeat=1")
             trace = run.only()
             assert cuda.counts(trace) == {"kernel": 12, "gpu_memcpy": 16, "gpu_memset": 8}, \
                 (version, cuda.counts(trace), run.err)

@@ -34,7 +34,7 @@ enum {
 	OVERHEAD = 17,
 	PEER = 22
 };
-#define BUFFER (4u << 20)
+#define BUFFER (1u << 20) /* as large as ours */
 #define KINDS  64
 
 static int (*get_version)(uint32_t *);
@@ -69,15 +69,19 @@ static void requested(uint8_t **buffer, size_t *size, size_t *records)
 	pthread_mutex_lock(&lock);
 	*buffer = pooled > 0 ? pool[--pooled] : NULL;
 	pthread_mutex_unlock(&lock);
-	if (!*buffer)
+	if (!*buffer) {
 		*buffer = aligned_alloc(4096, BUFFER);
+		memset(*buffer, 0, BUFFER);
+	}
 	*size = BUFFER;
 	*records = 0;
 	asked++;
 }
 
-static void give_back(uint8_t *buffer)
+/* CUPTI is told that buffers are clean (attribute 5), so that no launch pays for it. */
+static void give_back(uint8_t *buffer, size_t valid)
 {
+	memset(buffer, getenv("BARE_DIRTY") ? 0xa5 : 0, valid);
 	pthread_mutex_lock(&lock);
 	if (pooled < 256) {
 		pool[pooled++] = buffer;
@@ -122,7 +126,7 @@ static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
 		}
 	}
 	buffers++;
-	give_back(buffer);
+	give_back(buffer, valid);
 	begin = now(CLOCK_MONOTONIC) - begin;
 	for (uint64_t worst = worst_ns; begin > worst;)
 		if (atomic_compare_exchange_weak(&worst_ns, &worst, begin))
@@ -303,15 +307,14 @@ __attribute__((visibility("default"))) int InitializeInjection(void)
 		fprintf(stderr, "bare: no CUPTI\n");
 		return 1;
 	}
-	for (int b = 0; b < 16; b++) {
+	for (int b = 0; b < 64; b++) {
 		pool[pooled] = aligned_alloc(4096, BUFFER);
 		memset(pool[pooled++], getenv("BARE_DIRTY") ? 0xa5 : 0, BUFFER);
 	}
 	probe_strides();
 	results[0] = subscribe(&subscriber, (void *)nothing, NULL);
 	set_attribute(9, &size, &per_thread);
-	if (getenv("BARE_DIRTY"))
-		set_attribute(5, &size, &per_thread);
+	set_attribute(5, &size, &per_thread);
 	look_at_clock(0);
 	callbacks((void *)requested, (void *)completed);
 	if (strcmp(what, "none")) {

@@ -5,7 +5,7 @@ import os
 import shutil
 import struct
 
-from common import LAUNCHER, Run, Site, Skip, bare, bare_report, check, expect
+from common import LAUNCHER, Run, Site, Skip, bare, bare_report, built, check, expect
 from common import last_json, libraries, median, output, quick, work
 
 KERNEL, DRIVER, RUNTIME = "10", "4", "5"
@@ -40,9 +40,21 @@ def walk(data, strides):
 
 @check("doctor", "what proflaunch doctor says of this machine")
 def doctor():
-    done = output([LAUNCHER, "doctor"], fail=False)
+    done = output([LAUNCHER, "doctor", "--", work(), "train", "1"], fail=False)
     expect("CUPTI" in done.stdout + done.stderr, "doctor does not name CUPTI")
     return {"says": (done.stdout + done.stderr).strip().splitlines()}
+
+
+@check("assumed", "what the fake GPU takes for true (tests/fake/ASSUMPTIONS), on this one")
+def assumed():
+    if not Site.cudart or not Site.cupti:
+        raise Skip("no libcudart or no libcupti")
+    program = built("assume", os.path.join("tests", "fake", "assume.c"), Site.cudart, "-rdynamic",
+                    "-ldl", "-pthread", "-Wl,-rpath," + os.path.dirname(Site.cudart))
+    said = last_json(output([program], env={"CUPTI": Site.cupti}, fail=False).stdout)
+    for number, text in said.items():
+        expect(not text.startswith("otherwise"), f"assumption {number}: {text}")
+    return said
 
 
 @check("strides", "8.1: strides probed from this library walk its own buffers to their end")
@@ -149,7 +161,8 @@ def clock():
 def thread_buffers():
     each = quick(2000)
     report = quietly("launches", "threads", each, 64)
-    trace = Run("threads", [work(), "threads", str(each), "64"], marker="none").only()
+    trace = Run("threads", [work(), "threads", str(each), "64"], marker="none",
+                cuda_buffer_mb=256).only()
     links = trace.linked()
     expect(links["with its call"] >= 64 * each, f"thread_buffers: {links}")
     return {"asked": report["asked"], "came back": report["buffers"],

@@ -74,9 +74,10 @@ def output(command, *, env=None, timeout=300, fail=True):
 
 
 def last_json(text):
-    for line in reversed(text.strip().splitlines()):
-        if line.startswith(("{", "[")):
-            return json.loads(line)
+    lines = text.strip().splitlines()
+    for at in reversed(range(len(lines))):
+        if lines[at].startswith(("{", "[")):
+            return json.loads("\n".join(lines[at:]))
     raise AssertionError(f"no JSON in {text[-500:]!r}")
 
 

@@ -264,15 +264,20 @@ static void mode_raw(int steps)
 	const char *path = getenv("CUPTI");
 	void *cupti = dlopen(path ? path : "libcupti.so", RTLD_NOW | RTLD_NOLOAD);
 	int (*raw)(const void *, size_t) = NULL;
+	void (*deliver)(void) = NULL;
 	const uint32_t unknown[8] = { 0x7777 }, cut[2] = { 10 };
 
-	if (cupti)
+	if (cupti) {
 		*(void **)&raw = dlsym(cupti, "fake_raw");
+		*(void **)&deliver = dlsym(cupti, "fake_deliver");
+	}
 	for (int n = 0; n < steps; n++) {
 		work((unsigned)n);
 		if (raw && n % 2)
 			raw(n % 4 == 1 ? (const void *)unknown : cut,
 			    n % 4 == 1 ? sizeof(unknown) : sizeof(cut));
+		if (raw && n % 4 == 3)
+			deliver(); /* the cut one is the last of its buffer */
 		step();
 	}
 }

@@ -12,9 +12,9 @@ durations=gemm=61000,bias=7000,relu=9000,relu_back=11000,mean=5000,fill=4000,sgd
 durations=$durations,scale=21000,longest=300000,nccl=83000
 # A kernel's name is matched as the GPU has it: mangled.
 FAKE_KERNELS=$(echo "$durations" | tr ',' '\n' |
-	sed -n 's/^nccl=\(.*\)/nccl*=\1/p; t; s/^\([a-z_]*\)=\(.*\)/\1 \2/p' |
+	sed -n 's/^nccl=\(.*\)/*nccl*=\1/p; t; s/^\([a-z_]*\)=\(.*\)/\1 \2/p' |
 	while read -r name ns; do
-		case $name in nccl*) echo "$name" ;; *) echo "_Z${#name}$name*=$ns" ;; esac
+		case $name in \*nccl*) echo "$name" ;; *) echo "_Z${#name}$name*=$ns" ;; esac
 	done | paste -sd ,)
 export FAKE_KERNELS
 

@@ -81,9 +81,10 @@ def check_overlap(analysis, work):
 
 def check_queue(analysis, work, calls):
     series = analysis.get_queue_length_time_series(ranks=[0])[0]
+    # The release knows no cuLaunchKernelEx, with which NCCL launches.
     launches = {c.correlation: c for c in calls if c.name in (
-        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuLaunchKernelEx",
-        "cudaMemcpyAsync", "cudaMemsetAsync")}
+        "cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync",
+        "cudaMemsetAsync")}
     changes = collections.defaultdict(list)
     for one in work:
         if one.correlation in launches:
