@@ -36,7 +36,7 @@ floor   := -include agent/core/libc_floor.h
 floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
-	check-matrix lint bench fuzz install clean help
+	check-matrix check-gpu lint bench fuzz install clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 

@@ -75,6 +75,7 @@ static void look_for_torch(void)
 		hook_real_execute = abi.engine_execute;
 	if (!agent_begin())
 		return;
+	gpu_look();
 	torch_facts();
 	sched_torch_found();
 }

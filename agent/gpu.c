@@ -8,6 +8,8 @@
 #include "agent/parts.h"
 
 #include "agent/core/gate.h"
+#include "agent/core/job.h"
+#include "agent/core/log.h"
 #include "agent/core/spool.h"
 #include "agent/core/sys.h"
 #include "agent/cupti/cupti.h"
@@ -18,7 +20,10 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
+
+#define TOLD_NO_GPU (1u << 10) /* on the job page */
 
 static _Atomic bool estimating; /* CUPTI cannot be had: hooks measure */
 static _Atomic bool cuda_off; /* switched off in the running program */
@@ -105,6 +110,39 @@ void gpu_fork_child(void)
 	cupti_fork_child();
 	cuda_hooks_fork_child();
 	atomic_store(&estimating, false);
+}
+
+struct mapped {
+	bool runtime, driver;
+};
+
+static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *base = strrchr(info->dlpi_name ? info->dlpi_name : "", '/');
+	struct mapped *m = arg;
+
+	(void)size;
+	m->runtime |= base && !strncmp(base, "/libcudart", 10);
+	m->driver |= base && !strncmp(base, "/libcuda.so", 11);
+	return 0;
+}
+
+/* A program that brings CUDA, on a machine that cannot: said by one process of a job. */
+void gpu_look(void)
+{
+	struct mapped m = { false, false };
+	struct sys_stat st;
+
+	if (agent.config.activities == ACTIVITIES_CPU ||
+	    !sys_stat("/dev/nvidiactl", &st) || !sys_stat("/dev/dxg", &st) || !job)
+		return;
+	dl_iterate_phdr(is_cuda, &m);
+	if (!m.runtime || m.driver)
+		return;
+	if (!(atomic_fetch_or(&job->told, TOLD_NO_GPU) & TOLD_NO_GPU))
+		log_note(
+			"no GPU is recorded: this PyTorch could use one, but there is no "
+			"NVIDIA driver here");
 }
 
 void gpu_start(void)

@@ -33,6 +33,7 @@ void agent_ranks(void); /* rank and world size, once more */
 /* gpu.c: CUPTI and the CUDA hooks. */
 struct cycle_info;
 void gpu_start(void);
+void gpu_look(void); /* torch was found: is there a GPU for it? */
 void gpu_opened(struct cycle_info *info);
 void gpu_ended(struct cycle_info *info, bool kept);
 void gpu_leave(void); /* the process ends, in whatever way */

@@ -54,13 +54,16 @@ built-readers: all fake
 
 check-matrix: setup ## torch tests on other torch versions; see docs/measured/matrix.md
 	$(Q)$(ready) all
-	$(Q)BUILD=$(BUILD) tests/matrix.sh
+	$(Q)BUILD=$(BUILD) tests/matrix.sh && BUILD=$(BUILD) tests/matrix_cuda.sh
 
 lint: all ## layers, exports, banned calls, sizes, format, what the binary asks for
 	$(Q)$(run) $(lint_runs)
 
 bench: all $(progs) $(BUILD)/fake/run-13.0/done ## what recording costs; the table of the README
 	$(Q)tests/bench/run.sh
+
+check-gpu: all ## on a machine with an NVIDIA GPU; leaves a folder of results
+	$(Q)BUILD=$(BUILD) tests/gpu/run
 
 fuzz: all $(cxx_progs) ## hostile configuration lines, names and spools
 	$(Q)BUILD=$(BUILD) tests/fuzz/run.sh

@@ -223,7 +223,8 @@ static void put_block(struct trace *t, const struct rec_block *b)
 	put_member(j, ",\"Addr\":", b->address);
 	put_member(j, ",\"Device Id\":", b->device);
 	put_member(j, ",\"context\":", b->context);
-	put_member(j, ",\"stream\":", b->stream);
+	if (b->stream != UINT32_MAX)
+		put_member(j, ",\"stream\":", b->stream);
 	put_member(j, ",\"correlation\":", b->correlation);
 	json_lit(j, ",\"memory\":\"");
 	json_raw(j, memory, strlen(memory));

@@ -13,7 +13,7 @@
  * the consumer reads it, clears it and puts it back. CUPTI asks on the program's
  * threads: taking one is a compare and swap.
  */
-#define EACH_THREAD (1u << 20) /* bytes, when each thread fills a buffer of its own */
+#define EACH_THREAD (1u << 19) /* bytes, when each thread fills a buffer of its own */
 #define EACH_SHARED (4u << 20)
 #define GRAIN       (64u << 10)
 #define MOST        4096u

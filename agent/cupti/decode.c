@@ -71,27 +71,31 @@ static struct {
 } names[NAMES];
 static uint32_t names_of;
 
-static bool same(uint32_t id, const char *text)
+static bool same(uint32_t id, const char *text, size_t length)
 {
 	const struct name *n = (const struct name *)(spool.base + (uint64_t)id * 8);
 
-	return !strncmp(n->text, text, n->len + 1u);
+	return n->len == length && !memcmp(n->text, text, length);
 }
 
 /* CUPTI may reuse the place of a name for another one: the text decides. */
 static uint32_t name_of(uint64_t pointer)
 {
 	const char *text = (const char *)(uintptr_t)pointer;
-	size_t at = (pointer >> 4 ^ pointer >> 16) % NAMES;
+	size_t at = (pointer >> 4 ^ pointer >> 16) % NAMES, length;
 
 	if (!text)
 		return 0;
+	if (!text_length(text, &length)) {
+		windows_count(CUDA_UNDECODED, 1);
+		return 0;
+	}
 	if (names_of != names_epoch) {
 		memset(names, 0, sizeof(names));
 		names_of = names_epoch;
 	}
-	if (names[at].text != text || !same(names[at].id, text)) {
-		uint32_t id = names_add(text, strlen(text), NULL, 0);
+	if (names[at].text != text || !same(names[at].id, text, length)) {
+		uint32_t id = names_add(text, length, NULL, 0);
 
 		if (!id)
 			return 0;

@@ -261,6 +261,11 @@ void exit_fork_child(void);
 bool lock_take(_Atomic uint32_t *lock); /* false: not ours, go on all the same */
 void lock_give(_Atomic uint32_t *lock, bool taken);
 
+/* ---- text.c: the consumer ---- */
+
+/* Bytes before the NUL (or more than 8192); false: there is no text. */
+bool text_length(const char *text, size_t *length);
+
 /* ---- find.c, deny.c, facts.c ---- */
 
 struct found {

@@ -6,4 +6,5 @@ set -eu
 BUILD=${BUILD:-build}
 PYTHON=${PYTHON:-$BUILD/venv/bin/python}
 ${CC:-cc} -O2 -Wall -shared -fPIC -o "$BUILD/floor.so" tests/bench/floor.c -ldl
-exec "$PYTHON" tests/bench/bench.py --build "$BUILD" --python "$PYTHON" "$@"
+"$PYTHON" tests/bench/bench.py --build "$BUILD" --python "$PYTHON" "$@"
+[ $# -gt 0 ] || exec "$PYTHON" tests/bench/gpu_bench.py --build "$BUILD"

@@ -14,7 +14,7 @@ import checks_cupti
 import checks_torch
 import checks_cost
 import assumptions
-from common import CHECKS, Site, Skip, driver_version, learn_site, output, say
+from common import BUILD, CHECKS, Site, Skip, driver_version, learn_site, output, say
 
 assert checks_cupti and checks_torch and checks_cost
 
@@ -22,7 +22,8 @@ assert checks_cupti and checks_torch and checks_cost
 def arguments():
     parser = argparse.ArgumentParser(prog="tests/gpu/run")
     parser.add_argument("--list", action="store_true", help="name the checks and leave")
-    parser.add_argument("--out", default=f"gpu-results-{time.strftime('%Y%m%d-%H%M%S')}")
+    parser.add_argument("--out", default=os.path.join(
+        BUILD, f"gpu-results-{time.strftime('%Y%m%d-%H%M%S')}"))
     parser.add_argument("--python", help="the python that has torch")
     parser.add_argument("--only", default="", help="names of checks, with commas")
     parser.add_argument("--mps", action="store_true")
