@@ -153,6 +153,18 @@ static void on_toggle(unsigned activities, bool to)
 			to);
 }
 
+/* torch's own profiler begins or ends. */
+static void on_profile(unsigned activities, bool begins)
+{
+	if (!hook_real_disable) {
+		hook_real_enable = abi_profiler(ABI_ENABLE);
+		hook_real_prepare = abi_profiler(ABI_PREPARE);
+		hook_real_disable = abi_profiler(ABI_DISABLE);
+	}
+	if (agent.on)
+		gpu_profile(begins && activities & HOOK_ACTIVITY_CUDA, begins);
+}
+
 static void on_fork_child(void)
 {
 	if (!agent.on)
@@ -248,6 +260,7 @@ static void __attribute__((constructor)) start(void)
 		.backward = on_backward,
 		.usage = on_usage,
 		.toggle = on_toggle,
+		.profile = on_profile,
 		.fork_prepare = on_fork_prepare,
 		.fork_parent = on_fork_parent,
 		.fork_child = on_fork_child,

@@ -114,6 +114,8 @@ void gpu_fork_child(void)
 
 struct mapped {
 	bool runtime, driver;
+	bool bundled; /* a runtime renamed by a wheel that has a CUPTI of its own inside
+		       */
 };
 
 static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
@@ -123,6 +125,7 @@ static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	m->runtime |= base && !strncmp(base, "/libcudart", 10);
+	m->bundled |= base && !strncmp(base, "/libcudart-", 11);
 	m->driver |= base && !strncmp(base, "/libcuda.so", 11);
 	return 0;
 }
@@ -130,7 +133,7 @@ static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
 /* A program that brings CUDA, on a machine that cannot: said by one process of a job. */
 void gpu_look(void)
 {
-	struct mapped m = { false, false };
+	struct mapped m = { false, false, false };
 	struct sys_stat st;
 
 	if (agent.config.activities == ACTIVITIES_CPU ||
@@ -143,6 +146,19 @@ void gpu_look(void)
 		log_note(
 			"no GPU is recorded: this PyTorch could use one, but there is no "
 			"NVIDIA driver here");
+}
+
+/* A CUPTI inside libtorch cannot be shared: while its profiler runs it has the GPU. */
+void gpu_profile(bool cuda, bool begins)
+{
+	struct mapped m = { false, false, false };
+
+	if (begins && !cuda)
+		return;
+	if (begins)
+		dl_iterate_phdr(is_cuda, &m);
+	if (!begins || m.bundled)
+		cupti_other(begins);
 }
 
 void gpu_start(void)

@@ -40,6 +40,8 @@ void gpu_leave(void); /* the process ends, in whatever way */
 void gpu_fork_child(void);
 void gpu_symbol(const char *name); /* dlsym was asked for it */
 void gpu_collect(bool on);
+/* torch.profiler begins (cuda: it wants the GPU) or ends. */
+void gpu_profile(bool cuda, bool begins);
 
 /* agent.c: PROFLAUNCH_CPU, PROFLAUNCH_CUDA. */
 void agent_collect(unsigned what, bool on);

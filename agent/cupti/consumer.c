@@ -132,7 +132,7 @@ static void come_back(void)
 	static int64_t next;
 
 	if (atomic_load(&session.state) != SESSION_ASIDE || ended || windows_now < next ||
-	    tee_blocks())
+	    tee_blocks() || session_other())
 		return;
 	next = windows_now + RETURN_NS;
 	leave();

@@ -50,6 +50,25 @@ void cupti_start(const struct config *config, const struct cupti_actions *action
 		session.foreign = there;
 }
 
+static _Atomic bool other;
+static const char other_name[] =
+	"this PyTorch's own profiler, which has a CUPTI of its own,";
+
+void cupti_other(bool begins)
+{
+	int saved = errno;
+
+	atomic_store(&other, begins);
+	if (begins)
+		session_step_aside(other_name);
+	errno = saved;
+}
+
+bool session_other(void)
+{
+	return atomic_load(&other);
+}
+
 /* A window may be open or near already: then this thread switches everything on, and
  * nothing that it launches is missed. */
 static void begin(bool late)
@@ -57,6 +76,8 @@ static void begin(bool late)
 	if (!session_start(late))
 		return;
 	exit_register();
+	if (atomic_load(&other))
+		session_step_aside(other_name);
 	if (session.act.used)
 		session.act.used();
 	if (windows_standing() || bell_wants(false))

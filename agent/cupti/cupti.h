@@ -51,6 +51,9 @@ void cupti_collect(bool on);
 void cupti_exit(void);
 void cupti_fork_child(void);
 
+/* Another CUPTI in this process is at work, or done: one that cannot be shared. */
+void cupti_other(bool begins);
+
 /* Somebody asks dlsym for one of CUPTI's names of the second generation (another
  * profiler that cannot be shared with): we step aside. */
 void cupti_asked_for(const char *symbol);

@@ -64,6 +64,7 @@ void session_fork_child(void);
  */
 void session_step_aside(const char *who);
 void session_return(void);
+bool session_other(void); /* another CUPTI is at work (cupti_other) */
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
 int session_flush(uint32_t flag);
 /* The runtime is asked for its version: not while it may be starting itself. */

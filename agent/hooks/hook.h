@@ -35,6 +35,8 @@ struct hook_listener {
 	/* The program's own profiler is told to collect some activities or not; sets
 	 * hook_real_toggle. */
 	void (*toggle)(unsigned activities, bool on);
+	/* It begins (or prepares) to collect, or ends; sets the next three. */
+	void (*profile)(unsigned activities, bool begins);
 	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
 };
 
@@ -43,5 +45,6 @@ void hook_start(const struct hook_listener *listener);
 extern void *(*hook_real_dlsym)(void *handle, const char *name);
 /* Where the jumping hooks of torch.def go. */
 extern void *hook_real_execute, *hook_real_usage, *hook_real_toggle;
+extern void *hook_real_enable, *hook_real_prepare, *hook_real_disable;
 
 #endif

@@ -24,6 +24,8 @@ struct hook_answer cuda_dlsym(void *handle, const char *name, const void *caller
 void hook_look_execute(void);
 void hook_look_usage(const void *event);
 void hook_look_toggle(bool on, const void *set); /* toggle.c */
+void hook_look_profile(const void *config, const void *set);
+void hook_look_profile_end(void);
 void hook_watch_process(void); /* process.c */
 
 #endif

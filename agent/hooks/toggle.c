@@ -29,7 +29,7 @@ struct set {
 	size_t count;
 };
 
-void *hook_real_toggle;
+void *hook_real_toggle, *hook_real_enable, *hook_real_prepare, *hook_real_disable;
 
 static unsigned activities(const struct set *set)
 {
@@ -60,5 +60,22 @@ void hook_look_toggle(bool on, const void *set)
 
 	if (hook_to.toggle)
 		hook_to.toggle(activities(set), on);
+	errno = saved;
+}
+
+void hook_look_profile(const void *config, const void *set)
+{
+	int saved = errno;
+
+	(void)config;
+	hook_to.profile(activities(set), true);
+	errno = saved;
+}
+
+void hook_look_profile_end(void)
+{
+	int saved = errno;
+
+	hook_to.profile(0, false);
 	errno = saved;
 }

@@ -8,6 +8,17 @@
 #include <link.h>
 #include <string.h>
 
+/* Where torch.profiler begins and ends: abi_profiler's numbers. */
+static const char *const profiler[] = {
+	"_ZN5torch8autograd8profiler14enableProfilerERKNS_8profiler4impl1"
+	"4ProfilerConfigERKSt3setINS3_12ActivityTypeESt4lessIS8_ESaIS8_EE"
+	"RKSt13unordered_setIN2at11RecordScopeESt4hashISH_ESt8equal_toISH"
+	"_ESaISH_EE",
+	"_ZN5torch8autograd8profiler15prepareProfilerERKNS_8profiler4impl"
+	"14ProfilerConfigERKSt3setINS3_12ActivityTypeESt4lessIS8_ESaIS8_E"
+	"E",
+	"_ZN5torch8autograd8profiler15disableProfilerEv",
+};
 #define TOGGLE                                                            \
 	"_ZN5torch8autograd8profiler23toggleCollectionDynamicEbRKSt3setI" \
 	"NS_8profiler4impl12ActivityTypeESt4lessIS5_ESaIS5_EE"
@@ -283,6 +294,12 @@ void *abi_usage(void)
 void *abi_toggle(void)
 {
 	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(TOGGLE) : NULL;
+}
+
+void *abi_profiler(enum abi_profiler which)
+{
+	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(profiler[which])
+							    : NULL;
 }
 
 static const char *state_text(uint32_t state)

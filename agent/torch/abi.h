@@ -104,6 +104,8 @@ void *abi_engine(void);
 /* c10::LogAPIUsage of this build's string ABI, likewise. */
 void *abi_usage(void);
 void *abi_toggle(void); /* toggleCollectionDynamic, likewise */
+enum abi_profiler { ABI_ENABLE, ABI_PREPARE, ABI_DISABLE };
+void *abi_profiler(enum abi_profiler which);
 
 /* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
 void *abi_symbol(const char *name);

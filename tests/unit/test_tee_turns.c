@@ -130,6 +130,36 @@ START_TEST(what_cannot_be_shared)
 }
 END_TEST
 
+/* A CUPTI inside the program's libtorch: we go while its profiler runs. */
+START_TEST(another_cupti_in_the_process)
+{
+	struct cycle_info *info;
+
+	bench_start("13.0");
+	info = bench_open();
+	launches(3);
+	cupti_other(true);
+	ck_assert(!cupti_active());
+	launches(2);
+	usleep(20000);
+	ck_assert(!cupti_active()); /* not while it is at work, though a window is open */
+	cupti_other(false);
+	for (int ms = 0; ms < 5000 && !cupti_active(); ms++) {
+		usleep(1000);
+		consumer_wake();
+	}
+	ck_assert(cupti_active());
+	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
+		usleep(1000);
+	launches(4);
+	bench_seal(info, true);
+	ck_assert(bench_settles(info, 5000));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 7);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
+	ck_assert_uint_gt(bench_count(info, CUDA_GAP_NS), 20000000);
+}
+END_TEST
+
 /* What it switches while we are not there is known when we come back. */
 START_TEST(it_stops_while_we_are_away)
 {
@@ -181,6 +211,7 @@ int main(void)
 	tcase_add_loop_test(tc, it_came_first, 0, VERSIONS);
 	tcase_add_loop_test(tc, one_subscription_serves_two, 0, 2);
 	tcase_add_test(tc, what_cannot_be_shared);
+	tcase_add_test(tc, another_cupti_in_the_process);
 	tcase_add_test(tc, it_stops_while_we_are_away);
 	tcase_add_test(tc, without_a_cupti);
 	return unit_run(tc, "tee, turns");
