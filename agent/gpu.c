@@ -88,6 +88,8 @@ void gpu_collect(bool on)
 {
 	atomic_store(&cuda_off, !on);
 	cupti_collect(on);
+	if (on)
+		cupti_now(); /* what is launched next is recorded */
 	want();
 }
 

@@ -192,6 +192,17 @@ def test_activities():
             assert found in ([kernels], [] if not kernels else [kernels]), (given, found, run.err)
 
 
+def test_switched_in_the_running_program():
+    """proflaunch_collect(PROFLAUNCH_CUDA, ...): off and on again, several times."""
+    for version in (cuda.VERSIONS[0], cuda.NEWEST):
+        with prof.folder() as log:
+            run = cuda.run(version, "collect", 6, log, marker="none")
+            trace = run.only()
+            assert cuda.counts(trace) == cuda.times(3, cuda.STEP), (version, cuda.counts(trace), run.err)
+            cuda.whole(trace)
+            prof.strict(run.paths())
+
+
 def test_example():
     for version in cuda.VERSIONS:
         with prof.folder() as log:

@@ -160,6 +160,20 @@ static void mode_loop(int steps)
 	}
 }
 
+/* Every second piece of work is not to be recorded: the GPU is switched off for it. */
+static void mode_collect(int steps)
+{
+	for (int n = 0; n < steps; n++) {
+		if (proflaunch_collect && n % 2) {
+			proflaunch_collect(PROFLAUNCH_CUDA, 0);
+			usleep(300000); /* it is another thread that switches off */
+		}
+		work((unsigned)n);
+		if (proflaunch_collect && n % 2)
+			proflaunch_collect(PROFLAUNCH_CUDA, 1);
+	}
+}
+
 /* Kernels that nobody waits for: they end after their step. */
 static void mode_tail(int steps)
 {
@@ -358,7 +372,8 @@ int main(int argc, char **argv)
 		      { "leave", mode_leave },     { "devices", mode_devices },
 		      { "threads", mode_threads }, { "fork", mode_fork },
 		      { "graph", mode_graph },     { "counting", mode_counting },
-		      { "client", mode_client },   { "raw", mode_raw } };
+		      { "client", mode_client },   { "raw", mode_raw },
+		      { "collect", mode_collect } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();
