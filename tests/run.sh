@@ -31,9 +31,10 @@ one() {
 	test=$1
 	out=$(mktemp "$RESULTS/out.XXXXXX")
 	limit=$(what timeout "$test")
+	case $BUILD in *-address*|*-undefined*|*-thread*) usual=600 ;; *) usual=120 ;; esac
 	start=$(date +%s%N)
 	# shellcheck disable=SC2086 - a test may have arguments
-	timeout -k 10 "${limit:-120}" $test > "$out" 2>&1 < /dev/null
+	timeout -k 10 "${limit:-$usual}" $test > "$out" 2>&1 < /dev/null
 	rc=$?
 	took=$(( ($(date +%s%N) - start) / 100000000 ))
 	took=$((took / 10)).$((took % 10))
@@ -44,7 +45,7 @@ one() {
 	77)  echo "0 0 1" > "$out.count"
 	     line="skip  $test: $(tail -n 1 "$out")" ;;
 	124|137) echo "0 1 0" > "$out.count"
-	     line="FAIL  $test (no end after ${limit:-120} s)" ;;
+	     line="FAIL  $test (no end after ${limit:-$usual} s)" ;;
 	*)   case $counts in ''|*' 0') counts='0 1' ;; esac
 	     echo "$counts 0" > "$out.count"
 	     line="FAIL  $test (exit $rc, $took s)" ;;

@@ -66,8 +66,10 @@ static bool switch_kinds(bool on)
 
 	leave();
 	result = on || bell_is_off() ? kinds_ours(on) : kinds_rest();
-	if (result && on)
+	if (result && on) {
+		atomic_store(&session.refused, true);
 		session_give_up("cuptiActivityEnable", result);
+	}
 	return enter();
 }
 
@@ -82,7 +84,10 @@ static void drain(void)
 	windows_collect();
 	for (; b; b = after) {
 		after = b->next;
-		if (b->discard)
+		/* Kernels without their calls, while we say that there is no GPU part. */
+		if (atomic_load(&session.refused))
+			(void)0;
+		else if (b->discard)
 			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
 		else
 			decode_buffer(b->mem, b->valid);

@@ -116,8 +116,10 @@ static void switch_on(void)
 {
 	int result = kinds_ours(true);
 
-	if (result)
+	if (result) {
+		atomic_store(&session.refused, true);
 		session_give_up("cuptiActivityEnable", result);
+	}
 }
 
 void cupti_near(void)

@@ -175,7 +175,11 @@ static int switch_ours(bool on)
 		if (result && essential(order[at]) && !first)
 			first = result;
 	}
-	atomic_store(&ours_on, on);
+	/* All or nothing: what was switched on would fill buffers for nobody. */
+	for (unsigned i = 0; on && first && i < sizeof(order); i++)
+		if (kinds_for_ours(order[i]))
+			ours_kind(order[i], false);
+	atomic_store(&ours_on, on && !first);
 	return first;
 }
 

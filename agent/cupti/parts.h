@@ -33,6 +33,8 @@ struct session {
 	struct config config;
 	struct cupti_actions act;
 	bool wanted; /* config.activities has cuda */
+	_Atomic bool
+		refused; /* kinds could not be switched on: what came is no part of us */
 	bool late; /* found CUDA already at work */
 	bool per_thread; /* CUPTI fills a buffer for each thread */
 	uint32_t version; /* cuptiGetVersion */
