@@ -34,7 +34,8 @@
 #define EXIT_WAIT_NS 2000000000ll
 
 struct agent agent;
-static bool facts_settled;
+static _Atomic bool facts_settled;
+static _Atomic bool facts_busy; /* any thread ends a window, or is the first to find torch */
 
 extern char **environ;
 
@@ -44,12 +45,13 @@ static void torch_facts(void)
 {
 	static char json[2048];
 
-	if (!torch_found() || facts_settled || !spool.head)
+	if (!torch_found() || facts_settled || !spool.head || atomic_exchange(&facts_busy, true))
 		return;
 	facts_settled = abi_settled(agent.config.record_shapes);
 	agent_ranks();
 	abi_facts(json, sizeof(json));
 	spool_fact("torch", json);
+	atomic_store(&facts_busy, false);
 }
 
 static void sealed(void)
@@ -178,6 +180,7 @@ static void on_fork_child(void)
 	torch_fork_child();
 	gpu_fork_child();
 	facts_settled = false;
+	atomic_store(&facts_busy, false);
 	atomic_store(&agent.state, agent.config.children ? AGENT_FRESH : AGENT_ASIDE);
 }
 

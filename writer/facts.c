@@ -35,6 +35,16 @@ static bool same_key(const struct line *a, const struct line *b)
 	return a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
 }
 
+/* The end of what was said so far: a live program may add a line while this is read, and
+ * it must count everywhere or nowhere. */
+static const char *end_of(const char *lines, size_t size)
+{
+	const char *end = lines + strnlen(lines, size);
+
+	atomic_thread_fence(memory_order_acquire);
+	return end;
+}
+
 /* What is said again later was not settled yet: the last word counts. */
 static bool said_again(const struct line *l, const char *at, const char *end)
 {
@@ -48,7 +58,7 @@ static bool said_again(const struct line *l, const char *at, const char *end)
 
 const char *facts_get(const struct spool_header *h, const char *key, size_t *len)
 {
-	const char *at = h->facts, *end = at + sizeof(h->facts), *value = NULL;
+	const char *at = h->facts, *end = end_of(at, sizeof(h->facts)), *value = NULL;
 	struct line want = { .key = key, .key_len = strlen(key) }, l;
 
 	while (next_line(&at, end, &l)) {
@@ -63,7 +73,7 @@ const char *facts_get(const struct spool_header *h, const char *key, size_t *len
 /* The values are texts, or JSON where they are that. */
 static void put_lines(struct json *j, const char *lines, size_t size, bool as_json)
 {
-	const char *at = lines, *end = at + size;
+	const char *at = lines, *end = end_of(at, size);
 	bool first = true;
 	struct line l;
 
@@ -117,7 +127,7 @@ static bool reserved(const struct line *l)
 
 void facts_metadata(struct json *j, const char *lines, size_t size)
 {
-	const char *at = lines, *end = at + size;
+	const char *at = lines, *end = end_of(at, size);
 	struct line l;
 
 	while (next_line(&at, end, &l)) {

@@ -283,9 +283,12 @@ void spool_forget(void)
 	names_forget();
 }
 
+/* The first letter goes in last: until then the text ends before the new line, and a
+ * writer that reads along never sees half of one. */
 void spool_fact(const char *key, const char *json)
 {
 	size_t at;
+	char *line;
 
 	for (unsigned i = 0;
 	     atomic_exchange_explicit(&facts_busy, 1, memory_order_acquire);)
@@ -294,7 +297,10 @@ void spool_fact(const char *key, const char *json)
 		else
 			sched_yield();
 	at = spool.head ? strlen(spool.head->facts) : SPOOL_FACTS;
-	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS)
-		fmt(spool.head->facts + at, SPOOL_FACTS - at, "%s = %s\n", key, json);
+	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS) {
+		line = spool.head->facts + at;
+		fmt(line + 1, SPOOL_FACTS - at - 1, "%s = %s\n", key + 1, json);
+		__atomic_store_n(line, *key, __ATOMIC_RELEASE);
+	}
 	atomic_store_explicit(&facts_busy, 0, memory_order_release);
 }

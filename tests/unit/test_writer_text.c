@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/spool_image.h"
+#include "writer/trace.h"
+
+#include <pthread.h>
 
 static bool has(const struct image *m, const char *text)
 {
@@ -33,6 +36,53 @@ START_TEST(names_are_escaped)
 	image_write(m);
 	fmt(want, sizeof(want), "\"name\":\"%s\",\"pid\"", names[_i].want);
 	ck_assert_msg(has(m, want), "%s", image_event(m, "", 0));
+	image_free(m);
+}
+END_TEST
+
+static void *say_facts(void *go)
+{
+	char json[32];
+
+	while (!atomic_load((_Atomic bool *)go))
+		;
+	for (unsigned i = 0; i < 200; i++) {
+		fmt(json, sizeof(json), "{\"said\": %u}", i);
+		spool_fact("torch", json);
+	}
+	return NULL;
+}
+
+/* A live program says more while its file is written: each fact is there once, whole. */
+START_TEST(facts_said_meanwhile_are_there_once)
+{
+	struct image *m = image_new(1000, 100000);
+	_Atomic bool go;
+	pthread_t thread;
+
+	spool.head = m->head;
+	for (unsigned round = 0; round < 100; round++) {
+		memset(m->head->facts, 0, sizeof(m->head->facts));
+		spool_fact("first", "1");
+		atomic_store(&go, false);
+		pthread_create(&thread, NULL, say_facts, &go);
+		atomic_store(&go, true);
+		for (unsigned i = 0; i < 100; i++) {
+			char buf[4 * JSON_ROOM] = "", *torch;
+			struct json j;
+
+			json_init(&j, buf, sizeof(buf), NULL, NULL);
+			facts_write(&j, m->head);
+			*j.at = '\0';
+			torch = strstr(buf, "\"torch\": ");
+			ck_assert_msg(!torch || !strstr(torch + 2, "torch"), "%s", buf);
+			ck_assert_msg(!torch || !strncmp(torch + 9, "{\"said\": ", 9), "%s",
+				      buf);
+			ck_assert_msg(j.at[-1] == '}' && (!torch || j.at[-2] == '}'), "%s", buf);
+		}
+		pthread_join(thread, NULL);
+	}
+	spool.head = NULL;
 	image_free(m);
 }
 END_TEST
@@ -86,6 +136,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, names_are_escaped, 0,
 			    (int)(sizeof(names) / sizeof(*names)));
+	tcase_add_test(tc, facts_said_meanwhile_are_there_once);
 	tcase_add_test(tc, a_long_name_is_whole);
 	tcase_add_loop_test(tc, patterns_are_resolved_once, 0,
 			    (int)(sizeof(patterns) / sizeof(*patterns)));
