@@ -35,7 +35,7 @@
 
 struct agent agent;
 static _Atomic bool facts_settled;
-static _Atomic bool facts_busy; /* any thread ends a window, or is the first to find torch */
+static _Atomic bool facts_busy; /* any thread may end a window */
 
 extern char **environ;
 
@@ -45,7 +45,8 @@ static void torch_facts(void)
 {
 	static char json[2048];
 
-	if (!torch_found() || facts_settled || !spool.head || atomic_exchange(&facts_busy, true))
+	if (!torch_found() || facts_settled || !spool.head ||
+	    atomic_exchange(&facts_busy, true))
 		return;
 	facts_settled = abi_settled(agent.config.record_shapes);
 	agent_ranks();

@@ -36,7 +36,10 @@
 	KIND(GPU, "gpus")                 \
 	KIND(MOMENT, "cupti_moments")     \
 	KIND(COLLECTIVE, "collectives")   \
-	KIND(STACK, "stacks")
+	KIND(STACK, "stacks")             \
+	KIND(ALLOC, "heap_allocations")   \
+	KIND(FREE, "heap_frees")          \
+	KIND(HEAP, "heap_counters")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
@@ -96,7 +99,7 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-/* The GPU's: agent/core/record_cuda.h. */
+/* The GPU's: agent/core/record_cuda.h; the heap's: agent/core/record_heap.h. */
 
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");

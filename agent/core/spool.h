@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 2
+#define SPOOL_VERSION 3
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
@@ -68,6 +68,18 @@ enum cuda_count {
 	CUDA_COUNTS
 };
 
+/* What is known of the heap's records in a window, besides drops. */
+enum heap_count {
+	HEAP_STACKS, /* stacks taken */
+	HEAP_CUT, /* deeper than stack_depth: the outer frames are not there */
+	HEAP_ENDED, /* the walk met code without unwind tables, or made at run time */
+	HEAP_FOREIGN, /* on a signal's or coroutine's stack: ended at its edge */
+	HEAP_CHECKED, /* walked a second time from the unwind tables alone ... */
+	HEAP_DISAGREED, /* ... with another result */
+	HEAP_UNKNOWN_STACK, /* no room for a new stack: the event is there without one */
+	HEAP_COUNTS
+};
+
 /* Does the writer have to wait for GPU work of this cycle? */
 enum cycle_cuda { CUDA_NONE, CUDA_PENDING, CUDA_SETTLED };
 
@@ -97,6 +109,7 @@ struct cycle_info {
 	_Atomic uint32_t cuda_state; /* enum cycle_cuda */
 	uint32_t spare;
 	_Atomic uint64_t cuda[CUDA_COUNTS];
+	_Atomic uint64_t heap[HEAP_COUNTS];
 };
 
 enum chunk_kind {
@@ -104,7 +117,8 @@ enum chunk_kind {
 	CHUNK_DATA, /* records of threads */
 	CHUNK_NAMES,
 	CHUNK_CYCLE,
-	CHUNK_CUDA /* records of a cycle's GPU part: agent/core/side.h */
+	CHUNK_CUDA, /* records of a cycle's GPU part: agent/core/side.h */
+	CHUNK_STACKS /* call stacks and modules: agent/core/stacks.h */
 };
 
 struct chunk {
@@ -130,6 +144,7 @@ struct spool_totals {
 	_Atomic uint64_t cost_ns; /* estimated time our callbacks took in windows */
 	_Atomic uint64_t discarded; /* provisional cycles thrown away */
 	_Atomic uint64_t cuda[CUDA_COUNTS];
+	_Atomic uint64_t heap[HEAP_COUNTS];
 	char last_file[4096]; /* path of the newest finished file */
 };
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stacks - native call stacks and the modules they lie in, each stored once in the spool.
+ *
+ * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.
+ * Memory   CHUNK_STACKS chunks, for the life of the process.
+ * Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK).
+ * Units    an id is the entry's spool offset / 8; frames innermost first.
+ *
+ * A frame is where the call lies (the return address - 1), as an offset into its module's
+ * file image (address - load bias): it stays right when the module has gone.
+ */
+#ifndef CORE_STACKS_H
+#define CORE_STACKS_H
+
+#include "agent/core/spool.h"
+
+#define STACKS_MOST 512 /* frames of a stack */
+
+/* An executable file mapped into the process. */
+struct stack_module { /* as it lies in the spool, 8-byte aligned */
+	uint64_t bias; /* address - bias = the ELF file's virtual address */
+	uint8_t build_id[20];
+	uint8_t build_id_len; /* 0 = the file has none */
+	uint8_t spare;
+	uint16_t path_len;
+	char path[]; /* NUL-terminated, padded */
+};
+
+struct stack_frame {
+	uint32_t module; /* id of the module, 0 = not known: then offset is an address */
+	uint64_t offset;
+};
+
+enum stack_flag {
+	STACK_CUT = 1, /* outer frames left out: stack_depth */
+	STACK_ENDED = 2, /* ended at code without unwind tables */
+	STACK_FOREIGN = 4, /* ended at the edge of a signal's or coroutine's stack */
+};
+
+/* ---- the writing side ---- */
+uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
+		       const char *path);
+uint32_t stacks_add(const struct stack_frame *frame, unsigned depth, unsigned flags);
+void stacks_forget(void); /* after fork: the spool is another one */
+extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are void */
+
+/* ---- the reader's side; the spool may be damaged or hostile ---- */
+/* Depth (0: no such stack), flags and frames of a stack. */
+unsigned stacks_get(const struct spool_view *v, uint32_t id,
+		    struct stack_frame frame[STACKS_MOST], unsigned *flags);
+const struct stack_module *stacks_module_get(const struct spool_view *v, uint32_t id);
+
+#endif

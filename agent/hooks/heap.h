@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heap - malloc, free, operator new, operator delete and their family.
+ *
+ * Threads  heap_opened, heap_ended: whoever opens or seals a window; heap_tick: the
+ *          keeper's thread; the hooks themselves: any, at any time, in any state.
+ * Memory   a static bootstrap arena until the real allocator is found; the arena.
+ * Errors   the real function always runs with the caller's arguments; its result and
+ *          errno are the caller's.
+ * Units    bytes.
+ */
+#ifndef HOOKS_HEAP_H
+#define HOOKS_HEAP_H
+
+#include "agent/core/config.h"
+#include "agent/core/spool.h"
+
+/* From the agent's constructor: what to record. Says in one line when an allocator lies
+ * ahead of us or inside the executable, so that its calls cannot be seen. */
+void heap_start(const struct config *config);
+bool heap_wanted(void); /* malloc is not off: windows open without torch, too */
+void heap_opened(struct cycle_info *info);
+void heap_ended(struct cycle_info *info, bool kept);
+/* Every 20 ms at most while a window is open: REC_HEAP (counters, RSS). */
+void heap_tick(void);
+void heap_fork_child(void);
+/* JSON: allocator found (path), mode, what could not be hooked, and why. */
+size_t heap_facts(char *json, size_t size);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unwind - the calling thread's native stack, from inside malloc or anywhere else.
+ *
+ * Threads  any, also in signal handlers; no lock, no malloc, never the dynamic linker's
+ *          lock (glibc 2.35's _dl_find_object, else our own reading of /proc/self/maps).
+ * Memory   one table of unwind rules for the process; loads from the stack only inside
+ *          [stack pointer, the thread's verified stack end).
+ * Errors   a stack that ends early says why in its flags (stacks.h).
+ * Units    frames, innermost first; the agent's own frames are left out.
+ *
+ * Every return address is confirmed by its own unwind rule (.eh_frame), kept by address:
+ * where the rule says so the step is the frame pointer's, else CFA arithmetic.  One stack
+ * in UNWIND_CHECK is walked again without the table and the two are compared.
+ */
+#ifndef HOOKS_UNWIND_H
+#define HOOKS_UNWIND_H
+
+#include "agent/core/spool.h"
+#include "agent/core/stacks.h"
+
+#define UNWIND_CHECK 100
+
+void unwind_start(unsigned depth); /* stack_depth */
+/* Return addresses; 0 = none. flags: enum stack_flag. */
+unsigned unwind_walk(uintptr_t *pc, unsigned most, unsigned *flags);
+/* The id of the calling thread's stack, interned (stacks_add); 0 = none. Counts in info,
+ * which may be NULL. */
+uint32_t unwind_stack(struct cycle_info *info);
+/* dlclose was or is about to be called: what is known of addresses is void. */
+void unwind_unmapped(void);
+void unwind_fork_child(void);
+
+#endif

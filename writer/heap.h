@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heap - a cycle's heap records as counter tracks, annotations and sums by call site.
+ *
+ * Threads  one at a time.
+ * Memory   an entry for each live block and each (stack, operator) pair; bounded: what
+ *          does not fit is summed up as "other" and counted.
+ * Errors   NULL without heap records; -ENOMEM.
+ * Units    bytes; ns since the epoch. Live = since the window's begin.
+ */
+#ifndef WRITER_HEAP_H
+#define WRITER_HEAP_H
+
+struct trace;
+struct heap;
+
+/* Reads the cycle's heap records in order of time. 0, also when there are none. */
+int heap_read(struct trace *t);
+/* The object "heap" of the file's "proflaunch" (docs/trace.md): before traceEvents. */
+void heap_summary(struct trace *t);
+/* Counter tracks and the largest allocations, among traceEvents. */
+void heap_events(struct trace *t);
+void heap_free(struct trace *t);
+
+#endif

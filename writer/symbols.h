@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbols - what frames of native stacks mean: function, file and line, inlined calls.
+ *
+ * Asked of a process of our own (`proflaunch symbolize`, launcher/symbolize.c, libdw), so
+ * that nothing of it lies in the program's memory; without one, module and offset.
+ *
+ * Threads  one at a time: the writer's.
+ * Memory   its own maps: the texts, until symbols_free.
+ * Errors   none that end a file: a frame that cannot be resolved reads
+ *          "?? (library.so+0x1234)".
+ * Units    offsets as in agent/core/stacks.h.
+ */
+#ifndef WRITER_SYMBOLS_H
+#define WRITER_SYMBOLS_H
+
+#include "agent/core/stacks.h"
+
+#include <stdbool.h>
+
+struct symbols;
+
+struct symbols *symbols_new(const struct spool_view *v); /* NULL: no memory */
+/* A frame that will be wanted. 0 or -ENOMEM. */
+int symbols_want(struct symbols *s, struct stack_frame frame);
+/* Resolves all that are wanted, in one go; bounded in time. false: no helper, all are
+ * module and offset. */
+bool symbols_resolve(struct symbols *s);
+/* Texts of a frame, innermost inlined call first: "function (file.c:12)", NUL-terminated,
+ * back to back; *n of them (at least 1). Valid until symbols_free. */
+const char *symbols_text(const struct symbols *s, struct stack_frame frame, unsigned *n);
+void symbols_free(struct symbols *s);
+
+#endif
