@@ -76,9 +76,10 @@ START_TEST(facts_said_meanwhile_are_there_once)
 			*j.at = '\0';
 			torch = strstr(buf, "\"torch\": ");
 			ck_assert_msg(!torch || !strstr(torch + 2, "torch"), "%s", buf);
-			ck_assert_msg(!torch || !strncmp(torch + 9, "{\"said\": ", 9), "%s",
-				      buf);
-			ck_assert_msg(j.at[-1] == '}' && (!torch || j.at[-2] == '}'), "%s", buf);
+			ck_assert_msg(!torch || !strncmp(torch + 9, "{\"said\": ", 9),
+				      "%s", buf);
+			ck_assert_msg(j.at[-1] == '}' && (!torch || j.at[-2] == '}'),
+				      "%s", buf);
 		}
 		pthread_join(thread, NULL);
 	}
