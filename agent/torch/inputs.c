@@ -11,11 +11,13 @@ enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5, TAG_UINT = 
 enum { LIST_AFTER_BOOL = 4, BOOL_WITH_UINT = 10 };
 
 /* In SizesAndStrides and what follows it in a TensorImpl. */
-enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, INLINE_DIMS = 5 };
+enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, KEYS_AFTER = 112, INLINE_DIMS = 5 };
 
 /* A symbolic size; sizes that are asked of the class: of a plain tensor, of its Python
- * one, as jagged tensors had it before their sizes were symbolic (2.1 to 2.3). */
+ * one. torch shows those all the same, but for a jagged tensor's (2.1 to 2.3; later ones
+ * are symbolic), which has the nested tensors' dispatch key: 26 there, 25 in 2.4. */
 enum { FLAG_SYMBOLIC = 0x10, FLAG_ASKED = 0x08 };
+enum { KEY_NESTED = 3u << 25 };
 
 #define LIST_MOST                                                            \
 	30 /* torch shows no longer lists, neither of tensors nor of scalars \
@@ -81,23 +83,30 @@ static enum input_tag odd_tensor(const uint8_t *tensor, const void *vtable)
 	return IN_TENSOR;
 }
 
+static bool is_jagged(const uint8_t *at)
+{
+	uint64_t keys;
+
+	memcpy(&keys, at + KEYS_AFTER, sizeof(keys));
+	return keys & KEY_NESTED;
+}
+
 static inline uint8_t *put_tensor(uint8_t *to, const uint8_t *limit,
 				  const uint8_t *tensor, const struct shape *shape)
 {
 	const uint8_t *at = tensor + shape->sizes_at;
 	enum input_tag tag = IN_TENSOR;
-	uint8_t unreadable = FLAG_SYMBOLIC | FLAG_ASKED;
 	const void *vtable;
 	const int64_t *size, *stride;
 	uint64_t ndim;
 
 	memcpy(&vtable, tensor, sizeof(vtable));
-	if (__builtin_expect(vtable != abi.strided_vtable, 0)) {
+	if (__builtin_expect(vtable != abi.strided_vtable, 0))
 		tag = odd_tensor(tensor, vtable);
-		unreadable = FLAG_SYMBOLIC;
-	}
+	else if (__builtin_expect(at[FLAGS_AFTER] & FLAG_ASKED, 0) && is_jagged(at))
+		tag = IN_UNDEFINED;
 	memcpy(&ndim, at, sizeof(ndim));
-	if (tag == IN_UNDEFINED || at[FLAGS_AFTER] & unreadable || ndim > DIMS_MOST) {
+	if (tag == IN_UNDEFINED || at[FLAGS_AFTER] & FLAG_SYMBOLIC || ndim > DIMS_MOST) {
 		*to = IN_UNDEFINED;
 		return to + 1;
 	}

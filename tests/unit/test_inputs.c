@@ -148,7 +148,21 @@ START_TEST(a_tensor_without_value_or_readable_shape_is_undefined)
 	symbolic[l->sizes_at + 110] |= 0x10;
 	put_pointer(nested, 0, nested_class);
 	jagged[l->sizes_at + 110] |= 0x08; /* its Python class knows its sizes */
+	put_word(jagged, l->sizes_at + 112u, 1u << 26 | 1);
 	EXPECT(v, 4, IN_UNDEFINED, IN_UNDEFINED, IN_UNDEFINED, IN_UNDEFINED);
+}
+END_TEST
+
+/* torch.export's: its Python class knows its sizes, but so does the tensor. */
+START_TEST(a_functional_tensor_has_its_sizes)
+{
+	setup(_i);
+	uint8_t *functional = image_tensor(l, 1, (int64_t[]){ 2 }, (int64_t[]){ 1 }, 6);
+	struct abi_value v[] = { tensor(functional) };
+
+	functional[l->sizes_at + 110] |= 0x08;
+	put_word(functional, l->sizes_at + 112u, 1ull << 55 | 1u << 15 | 1);
+	EXPECT(v, 1, IN_TENSOR, 6, 1, 2, 1);
 }
 END_TEST
 
@@ -272,6 +286,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_torch_leaves_empty_is_empty, 0, LAYOUTS);
 	tcase_add_loop_test(tc, a_tensor_without_value_or_readable_shape_is_undefined, 0,
 			    LAYOUTS);
+	tcase_add_loop_test(tc, a_functional_tensor_has_its_sizes, 0, LAYOUTS);
 	tcase_add_loop_test(tc, only_strided_tensors_have_strides, 0, LAYOUTS);
 	tcase_add_loop_test(tc, lists_are_told_apart_by_their_element_type, 0, LAYOUTS);
 	tcase_add_loop_test(tc, long_lists_are_left_out_as_torch_does, 0, LAYOUTS);
