@@ -222,7 +222,7 @@ void buffers_give(struct buffer *b)
 }
 
 /* Somebody may be writing there already: touched, not changed. */
-static void touch(uint8_t *at, size_t size)
+void buffers_touch(uint8_t *at, size_t size)
 {
 	int saved = errno;
 
@@ -242,7 +242,7 @@ void buffers_prepare(void)
 		pool.touched = made;
 	while (pool.touched < pool.most &&
 	       atomic_load(&pool.idle) + pool.touched - atomic_load(&pool.made) < READY)
-		touch(pool.base + pool.touched++ * pool.each, pool.each);
+		buffers_touch(pool.base + pool.touched++ * pool.each, pool.each);
 }
 
 uint64_t buffers_turn(void)

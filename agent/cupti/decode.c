@@ -6,8 +6,8 @@
 
 #define KERNEL(field)  LAYOUT_GET(p, CONCURRENT_KERNEL, field)
 #define KERNEL_(field) LAYOUT_MAY(p, CONCURRENT_KERNEL, field)
-#define COPY(field)    LAYOUT_GET(p, MEMCPY, field)
 #define PEER(field)    LAYOUT_GET(p, MEMCPY2, field)
+#define COPY(field)    (peer ? PEER(field) : LAYOUT_GET(p, MEMCPY, field))
 #define SET(field)     LAYOUT_GET(p, MEMSET, field)
 #define GRAPH(field)   LAYOUT_GET(p, GRAPH_TRACE, field)
 
@@ -27,8 +27,9 @@ static enum cuda_count fault(const struct window *w, const struct record *r)
 	return CUDA_COUNTS;
 }
 
-void decode_place(struct window *w, const struct record *r, uint32_t size)
+void decode_place(struct window *w, const struct made *m)
 {
+	const struct record *r = &m->u.r;
 	enum cuda_count wrong;
 	struct record *to;
 
@@ -42,11 +43,11 @@ void decode_place(struct window *w, const struct record *r, uint32_t size)
 		side_count(&w->side, wrong, 1);
 		return;
 	}
-	to = side_reserve(&w->side, (enum record_kind)r->kind, size);
+	to = side_reserve(&w->side, (enum record_kind)r->kind, m->size);
 	if (!to)
 		return;
-	memcpy(to, r, size);
-	side_commit(&w->side, to, (enum record_kind)r->kind, r->flags, size);
+	memcpy(to, r, m->size);
+	side_commit(&w->side, to, (enum record_kind)r->kind, r->flags, m->size);
 }
 
 static void append_graph(struct made *m, uint64_t node, uint64_t graph)
@@ -58,51 +59,53 @@ static void append_graph(struct made *m, uint64_t node, uint64_t graph)
 			sizeof(struct gpu_graph));
 }
 
-static void work(uint64_t correlation, const struct made *m)
-{
-	link_work((uint32_t)correlation, &m->u.r, m->size);
-}
-
 /* ---- names ---- */
 
 static struct {
 	const char *text;
-	uint32_t id;
+	uint32_t id, length;
 } names[NAMES];
 static uint32_t names_of;
 
-static bool same(uint32_t id, const char *text, size_t length)
+static const struct name *name_at(uint32_t id)
 {
-	const struct name *n = (const struct name *)(spool.base + (uint64_t)id * 8);
+	return (const struct name *)(spool.base + (uint64_t)id * 8);
+}
 
-	return n->len == length && !memcmp(n->text, text, length);
+static uint32_t name_new(const char *text, size_t at)
+{
+	size_t length;
+	uint32_t id;
+
+	if (!text_length(text, &length)) {
+		windows_count(CUDA_UNDECODED, 1);
+		return 0;
+	}
+	id = names_add(text, length, NULL, 0);
+	if (id && name_at(id)->len == length) { /* it was not cut */
+		names[at].text = text;
+		names[at].id = id;
+		names[at].length = (uint32_t)length;
+	}
+	return id;
 }
 
 /* CUPTI may reuse the place of a name for another one: the text decides. */
 static uint32_t name_of(uint64_t pointer)
 {
 	const char *text = (const char *)(uintptr_t)pointer;
-	size_t at = (pointer >> 4 ^ pointer >> 16) % NAMES, length;
+	size_t at = (pointer >> 4 ^ pointer >> 16) % NAMES;
 
 	if (!text)
 		return 0;
-	if (!text_length(text, &length)) {
-		windows_count(CUDA_UNDECODED, 1);
-		return 0;
-	}
 	if (names_of != names_epoch) {
 		memset(names, 0, sizeof(names));
 		names_of = names_epoch;
 	}
-	if (names[at].text != text || !same(names[at].id, text, length)) {
-		uint32_t id = names_add(text, length, NULL, 0);
-
-		if (!id)
-			return 0;
-		names[at].text = text;
-		names[at].id = id;
-	}
-	return names[at].id;
+	if (names[at].text == text &&
+	    !memcmp(name_at(names[at].id)->text, text, names[at].length + 1u))
+		return names[at].id;
+	return name_new(text, at);
 }
 
 /* ---- one function for each kind ---- */
@@ -149,10 +152,10 @@ void decode_kernel(const uint8_t *p)
 	    submitted <= m.u.r.begin)
 		decode_append(&m, GPU_LATENCY, &(struct gpu_latency){ queued, submitted },
 			      sizeof(struct gpu_latency));
-	work(KERNEL(correlationId), &m);
+	link_work((uint32_t)KERNEL(correlationId), &m);
 }
 
-void decode_copy(const uint8_t *p)
+void decode_copy(const uint8_t *p, bool peer)
 {
 	struct made m;
 
@@ -169,34 +172,16 @@ void decode_copy(const uint8_t *p)
 	m.u.copy.spare = 0;
 	m.u.copy.channel = (uint32_t)COPY(channelID);
 	append_graph(&m, COPY(graphNodeId), COPY(graphId));
-	work(COPY(correlationId), &m);
-}
-
-void decode_peer(const uint8_t *p)
-{
-	struct gpu_peer peer = {
-		.from_device = (uint32_t)PEER(srcDeviceId),
-		.from_context = (uint32_t)PEER(srcContextId),
-		.to_device = (uint32_t)PEER(dstDeviceId),
-		.to_context = (uint32_t)PEER(dstContextId),
-	};
-	struct made m;
-
-	decode_start(&m, REC_COPY, sizeof(struct rec_copy));
-	m.u.r.begin = PEER(start);
-	m.u.r.end = PEER(end);
-	fill_gpu(&m, PEER(deviceId), PEER(contextId), PEER(streamId),
-		 PEER(correlationId));
-	m.u.g.channel_type = (uint8_t)PEER(channelType);
-	m.u.copy.bytes = PEER(bytes);
-	m.u.copy.kind = (uint8_t)PEER(copyKind);
-	m.u.copy.from = (uint8_t)PEER(srcKind);
-	m.u.copy.to = (uint8_t)PEER(dstKind);
-	m.u.copy.spare = 0;
-	m.u.copy.channel = (uint32_t)PEER(channelID);
-	append_graph(&m, PEER(graphNodeId), PEER(graphId));
-	decode_append(&m, GPU_PEER, &peer, sizeof(peer));
-	work(PEER(correlationId), &m);
+	if (peer)
+		decode_append(&m, GPU_PEER,
+			      &(struct gpu_peer){
+				      .from_device = (uint32_t)PEER(srcDeviceId),
+				      .from_context = (uint32_t)PEER(srcContextId),
+				      .to_device = (uint32_t)PEER(dstDeviceId),
+				      .to_context = (uint32_t)PEER(dstContextId),
+			      },
+			      sizeof(struct gpu_peer));
+	link_work((uint32_t)COPY(correlationId), &m);
 }
 
 void decode_set(const uint8_t *p)
@@ -215,7 +200,7 @@ void decode_set(const uint8_t *p)
 	m.u.set.spare = 0;
 	m.u.set.spare2 = 0;
 	append_graph(&m, SET(graphNodeId), SET(graphId));
-	work(SET(correlationId), &m);
+	link_work((uint32_t)SET(correlationId), &m);
 }
 
 void decode_graph(const uint8_t *p)
@@ -231,5 +216,5 @@ void decode_graph(const uint8_t *p)
 		 GRAPH(correlationId));
 	m.u.graph.graph = (uint32_t)GRAPH(graphId);
 	m.u.graph.spare = 0;
-	work(GRAPH(correlationId), &m);
+	link_work((uint32_t)GRAPH(correlationId), &m);
 }

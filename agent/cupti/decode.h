@@ -51,8 +51,7 @@ static inline void decode_append(struct made *m, enum gpu_flag flag, const void 
 }
 
 void decode_kernel(const uint8_t *p);
-void decode_copy(const uint8_t *p);
-void decode_peer(const uint8_t *p);
+void decode_copy(const uint8_t *p, bool peer);
 void decode_set(const uint8_t *p);
 void decode_graph(const uint8_t *p);
 

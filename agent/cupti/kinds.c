@@ -64,10 +64,14 @@ void kinds_start(void)
 	atomic_store(&ours, all);
 }
 
-bool kinds_for_ours(uint32_t kind)
+uint64_t kinds_for_ours(void)
 {
-	return kind < KIND_MOST &&
-	       atomic_load_explicit(&ours, memory_order_relaxed) >> kind & 1;
+	return atomic_load_explicit(&ours, memory_order_relaxed);
+}
+
+static bool for_ours(uint32_t kind)
+{
+	return kind < KIND_MOST && kinds_for_ours() >> kind & 1;
 }
 
 /* ---- CUPTI itself ---- */
@@ -170,14 +174,14 @@ static int switch_ours(bool on)
 		return 0;
 	for (unsigned i = 0; i < sizeof(order) && ours_on != on; i++) {
 		unsigned at = on ? i : (unsigned)sizeof(order) - 1 - i;
-		int result = kinds_for_ours(order[at]) ? ours_kind(order[at], on) : 0;
+		int result = for_ours(order[at]) ? ours_kind(order[at], on) : 0;
 
 		if (result && essential(order[at]) && !first)
 			first = result;
 	}
 	/* All or nothing: what was switched on would fill buffers for nobody. */
 	for (unsigned i = 0; on && first && i < sizeof(order); i++)
-		if (kinds_for_ours(order[i]))
+		if (for_ours(order[i]))
 			ours_kind(order[i], false);
 	atomic_store(&ours_on, on && !first);
 	return first;
@@ -223,7 +227,7 @@ void kinds_lost(void)
 
 static int theirs_kind(uint32_t kind, bool on)
 {
-	bool mine = ours_on && kinds_for_ours(kind);
+	bool mine = ours_on && for_ours(kind);
 	bool list = calls_kind(kind) && can_list(domain_of(kind));
 	int result = 0;
 
@@ -326,7 +330,7 @@ size_t kinds_text(char *buf, size_t size)
 	size_t n = 0;
 
 	for (uint32_t kind = 0; kind < sizeof(names) / sizeof(*names); kind++)
-		if (names[kind] && kinds_for_ours(kind) && n < size)
+		if (names[kind] && for_ours(kind) && n < size)
 			n += fmt(buf + n, size - n, "%s\"%s\"", n ? ", " : "",
 				 names[kind]);
 	return n;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/sys.h"
-#include "agent/cupti/parts.h"
-
-#include <string.h>
+#include "agent/cupti/decode.h"
 
 /*
  * Which window GPU work belongs to: that of the call with its correlation id. CUPTI
@@ -12,8 +10,8 @@
  */
 #define CALLS_BITS   19u
 #define CALLS_MASK   ((1u << CALLS_BITS) - 1)
+#define PART         8192u /* of the table, touched at once */
 #define WAITING_MOST 32768u
-#define LONGEST      128u
 
 /* What a place in the table says, above the window's number. */
 #define NUMBER   0x1fffffffu
@@ -27,15 +25,17 @@ struct entry {
 };
 struct waiting {
 	int64_t since;
-	uint32_t correlation, size; /* size 0: free */
+	uint32_t correlation;
 	uint32_t next; /* of the same call: place + 1 */
-	uint32_t spare;
-	uint64_t record[LONGEST / 8];
+	struct made made; /* size 0: free */
 };
 
 static struct entry *entries;
+static uint64_t touched; /* parts of the table: bits */
 static struct waiting *waiting;
 static uint32_t first, last; /* of the ring, counted on */
+
+_Static_assert(CALLS_MASK / PART < 64, "a bit for each part");
 
 bool link_start(void)
 {
@@ -44,6 +44,27 @@ bool link_start(void)
 	if (!waiting)
 		waiting = sys_map(sizeof(*waiting) * WAITING_MOST);
 	return entries && waiting;
+}
+
+/* A page that is read first is mapped twice. */
+static __attribute__((noinline)) void touch(uint32_t part)
+{
+	touched |= 1ull << part;
+	buffers_touch((uint8_t *)&entries[part * PART], PART * sizeof(*entries));
+}
+
+static struct entry *at(uint32_t correlation)
+{
+	uint32_t n = correlation & CALLS_MASK;
+
+	if (__builtin_expect(!(touched >> n / PART & 1), 0))
+		touch(n / PART);
+	return &entries[n];
+}
+
+static bool is(const struct entry *e, uint32_t correlation)
+{
+	return e->value && e->correlation == correlation;
 }
 
 /* A place whose window is over may be from a lap of 2^32 calls ago. */
@@ -57,20 +78,6 @@ static bool newer(const struct entry *e, uint32_t correlation)
 		return false;
 	w = windows_get(e->value & NUMBER);
 	return !w || w->state == WINDOW_OVER;
-}
-
-/* NULL: an entry of a younger call is in its place. */
-static struct entry *place(uint32_t correlation)
-{
-	struct entry *e = &entries[correlation & CALLS_MASK];
-
-	if (e->value && e->correlation == correlation)
-		return e;
-	if (!newer(e, correlation))
-		return NULL;
-	e->correlation = correlation;
-	e->value = 0;
-	return e;
 }
 
 static void match(struct entry *e, struct window *w)
@@ -87,43 +94,55 @@ static struct waiting *waiter(uint32_t n)
 	return &waiting[n % WAITING_MOST];
 }
 
+static uint32_t place(const struct waiting *x)
+{
+	return (uint32_t)(x - waiting);
+}
+
 /* Nobody called for it: where it ran is the best guess. */
 static void give_up(struct waiting *x)
 {
-	const struct record *r = (const struct record *)x->record;
+	const struct record *r = &x->made.u.r;
 	struct window *w = windows_at(r->begin);
 	struct entry *e = &entries[x->correlation & CALLS_MASK];
 
-	if (e->correlation == x->correlation && e->value & WAITS)
+	if (e->correlation == x->correlation && e->value == (WAITS | place(x)))
 		e->value = 0;
 	if (w && w->info && r->kind != REC_EVENT)
 		side_count(&w->side, CUDA_UNMATCHED, 1);
 	if (w)
-		decode_place(w, r, x->size);
-	x->size = 0;
+		decode_place(w, &x->made);
+	x->made.size = 0;
 }
 
-static void wait_for_call(uint32_t correlation, const struct record *r, uint32_t size)
+static void wait_for_call(struct entry *e, uint32_t correlation, const struct made *m)
 {
-	struct entry *e = place(correlation);
 	struct waiting *x;
+	bool mine;
 
-	if (size > LONGEST)
-		return;
 	if (last - first == WAITING_MOST) {
-		if (waiter(first)->size)
+		if (waiter(first)->made.size)
 			give_up(waiter(first));
 		first++;
 	}
+	mine = is(e, correlation);
 	x = waiter(last);
 	x->since = windows_now;
 	x->correlation = correlation;
-	x->size = size;
-	x->next = e && e->value & WAITS ? (e->value & NUMBER) + 1 : 0;
-	memcpy(x->record, r, size);
-	if (e)
-		e->value = WAITS | last % WAITING_MOST;
+	x->next = mine ? (e->value & NUMBER) + 1 : 0;
+	x->made = *m;
+	if (mine || newer(e, correlation))
+		*e = (struct entry){ correlation, WAITS | place(x) };
 	last++;
+}
+
+/* Most wait for a moment only: the same few places of the ring serve them. */
+static void shorten(void)
+{
+	while (first != last && !waiter(first)->made.size)
+		first++;
+	if (first == last)
+		first = last = 0;
 }
 
 /* All that waits for this call; w NULL: for nothing, it was outside of all windows. */
@@ -134,37 +153,37 @@ static uint32_t release(uint32_t n, uint32_t correlation, struct window *w)
 	for (uint32_t i = 0; i < WAITING_MOST; i++) {
 		struct waiting *x = waiter(n);
 
-		if (!x->size || x->correlation != correlation)
+		if (!x->made.size || x->correlation != correlation)
 			break;
 		if (w)
-			decode_place(w, (const struct record *)x->record, x->size);
-		x->size = 0;
+			decode_place(w, &x->made);
+		x->made.size = 0;
 		found++;
 		if (!x->next)
 			break;
 		n = x->next - 1;
 	}
+	shorten();
 	return found;
 }
 
 void link_expire(int64_t age_ns)
 {
-	for (; first != last; first++) {
+	for (shorten(); first != last; shorten()) {
 		struct waiting *x = waiter(first);
 
-		if (x->size && windows_now - x->since < age_ns)
+		if (windows_now - x->since < age_ns)
 			break;
-		if (x->size)
-			give_up(x);
+		give_up(x);
 	}
 }
 
 bool link_waits(const struct window *w)
 {
 	for (uint32_t i = first; i != last; i++) {
-		const struct record *r = (const struct record *)waiter(i)->record;
+		const struct record *r = &waiter(i)->made.u.r;
 
-		if (waiter(i)->size && r->begin >= w->begin && r->begin < w->end)
+		if (waiter(i)->made.size && r->begin >= w->begin && r->begin < w->end)
 			return true;
 	}
 	return false;
@@ -175,23 +194,20 @@ bool link_waits(const struct window *w)
 /* A driver call inside a runtime call has its id: it launches once. */
 void link_call(uint32_t correlation, struct window *w, bool works)
 {
-	struct entry *e;
-	uint32_t value, found = 0;
+	struct entry *e = at(correlation);
+	uint32_t value = is(e, correlation) ? e->value : 0, found = 0;
 
-	if (!w && !works && entries[correlation & CALLS_MASK].correlation != correlation)
-		return; /* work for it may still wait: then it is told below */
-	e = place(correlation);
-	if (!e)
+	if (!value && ((!w && !works) || !newer(e, correlation)))
 		return;
-	value = e->value;
 	if (value & WAITS) {
 		found = release(value & NUMBER, correlation, w);
 		value = 0;
 	}
 	if (!value || ((value & NUMBER) == OUTSIDE && w))
 		value = w ? w->number & NUMBER : OUTSIDE;
-	e->value = value;
-	w = windows_get(value & NUMBER);
+	*e = (struct entry){ correlation, value };
+	if (!w || w->number != (value & NUMBER))
+		w = windows_get(value & NUMBER);
 	if (works && w && !(value & LAUNCHES)) {
 		e->value |= LAUNCHES;
 		w->launched++;
@@ -202,13 +218,13 @@ void link_call(uint32_t correlation, struct window *w, bool works)
 		match(e, w);
 }
 
-void link_work(uint32_t correlation, const struct record *r, uint32_t size)
+void link_work(uint32_t correlation, const struct made *m)
 {
-	struct entry *e = &entries[correlation & CALLS_MASK];
+	struct entry *e = at(correlation);
 	struct window *w;
 
-	if (!e->value || e->correlation != correlation || e->value & WAITS) {
-		wait_for_call(correlation, r, size);
+	if (!is(e, correlation) || e->value & WAITS) {
+		wait_for_call(e, correlation, m);
 		return;
 	}
 	if ((e->value & NUMBER) == OUTSIDE)
@@ -216,7 +232,7 @@ void link_work(uint32_t correlation, const struct record *r, uint32_t size)
 	w = windows_get(e->value & NUMBER);
 	match(e, w);
 	if (w)
-		decode_place(w, r, size);
+		decode_place(w, m);
 	else if (spool.head)
 		atomic_fetch_add(&spool.head->totals.cuda[CUDA_LATE], 1);
 }
@@ -224,6 +240,7 @@ void link_work(uint32_t correlation, const struct record *r, uint32_t size)
 void link_fork_child(void)
 {
 	entries = NULL;
+	touched = 0;
 	waiting = NULL;
 	first = last = 0;
 }

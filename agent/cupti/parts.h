@@ -93,8 +93,8 @@ int kinds_theirs_api(int domain, uint32_t cbid, bool on);
 void kinds_theirs_none(void);
 /* Is a record of this kind (cbid: of calls, else 0) what it asked for just now? */
 bool kinds_for_theirs(uint32_t kind, uint32_t cbid);
-/* Is a record of this kind what we asked for? Constant once the session is ready. */
-bool kinds_for_ours(uint32_t kind);
+/* The kinds that we ask for, as bits. Constant once the session is ready. */
+uint64_t kinds_for_ours(void);
 /* {"runtime": "allow-list", ...}: what is switched on for a window. */
 size_t kinds_text(char *buf, size_t size);
 void kinds_fork_child(void);
@@ -153,6 +153,7 @@ bool buffers_ours(const uint8_t *mem); /* any thread */
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);
 void buffers_prepare(void); /* touches buffers ahead of need */
+void buffers_touch(uint8_t *at, size_t size); /* memory that will be written */
 uint64_t buffers_turn(void); /* requests so far */
 /* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
  * one come back that is not yet read? */
@@ -209,11 +210,12 @@ void moments_fork_child(void);
 
 /* ---- link.c: correlation ids. The consumer. ---- */
 
+struct made; /* decode.h */
 bool link_start(void);
 /* A call: window NULL = outside of all. Brings GPU work that waited for it. */
 void link_call(uint32_t correlation, struct window *w, bool works);
 /* GPU work: goes to the window of its call, now or when that comes. */
-void link_work(uint32_t correlation, const struct record *r, uint32_t size);
+void link_work(uint32_t correlation, const struct made *m);
 void link_expire(int64_t age_ns); /* what waited longer: by its own time */
 bool link_waits(const struct window *w); /* does work wait that ran in it? */
 void link_fork_child(void);
@@ -223,7 +225,7 @@ void link_fork_child(void);
 void decode_buffer(const uint8_t *at, size_t valid);
 uint64_t decode_count(const uint8_t *at, size_t valid); /* records, unread */
 /* Writes a record, its kind and flags set, into a window after the last checks. */
-void decode_place(struct window *w, const struct record *r, uint32_t size);
+void decode_place(struct window *w, const struct made *m);
 extern uint64_t decode_records; /* decoded so far */
 
 /* ---- devices.c: the consumer ---- */

@@ -204,6 +204,18 @@ static bool load(struct found *f)
 }
 
 static struct found found;
+static _Atomic uint32_t telling;
+
+/* The consumer may have asked the runtime before who starts it has told the rest. */
+static void tell(int runtime)
+{
+	bool taken = lock_take(&telling);
+
+	if (runtime > found.runtime)
+		found.runtime = runtime;
+	facts_tell(&found);
+	lock_give(&telling, taken);
+}
 
 void session_ask_runtime(void)
 {
@@ -212,10 +224,8 @@ void session_ask_runtime(void)
 		found.cudart[0] ? dlopen(found.cudart, RTLD_NOLOAD | RTLD_LAZY) : NULL;
 
 	ask = handle ? (int (*)(int *))dlsym(handle, "cudaRuntimeGetVersion") : NULL;
-	if (ask && !ask(&version) && version > found.runtime) {
-		found.runtime = version;
-		facts_tell(&found);
-	}
+	if (ask && !ask(&version))
+		tell(version);
 	if (handle)
 		dlclose(handle);
 	errno = saved;
@@ -238,7 +248,7 @@ bool session_start(bool late)
 		session_give_up_foreign(session.foreign);
 	else if (load(&found))
 		take();
-	facts_tell(&found);
+	tell(0);
 	return atomic_load(&session.state) == SESSION_READY;
 }
 
@@ -309,6 +319,7 @@ void session_fork_child(void)
 	uint32_t state = atomic_load(&session.state);
 
 	atomic_store(&flushing, 0);
+	atomic_store(&telling, 0);
 	gap_from = session.gap_to = 0;
 	session.subscriber = NULL;
 	/* CUDA does not survive a fork: where it was used, it is of no use any more. */

@@ -19,7 +19,7 @@ static void place_at(uint64_t ns, const struct made *m)
 	struct window *w = windows_at(ns);
 
 	if (w)
-		decode_place(w, &m->u.r, m->size);
+		decode_place(w, m);
 }
 
 /* ---- calls ---- */
@@ -101,7 +101,7 @@ static void decode_event(const uint8_t *p)
 	m.u.event.stream = (uint32_t)EVENT(streamId);
 	m.u.event.event = (uint32_t)EVENT(eventId);
 	m.u.event.event_sync = LAYOUT_MAY(p, CUDA_EVENT, cudaEventSyncId);
-	link_work(m.u.event.correlation, &m.u.r, m.size);
+	link_work(m.u.event.correlation, &m);
 }
 
 static void decode_overhead(const uint8_t *p)
@@ -161,10 +161,8 @@ static void decode(const uint8_t *p, uint32_t kind)
 		decode_kernel(p);
 		break;
 	case KIND_MEMCPY:
-		decode_copy(p);
-		break;
 	case KIND_MEMCPY2:
-		decode_peer(p);
+		decode_copy(p, kind == KIND_MEMCPY2);
 		break;
 	case KIND_MEMSET:
 		decode_set(p);
@@ -205,11 +203,12 @@ static uint32_t next(const uint8_t *at, size_t left, uint32_t *kind)
 
 void decode_buffer(const uint8_t *at, size_t valid)
 {
+	uint64_t ours = kinds_for_ours();
 	uint32_t kind, stride;
 
 	decode_latest = moments_now() + DECODE_OUTSIDE_NS;
 	while ((stride = next(at, valid, &kind))) {
-		if (kinds_for_ours(kind))
+		if (ours >> kind & 1)
 			decode(at, kind);
 		decode_records++;
 		at += stride;

@@ -2,6 +2,7 @@
 /* cupti_buffers - buffers: asked for, filled, completed, handed back. */
 #include "tests/fake/cupti_parts.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -114,6 +115,7 @@ static void move_complete(bool forced)
 static void *worker(void *arg)
 {
 	(void)arg;
+	prctl(PR_SET_NAME, "fake-cupti", 0, 0, 0); /* else its maker's */
 	pthread_mutex_lock(&mutex);
 	for (;;) {
 		struct buffer *b;

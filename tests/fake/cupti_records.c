@@ -77,6 +77,14 @@ static void shape(rec_CONCURRENT_KERNEL *r, const struct fake_work *w)
 	SET(CONCURRENT_KERNEL, r, sourceGraphNodeId, w->node);
 }
 
+/* What all GPU work has: when, where, of which call; and what is no whole graph. */
+#define RAN(r, w)                                                                    \
+	((r)->start = gpu_stamp((w)->start), (r)->end = gpu_stamp((w)->end),         \
+	 (r)->deviceId = (uint32_t)(w)->stream->context->device,                     \
+	 (r)->contextId = (w)->stream->context->id, (r)->streamId = (w)->stream->id, \
+	 (r)->correlationId = call_correlation())
+#define NODE(r, w) ((r)->graphNodeId = (w)->node, (r)->graphId = (w)->graph)
+
 static void kernel(const struct fake_work *w)
 {
 	static uint64_t grid;
@@ -88,20 +96,14 @@ static void kernel(const struct fake_work *w)
 			  ? CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
 			  : CUPTI_ACTIVITY_KIND_KERNEL;
 	shape(r, w);
-	r->start = gpu_stamp(w->start);
-	r->end = gpu_stamp(w->end);
+	RAN(r, w);
+	NODE(r, w);
 	r->completed = r->end;
 	r->queued = cupti.latency ? cupti_stamp(w->queued) - 4000 : 0;
 	r->submitted = cupti.latency ? cupti_stamp(w->queued) - 2000 : 0;
-	r->deviceId = (uint32_t)w->stream->context->device;
-	r->contextId = w->stream->context->id;
-	r->streamId = w->stream->id;
-	r->correlationId = call_correlation();
 	r->gridId = (int64_t)__atomic_add_fetch(&grid, 1, __ATOMIC_RELAXED);
 	r->name = name_kernel(w->function);
 	r->launchType = w->launch_type;
-	r->graphNodeId = w->node;
-	r->graphId = w->graph;
 	r->channelID = 8;
 	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 	spoil(r);
@@ -120,15 +122,9 @@ static void copy(const struct fake_work *w)
 	r->dstKind = w->to_kind;
 	r->flags = w->async;
 	r->bytes = w->bytes;
-	r->start = gpu_stamp(w->start);
-	r->end = gpu_stamp(w->end);
-	r->deviceId = (uint32_t)w->stream->context->device;
-	r->contextId = w->stream->context->id;
-	r->streamId = w->stream->id;
-	r->correlationId = call_correlation();
+	RAN(r, w);
+	NODE(r, w);
 	r->runtimeCorrelationId = 0;
-	r->graphNodeId = w->node;
-	r->graphId = w->graph;
 	r->channelID = 9;
 	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	SET(MEMCPY, r, isDeviceLaunched, 0);
@@ -150,18 +146,12 @@ static void peer(const struct fake_work *w)
 	r->dstKind = w->to_kind;
 	r->flags = w->async;
 	r->bytes = w->bytes;
-	r->start = gpu_stamp(w->start);
-	r->end = gpu_stamp(w->end);
-	r->deviceId = (uint32_t)w->stream->context->device;
-	r->contextId = w->stream->context->id;
-	r->streamId = w->stream->id;
+	RAN(r, w);
+	NODE(r, w);
 	r->srcDeviceId = (uint32_t)w->from->device;
 	r->srcContextId = w->from->id;
 	r->dstDeviceId = (uint32_t)w->to->device;
 	r->dstContextId = w->to->id;
-	r->correlationId = call_correlation();
-	r->graphNodeId = w->node;
-	r->graphId = w->graph;
 	r->channelID = 9;
 	r->channelType = CUPTI_CHANNEL_TYPE_ASYNC_MEMCPY;
 	record_end(w->end);
@@ -176,16 +166,10 @@ static void set(const struct fake_work *w)
 	r->kind = CUPTI_ACTIVITY_KIND_MEMSET;
 	r->value = w->value;
 	r->bytes = w->bytes;
-	r->start = gpu_stamp(w->start);
-	r->end = gpu_stamp(w->end);
-	r->deviceId = (uint32_t)w->stream->context->device;
-	r->contextId = w->stream->context->id;
-	r->streamId = w->stream->id;
-	r->correlationId = call_correlation();
+	RAN(r, w);
+	NODE(r, w);
 	r->flags = w->async;
 	r->memoryKind = w->to_kind;
-	r->graphNodeId = w->node;
-	r->graphId = w->graph;
 	r->channelID = 8;
 	r->channelType = CUPTI_CHANNEL_TYPE_COMPUTE;
 	SET(MEMSET, r, isDeviceLaunched, 0);
@@ -201,13 +185,8 @@ static void graph(const struct fake_work *w)
 	if (!r)
 		return;
 	r->kind = CUPTI_ACTIVITY_KIND_GRAPH_TRACE;
-	r->correlationId = call_correlation();
-	r->start = gpu_stamp(w->start);
-	r->end = gpu_stamp(w->end);
-	r->deviceId = (uint32_t)w->stream->context->device;
+	RAN(r, w);
 	r->graphId = w->graph;
-	r->contextId = w->stream->context->id;
-	r->streamId = w->stream->id;
 	SET(GRAPH_TRACE, r, endDeviceId, r->deviceId);
 	SET(GRAPH_TRACE, r, endContextId, r->contextId);
 	record_end(w->end);

@@ -185,8 +185,9 @@ static inline uint64_t bench_count(struct cycle_info *info, enum cuda_count what
 }
 
 /* The nth record of a kind in a window's GPU part, NULL = fewer. */
-static inline const void *bench_record(struct cycle_info *info, enum record_kind kind,
-				       unsigned n)
+/* The n-th of a kind; NULL: there are fewer, which are taken off n. */
+static inline const void *bench_walk(struct cycle_info *info, enum record_kind kind,
+				     unsigned *n)
 {
 	struct spool_view v;
 	const struct chunk *c;
@@ -203,20 +204,25 @@ static inline const void *bench_record(struct cycle_info *info, enum record_kind
 			continue;
 		for (; p < end; p += ((const struct record *)p)->units * 8) {
 			ck_assert(((const struct record *)p)->units);
-			if (((const struct record *)p)->kind == kind && !n--)
+			if (((const struct record *)p)->kind == kind && !(*n)--)
 				return p;
 		}
 	}
 	return NULL;
 }
 
+static inline const void *bench_record(struct cycle_info *info, enum record_kind kind,
+				       unsigned n)
+{
+	return bench_walk(info, kind, &n);
+}
+
 static inline unsigned bench_records(struct cycle_info *info, enum record_kind kind)
 {
-	unsigned n = 0;
+	unsigned n = UINT32_MAX;
 
-	while (bench_record(info, kind, n))
-		n++;
-	return n;
+	bench_walk(info, kind, &n);
+	return UINT32_MAX - n;
 }
 
 static inline const char *bench_name(uint32_t id)

@@ -68,6 +68,20 @@ static inline uint8_t *add_call(uint32_t correlation)
 	return p;
 }
 
+static inline uint8_t *add_work_at(uint32_t kind, uint32_t seed, uint32_t correlation,
+				   uint32_t begin, uint32_t end, uint32_t id)
+{
+	uint8_t *p = add(kind, seed);
+
+	store(p + begin, begin_ns() + 30, 8);
+	store(p + end, begin_ns() + 40, 8);
+	store(p + id, correlation, 4);
+	return p;
+}
+#define add_work(KIND, seed, correlation)                                     \
+	add_work_at(KIND_##KIND, seed, correlation, LAYOUT_AT_##KIND##_start, \
+		    LAYOUT_AT_##KIND##_end, LAYOUT_AT_##KIND##_correlationId)
+
 static inline void run(void)
 {
 	windows_collect();

@@ -4,11 +4,10 @@
 /* Times, orders and buffers that are not as they should be. */
 static void add_kernel(uint32_t correlation, uint64_t begin, uint64_t end)
 {
-	uint8_t *p = add(KIND_CONCURRENT_KERNEL, 1);
+	uint8_t *p = add_work(CONCURRENT_KERNEL, 1, correlation);
 
 	store(p + LAYOUT_AT_CONCURRENT_KERNEL_start, begin, 8);
 	store(p + LAYOUT_AT_CONCURRENT_KERNEL_end, end, 8);
-	store(p + LAYOUT_AT_CONCURRENT_KERNEL_correlationId, correlation, 4);
 }
 
 START_TEST(odd_times_are_counted)
@@ -77,6 +76,74 @@ START_TEST(a_call_outside_takes_its_work_along)
 	ck_assert_uint_eq(bench_records(info, REC_CALL), 0);
 	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 0);
 	ck_assert_uint_eq(bench_count(info, CUDA_UNMATCHED), 0);
+}
+END_TEST
+
+/* Each call brings its own work, whatever waits before and behind it. */
+START_TEST(calls_in_another_order_than_their_work)
+{
+	static const uint32_t order[] = { 3, 1, 4, 2, 7, 6, 5, 8 };
+
+	records_start("13.0");
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 1; i <= 8; i++)
+			add_work(CONCURRENT_KERNEL, i, round * 8 + i);
+		for (uint32_t i = 0; i < 8; i++)
+			add_call(round * 8 + order[i]);
+		run();
+	}
+	for (uint32_t i = 0; i < 24; i++) {
+		const struct rec_kernel *r = bench_record(info, REC_KERNEL, i);
+
+		ck_assert(r);
+		ck_assert_uint_eq(r->g.correlation, i / 8 * 8 + order[i % 8]);
+		ck_assert_uint_eq(r->channel,
+				  (uint32_t)fake_value(KIND_CONCURRENT_KERNEL,
+						       "channelID", order[i % 8]));
+	}
+	ck_assert_uint_eq(windows_get(1)->matched, 24);
+	ck_assert(!link_waits(windows_get(1)));
+}
+END_TEST
+
+START_TEST(more_work_waits_than_there_is_room_for)
+{
+	const uint32_t most = 40000, room = 32768;
+
+	records_start("13.0");
+	for (uint32_t i = 1; i <= most; i++) {
+		add_work(CONCURRENT_KERNEL, 1, i);
+		if (i % 1000 == 0)
+			run();
+	}
+	ck_assert_uint_eq(bench_count(info, CUDA_UNMATCHED), most - room);
+	for (uint32_t i = most; i; i--) { /* the youngest first */
+		add_call(i);
+		if (i % 1000 == 1)
+			run();
+	}
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), most);
+	ck_assert_uint_eq(windows_get(1)->matched, room);
+	ck_assert(!link_waits(windows_get(1)));
+}
+END_TEST
+
+/* A graph: what is given up on is still in it, and leaves the others to their call. */
+START_TEST(more_work_of_one_call_waits_than_there_is_room_for)
+{
+	const uint32_t most = 40000, room = 32768;
+
+	records_start("13.0");
+	for (uint32_t i = 1; i <= most; i++) {
+		add_work(CONCURRENT_KERNEL, 1, 5);
+		if (i % 1000 == 0)
+			run();
+	}
+	add_call(5);
+	run();
+	ck_assert_uint_eq(bench_count(info, CUDA_UNMATCHED), most - room);
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), most);
+	ck_assert(!link_waits(windows_get(1)));
 }
 END_TEST
 
@@ -174,6 +241,9 @@ int main(void)
 	tcase_add_test(tc, work_may_come_before_its_call);
 	tcase_add_test(tc, work_without_a_call_goes_where_it_ran);
 	tcase_add_test(tc, a_call_outside_takes_its_work_along);
+	tcase_add_test(tc, calls_in_another_order_than_their_work);
+	tcase_add_test(tc, more_work_waits_than_there_is_room_for);
+	tcase_add_test(tc, more_work_of_one_call_waits_than_there_is_room_for);
 	tcase_add_test(tc, correlation_ids_wrap);
 	tcase_add_test(tc, a_driver_call_inside_a_runtime_call);
 	tcase_add_test(tc, a_buffer_that_cannot_be_read_to_its_end);

@@ -97,12 +97,9 @@ START_TEST(kernels)
 
 	records_start(versions[_i]);
 	add_call(1000);
-	p = add(kind, seed);
-	store(p + LAYOUT_AT_CONCURRENT_KERNEL_start, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_CONCURRENT_KERNEL_end, begin_ns() + 40, 8);
+	p = add_work(CONCURRENT_KERNEL, seed, 1000);
 	store(p + LAYOUT_AT_CONCURRENT_KERNEL_queued, begin_ns() + 11, 8);
 	store(p + LAYOUT_AT_CONCURRENT_KERNEL_submitted, begin_ns() + 12, 8);
-	store(p + LAYOUT_AT_CONCURRENT_KERNEL_correlationId, 1000, 4);
 	run();
 	r = one(REC_KERNEL);
 	gpu(&r->g, kind, 1000);
@@ -131,14 +128,10 @@ END_TEST
 START_TEST(copies)
 {
 	const struct rec_copy *r;
-	uint8_t *p;
 
 	records_start(versions[_i]);
 	add_call(1000);
-	p = add(KIND_MEMCPY, seed);
-	store(p + LAYOUT_AT_MEMCPY_start, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_MEMCPY_end, begin_ns() + 40, 8);
-	store(p + LAYOUT_AT_MEMCPY_correlationId, 1000, 4);
+	add_work(MEMCPY, seed, 1000);
 	run();
 	r = one(REC_COPY);
 	gpu(&r->g, KIND_MEMCPY, 1000);
@@ -156,14 +149,10 @@ START_TEST(copies_between_devices)
 {
 	const struct rec_copy *r;
 	const struct gpu_peer *peer;
-	uint8_t *p;
 
 	records_start(versions[_i]);
 	add_call(1000);
-	p = add(KIND_MEMCPY2, seed);
-	store(p + LAYOUT_AT_MEMCPY2_start, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_MEMCPY2_end, begin_ns() + 40, 8);
-	store(p + LAYOUT_AT_MEMCPY2_correlationId, 1000, 4);
+	add_work(MEMCPY2, seed, 1000);
 	run();
 	r = one(REC_COPY);
 	gpu(&r->g, KIND_MEMCPY2, 1000);
@@ -182,14 +171,10 @@ END_TEST
 START_TEST(sets)
 {
 	const struct rec_set *r;
-	uint8_t *p;
 
 	records_start(versions[_i]);
 	add_call(1000);
-	p = add(KIND_MEMSET, seed);
-	store(p + LAYOUT_AT_MEMSET_start, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_MEMSET_end, begin_ns() + 40, 8);
-	store(p + LAYOUT_AT_MEMSET_correlationId, 1000, 4);
+	add_work(MEMSET, seed, 1000);
 	run();
 	r = one(REC_SET);
 	gpu(&r->g, KIND_MEMSET, 1000);
@@ -208,10 +193,7 @@ START_TEST(graph_launches)
 
 	records_start(versions[_i]);
 	add_call(1000);
-	p = add(KIND_GRAPH_TRACE, seed);
-	store(p + LAYOUT_AT_GRAPH_TRACE_start, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_GRAPH_TRACE_end, begin_ns() + 40, 8);
-	store(p + LAYOUT_AT_GRAPH_TRACE_correlationId, 1000, 4);
+	p = add_work(GRAPH_TRACE, seed, 1000);
 	store(p + LAYOUT_AT_GRAPH_TRACE_deviceId, INT32_MAX, 4);
 	run();
 	r = one(REC_GRAPH);
