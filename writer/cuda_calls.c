@@ -107,26 +107,6 @@ static void take_owner(struct trace *t, struct cuda_call *call)
 
 /* ---- a call ---- */
 
-static void put_stack(struct trace *t, const struct cuda_call *call)
-{
-	struct cuda *c = t->cuda;
-	const struct cuda_stack *s = (struct cuda_stack *)c->stacks.mem + call->stack - 1;
-	const struct rec_stack *r = cuda_record(t, s->at);
-	uint32_t room = (uint32_t)(((size_t)r->r.units * 8 - sizeof(*r)) / 4);
-	struct json *j = &t->json;
-
-	json_lit(j, ",\"Call stack\":\"");
-	for (uint32_t i = 0; i < r->depth && i < room; i++) {
-		size_t len;
-		const char *text = demangle_json(c->demangle, t->view, r->frame[i], &len);
-
-		if (i)
-			json_lit(j, ";");
-		json_raw(j, text, len);
-	}
-	json_lit(j, "\"");
-}
-
 static void put_arrow(struct trace *t, const struct cuda_call *call)
 {
 	struct json *j = &t->json;
@@ -170,7 +150,7 @@ static int put_call(struct trace *t, struct cuda_call *call)
 		json_unsigned(j, call->correlation);
 	}
 	if (call->stack)
-		put_stack(t, call);
+		cuda_put_stack(t, call);
 	json_lit(j, "}},\n");
 	if (call->first && !(call->marks & MARK_NO_ARROW))
 		put_arrow(t, call);

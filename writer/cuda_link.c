@@ -180,5 +180,6 @@ int cuda_link(struct trace *t)
 		join(t, i);
 	if (c->stacks.n)
 		join_stacks(t);
-	return cuda_count_missing(t);
+	err = cuda_stacks_ready(t);
+	return err ? err : cuda_count_missing(t);
 }

@@ -13,6 +13,7 @@
 #include "writer/collective.h"
 #include "writer/cuda.h"
 #include "writer/demangle.h"
+#include "writer/symbols.h"
 #include "writer/trace.h"
 
 #define CUDA_DEVICES 64 /* as many as a reader takes */
@@ -157,6 +158,7 @@ struct cuda {
 	} context[CUDA_DEVICES];
 	unsigned contexts;
 	struct demangle *demangle;
+	struct symbols *symbols; /* of the stacks; NULL: there are none */
 	struct kernel_slot kernel[KERNEL_SLOTS];
 };
 
@@ -200,6 +202,10 @@ void cuda_put_bandwidth(struct json *j, uint64_t bytes, int64_t ns);
 const struct gpu_graph *cuda_graph_of(const struct rec_gpu *g);
 const struct gpu_latency *cuda_latency_of(const struct rec_gpu *g);
 const struct gpu_peer *cuda_peer_of(const struct rec_gpu *g);
+
+/* cuda_stacks.c: the native stacks of calls. */
+int cuda_stacks_ready(struct trace *t);
+void cuda_put_stack(struct trace *t, const struct cuda_call *call);
 
 /* cuda_rows.c: the rows of the GPU, and what overlaps on them. */
 void cuda_lanes(struct cuda *c);

@@ -312,6 +312,8 @@ void cuda_free(struct trace *t)
 	pile_free(&c->clock.moments);
 	pile_unmap(c->by_correlation, c->slots * sizeof(*c->by_correlation));
 	demangle_free(c->demangle);
+	if (c->symbols)
+		symbols_free(c->symbols);
 	pile_unmap(c, sizeof(*c));
 	t->cuda = NULL;
 }

@@ -15,7 +15,6 @@
 FLOOR(dlsym, "GLIBC_2.2.5")
 FLOOR(dlvsym, "GLIBC_2.2.5")
 FLOOR(dlopen, "GLIBC_2.2.5")
-FLOOR(dlclose, "GLIBC_2.2.5")
 FLOOR(dladdr, "GLIBC_2.2.5")
 FLOOR(pthread_create, "GLIBC_2.2.5")
 FLOOR(pthread_attr_setstacksize, "GLIBC_2.2.5")

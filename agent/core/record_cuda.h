@@ -166,8 +166,8 @@ struct rec_collective {
  * thread's chunk. Joined to its call by thread, function and order. */
 struct rec_stack {
 	struct record r;
-	uint32_t depth, spare;
-	uint32_t frame[]; /* name ids, innermost first: "function (library+0x12)" */
+	uint32_t stack; /* id: agent/core/stacks.h */
+	uint32_t spare;
 };
 
 _Static_assert(sizeof(struct rec_call) == 40, "a call");

@@ -2,10 +2,11 @@
 /*
  * stacks - native call stacks and the modules they lie in, each stored once in the spool.
  *
- * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.
- * Memory   CHUNK_STACKS chunks, for the life of the process.
- * Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK).
- * Units    an id is the entry's spool offset / 8; frames innermost first.
+ * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.  Equal stacks
+ *          have equal ids, but for a few when the index is crowded.
+ * Memory   CHUNK_STACKS chunks, for the life of the process; a quarter of the cap at
+ * most. Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK). Units    an id is
+ * the entry's spool offset / 8; frames innermost first.
  *
  * A frame is where the call lies (the return address - 1), as an offset into its module's
  * file image (address - load bias): it stays right when the module has gone.
@@ -32,6 +33,22 @@ struct stack_frame {
 	uint64_t offset;
 };
 
+/* As it lies in the spool: a frame is one word, see stacks_pack. */
+struct stack {
+	uint32_t hash;
+	uint16_t depth, flags;
+	uint64_t frame[];
+};
+
+/* The module's id above 32 bits of offset; what has no module, or does not fit, is an
+ * address with the top bit set. */
+static inline uint64_t stacks_pack(struct stack_frame f)
+{
+	if (f.module && f.offset <= UINT32_MAX)
+		return (uint64_t)f.module << 32 | f.offset;
+	return 1ull << 63 | f.offset;
+}
+
 enum stack_flag {
 	STACK_CUT = 1, /* outer frames left out: stack_depth */
 	STACK_ENDED = 2, /* ended at code without unwind tables */
@@ -49,6 +66,7 @@ extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are
 /* Depth (0: no such stack), flags and frames of a stack. */
 unsigned stacks_get(const struct spool_view *v, uint32_t id,
 		    struct stack_frame frame[STACKS_MOST], unsigned *flags);
+/* NULL: no such module. Its path ends with NUL inside the view. */
 const struct stack_module *stacks_module_get(const struct spool_view *v, uint32_t id);
 
 #endif

@@ -58,8 +58,8 @@ static struct cuda_listener to;
 static _Atomic bool told_ready;
 static _Atomic uint32_t correlation;
 
-/* We may be entered from inside ourselves: by a signal's handler, or by what libunwind
- * and the dynamic linker call. Such a call just goes through. */
+/* We may be entered from inside ourselves: by a signal's handler, or by what the
+ * dynamic linker calls. Such a call just goes through. */
 static __thread volatile bool inside __attribute__((tls_model("initial-exec")));
 
 static unsigned wanted(void)

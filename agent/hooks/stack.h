@@ -3,8 +3,8 @@
  * stack - the native call stack of the calling thread, as a record.
  *
  * Threads  any, in windows.
- * Memory   a cache of frames for each thread, from the arena.
- * Errors   one line when libunwind cannot be had; then nothing, for good.
+ * Memory   as agent/hooks/unwind.h.
+ * Errors   a stack of id 0: no room for it.
  * Units    none.
  */
 #ifndef HOOKS_STACK_H

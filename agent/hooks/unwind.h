@@ -4,9 +4,9 @@
  *
  * Threads  any, also in signal handlers; no lock, no malloc, never the dynamic linker's
  *          lock (glibc 2.35's _dl_find_object, else our own reading of /proc/self/maps).
- * Memory   one table of unwind rules for the process; loads from the stack only inside
- *          [stack pointer, the thread's verified stack end).
- * Errors   a stack that ends early says why in its flags (stacks.h).
+ * Memory   one table of unwind rules and one of stacks for the process; loads from the
+ *          stack only inside [stack pointer, the thread's verified stack end).
+ * Errors   a stack that ends early says why in its flags (stacks.h). errno is kept.
  * Units    frames, innermost first; the agent's own frames are left out.
  *
  * Every return address is confirmed by its own unwind rule (.eh_frame), kept by address:
@@ -22,11 +22,14 @@
 #define UNWIND_CHECK 100
 
 void unwind_start(unsigned depth); /* stack_depth */
-/* Return addresses; 0 = none. flags: enum stack_flag. */
+/* Return addresses; 0 = none. flags: enum stack_flag. What a signal interrupted is told
+ * as if it were a return address: one more. */
 unsigned unwind_walk(uintptr_t *pc, unsigned most, unsigned *flags);
 /* The id of the calling thread's stack, interned (stacks_add); 0 = none. Counts in info,
- * which may be NULL. */
+ * which may be NULL, some of it only in unwind_settle. */
 uint32_t unwind_stack(struct cycle_info *info);
+/* A window has been sealed: what threads have counted so far is added to its info. */
+void unwind_settle(struct cycle_info *info);
 /* dlclose was or is about to be called: what is known of addresses is void. */
 void unwind_unmapped(void);
 void unwind_fork_child(void);

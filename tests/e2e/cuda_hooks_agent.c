@@ -13,7 +13,9 @@
 #include "agent/core/thread.h"
 #include "agent/hooks/cuda.h"
 #include "agent/hooks/hook.h"
+#include "agent/hooks/unwind.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +61,30 @@ static const char *name_of(uint32_t id)
 	return id ? ((const struct name *)(spool.base + (uint64_t)id * 8))->text : "-";
 }
 
+static void show_frames(uint32_t stack)
+{
+	struct stack_frame frame[STACKS_MOST];
+	struct spool_view view;
+	unsigned flags, n;
+
+	if (spool_view_init(&view, spool.base, atomic_load(&spool.head->used)))
+		return;
+	n = stacks_get(&view, stack, frame, &flags);
+	for (unsigned i = 0; i < n; i++) {
+		const struct stack_module *m = stacks_module_get(&view, frame[i].module);
+		uintptr_t at = frame[i].offset + (m ? m->bias : 0);
+		const char *name = NULL;
+		Dl_info in;
+
+		if (dladdr((void *)at, &in))
+			name = in.dli_sname;
+		fprintf(out, " | %s (%s+0x%lx)", name ? name : "??",
+			m ? strrchr(m->path, '/') + 1 : "?",
+			(unsigned long)frame[i].offset);
+	}
+	fprintf(out, "\n");
+}
+
 static void show(const struct record *r)
 {
 	const struct rec_call *c = (const void *)r;
@@ -85,9 +111,7 @@ static void show(const struct record *r)
 			n->size, n->peer, order);
 	else if (r->kind == REC_STACK) {
 		fprintf(out, "stack %s", name_of(r->name));
-		for (uint32_t i = 0; i < s->depth; i++)
-			fprintf(out, " | %s", name_of(s->frame[i]));
-		fprintf(out, "\n");
+		show_frames(s->stack);
 	}
 }
 
@@ -127,6 +151,7 @@ static void __attribute__((constructor)) start(void)
 		out = fopen(path, "w");
 	if (getenv("HOOKS_WINDOW"))
 		open_window();
+	unwind_start(128);
 	cuda_hooks_start(&to);
 	cuda_hooks_want(want ? (unsigned)atoi(want) : 0);
 }

@@ -100,7 +100,7 @@ START_TEST(cuda_alone_begins_step_0)
 	start("", "auto");
 	ck_assert(!sched_wants_calls());
 	ck_assert_uint_eq(sched_call_begin("cudaLaunchKernel", NULL), 0);
-	sched_cuda_used();
+	sched_used();
 	ck_assert(cycle_now && cycle_now->flags & CYCLE_PROVISIONAL);
 	sched_exit();
 	ck_assert_uint_eq(cycle(1)->state, CYCLE_SEALED);
@@ -111,7 +111,7 @@ START_TEST(with_torch_the_first_operator_does)
 {
 	start("", "auto");
 	sched_torch_found();
-	sched_cuda_used();
+	sched_used();
 	ck_assert_ptr_null(cycle_now);
 }
 END_TEST

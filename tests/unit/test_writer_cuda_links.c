@@ -217,15 +217,14 @@ START_TEST(hooks_speak_in_ticks)
 }
 END_TEST
 
-static void image_stack(struct image *m, const char *function, const char *frame,
+static void image_stack(struct image *m, const char *function, const char *module,
 			uint64_t ticks)
 {
 	struct rec_stack *s =
-		image_record(m, REC_STACK, sizeof(*s) + 8,
+		image_record(m, REC_STACK, sizeof(*s),
 			     image_name(m, function, strlen(function), ""), ticks, 0);
 
-	s->depth = 1;
-	s->frame[0] = image_name(m, frame, strlen(frame), "");
+	s->stack = image_call_stack(m, image_module(m, module), 1, 1);
 }
 
 START_TEST(stacks_find_their_calls)
@@ -241,9 +240,9 @@ START_TEST(stacks_find_their_calls)
 	cuda_call(m, "launch", 3, 4870, 5100); /* the clocks are off a little */
 	cuda_call(m, "launch", 4, 6000, 6100);
 	image_write(m);
-	ck_assert_str_eq(cuda_arg(m, "launch", 0, "Call stack"), "\"first\"");
-	ck_assert_str_eq(cuda_arg(m, "copy", 0, "Call stack"), "\"second\"");
-	ck_assert_str_eq(cuda_arg(m, "launch", 1, "Call stack"), "\"third\"");
+	ck_assert_str_eq(cuda_arg(m, "launch", 0, "Call stack"), "\"?? (first+0x1)\"");
+	ck_assert_str_eq(cuda_arg(m, "copy", 0, "Call stack"), "\"?? (second+0x1)\"");
+	ck_assert_str_eq(cuda_arg(m, "launch", 1, "Call stack"), "\"?? (third+0x1)\"");
 	ck_assert_ptr_null(cuda_arg(m, "launch", 2, "Call stack"));
 	image_free(m);
 }

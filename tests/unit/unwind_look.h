@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unwind_look - the calling stack, by us and by the compiler's own unwinder.
+ *
+ * Threads  one at a time.  Memory  static.  Errors  a failed test.  Units  frames.
+ */
+#ifndef TESTS_UNWIND_LOOK_H
+#define TESTS_UNWIND_LOOK_H
+
+#include "agent/core/clock.h"
+#include "agent/core/thread.h"
+#include "agent/hooks/unwind.h"
+#include "agent/hooks/unwind_parts.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <unwind.h>
+
+#define MOST 500
+
+struct walked {
+	uintptr_t pc[MOST];
+	unsigned depth, flags;
+};
+
+static inline _Unwind_Reason_Code look_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct walked *w = arg;
+	int before = 0;
+	uintptr_t pc = (uintptr_t)_Unwind_GetIPInfo(context, &before);
+
+	if (pc && w->depth < MOST)
+		w->pc[w->depth++] = pc + (before != 0);
+	return _URC_NO_REASON;
+}
+
+static struct walked mine, other;
+static volatile unsigned agreed;
+
+/* Both begin here, at two addresses of this function. */
+static __attribute__((noinline)) int look(int result)
+{
+	memset(&mine, 0, sizeof(mine));
+	memset(&other, 0, sizeof(other));
+	_Unwind_Backtrace(look_frame, &other);
+	mine.depth = unwind_walk(mine.pc, MOST, &mine.flags);
+	return result;
+}
+
+/* Frames from the second on that both have. (An assertion for each would be slow.) */
+static inline unsigned alike(void)
+{
+	unsigned i = 1;
+
+	while (i < mine.depth && i < other.depth && mine.pc[i] == other.pc[i])
+		i++;
+	return i;
+}
+
+static inline void agree(unsigned least)
+{
+	if (mine.depth < least || mine.flags || alike() != mine.depth ||
+	    mine.depth != other.depth)
+		ck_abort_msg("%u frames, flags %u, %u of %u the same", mine.depth,
+			     mine.flags, alike(), other.depth);
+	agreed++;
+}
+
+static inline void start(void)
+{
+	clock_start();
+	ck_assert_int_eq(thread_start(), 0);
+	ck_assert_int_eq(spool_open(NULL, 64 << 20), 0);
+	ck_assert_int_eq(spool_prepare(64 << 20), 0);
+	ck_assert_ptr_nonnull(thread_new());
+	unwind_start(64);
+}
+
+#endif
