@@ -15,6 +15,7 @@
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
 #include "agent/cupti/cupti.h"
+#include "agent/hooks/heap.h"
 #include "agent/hooks/hook.h"
 #include "agent/hooks/loader.h"
 #include "agent/hooks/patch.h"
@@ -58,13 +59,25 @@ static void torch_facts(void)
 static void sealed(void)
 {
 	torch_facts();
-	writer_wake();
+	agent_heap_wake();
 }
 
 static void arm(void)
 {
-	writer_wake();
+	agent_heap_wake();
 	cupti_near();
+}
+
+static void opened(struct cycle_info *info)
+{
+	heap_opened(info);
+	gpu_opened(info);
+}
+
+static void ended(struct cycle_info *info, bool kept)
+{
+	heap_ended(info, kept);
+	gpu_ended(info, kept);
 }
 
 static void look_for_torch(void)
@@ -99,6 +112,7 @@ static void on_symbol(const char *name)
 	if (!agent.on)
 		return;
 	gpu_symbol(name);
+	agent_heap_symbol(name);
 	adds = loader_adds();
 	if (atomic_load_explicit(&seen, memory_order_relaxed) == adds ||
 	    (strncmp(name, "PyInit_", 7) && (is_python() || loader_busy())))
@@ -114,6 +128,7 @@ static void on_main(void)
 		return;
 	look_for_torch();
 	sched_main();
+	agent_heap_main();
 }
 
 static void on_leave(void)
@@ -175,6 +190,7 @@ static void on_fork_child(void)
 	writer_forget();
 	spool_forget();
 	thread_forget();
+	agent_heap_fork_child();
 	job_forget();
 	gate_set(0, 0);
 	sched_fork_child();
@@ -240,9 +256,10 @@ static void wire(void)
 					   .observe = torch_observe,
 					   .arm = arm,
 					   .sealed = sealed,
-					   .opened = gpu_opened,
-					   .ended = gpu_ended,
-					   .opened_now = cupti_now,
+					   .opened = opened,
+					   .ending = heap_mark,
+					   .ended = ended,
+					   .opened_now = agent_heap_opened_now,
 					   .begin = agent_begin,
 					   .patch = patch_symbol,
 				   });
@@ -278,6 +295,7 @@ static void __attribute__((constructor)) start(void)
 		wire();
 		gpu_start();
 		agent.on = true;
+		agent_heap_start();
 	}
 	errno = saved;
 }

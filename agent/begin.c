@@ -69,6 +69,7 @@ static void note_facts(void)
 		fmt(h->job, sizeof(h->job), "%s", job->id);
 	config_print(&agent.config, h->config, sizeof(h->config));
 	agent_ranks();
+	agent_heap_fact();
 	writer_pattern(&agent.config, h, text, sizeof(text));
 	spool_fact("file", text);
 }
@@ -118,8 +119,9 @@ static bool start_parts(void)
 	if (job_ancestor()) /* until it has steps of its own (sched.c) */
 		spool_share(FOLLOWER_SHARE);
 	note_facts();
-	thread_wants = writer_wanted;
-	return !writer_start(&agent.config, &(struct writer_hooks){ .tick = sched_tick });
+	thread_wants = agent_heap_wants;
+	return !writer_start(&agent.config,
+			     &(struct writer_hooks){ .tick = agent_heap_tick });
 }
 
 bool agent_begin(void)

@@ -15,6 +15,7 @@
 #include "agent/cupti/cupti.h"
 #include "agent/hooks/cuda.h"
 #include "agent/hooks/hook.h"
+#include "agent/hooks/unwind.h"
 #include "agent/sched/sched.h"
 #include "writer/writer.h"
 
@@ -68,7 +69,7 @@ void gpu_ended(struct cycle_info *info, bool kept)
 
 static void used(void)
 {
-	sched_cuda_used();
+	sched_used();
 	want();
 }
 
@@ -178,6 +179,8 @@ void gpu_start(void)
 	};
 	Dl_info self;
 
+	if (agent.config.cuda_stacks == STACKS_NATIVE)
+		unwind_start(agent.config.stack_depth);
 	cuda_hooks_start(&calls);
 	/* What is looked up by name is only ours to see if something is wanted then. */
 	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)

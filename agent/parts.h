@@ -43,6 +43,17 @@ void gpu_collect(bool on);
 /* torch.profiler begins (cuda: it wants the GPU) or ends. */
 void gpu_profile(bool cuda, bool begins);
 
+/* heap.c: malloc's hooks. */
+void agent_heap_start(void);
+void agent_heap_main(void);
+void agent_heap_symbol(const char *name); /* dlsym was asked for it */
+void agent_heap_fact(void);
+void agent_heap_fork_child(void); /* before the scheduler's */
+void agent_heap_opened_now(void); /* and cupti_now */
+void agent_heap_wants(void); /* writer_wanted, writer_wake, sched_tick, ... */
+void agent_heap_wake(void);
+int64_t agent_heap_tick(void); /* ... not seen by the hooks */
+
 /* agent.c: PROFLAUNCH_CPU, PROFLAUNCH_CUDA. */
 void agent_collect(unsigned what, bool on);
 

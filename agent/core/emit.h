@@ -32,6 +32,14 @@ static inline void emit_barrier(void)
 		atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* The open window's descriptor; stays what it is between enter and leave. */
+static inline struct cycle_info *emit_info(void)
+{
+	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
+
+	return at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
+}
+
 static inline struct thread *emit_enter(enum record_kind kind)
 {
 	uint64_t cycle = gate_cycle();
@@ -40,10 +48,8 @@ static inline struct thread *emit_enter(enum record_kind kind)
 	if (__builtin_expect(!cycle, 1))
 		return NULL;
 	t = thread_mine;
-	if (__builtin_expect(!t, 0) && !(t = thread_new())) {
-		thread_drop(kind, DROP_DEAD);
-		return NULL;
-	}
+	if (__builtin_expect(!t, 0) && !(t = thread_new()))
+		return thread_last(kind, cycle);
 	if (__builtin_expect(
 		    atomic_load_explicit(&t->emitting, memory_order_relaxed) != 0, 0)) {
 		thread_drop(kind, DROP_NESTED);

@@ -24,26 +24,15 @@ static bool refill(struct side *s, uint32_t size)
 	return true;
 }
 
-void *side_reserve(struct side *s, enum record_kind kind, uint32_t size)
+void *side_refill(struct side *s, enum record_kind kind, uint32_t size)
 {
-	if ((!s->chunk || (size_t)(s->limit - s->at) < size) && !refill(s, size)) {
+	if (!refill(s, size)) {
 		atomic_fetch_add_explicit(&s->info->drops[kind], 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&s->info->whys[DROP_CAP], 1,
 					  memory_order_relaxed);
 		return NULL;
 	}
 	return s->at;
-}
-
-void side_commit(struct side *s, struct record *r, enum record_kind kind, uint8_t flags,
-		 uint32_t size)
-{
-	r->kind = (uint8_t)kind;
-	r->flags = flags;
-	r->units = (uint16_t)(size / 8);
-	s->at += size;
-	atomic_store_explicit(&s->chunk->used, (uint32_t)(s->at - (uint8_t *)s->chunk),
-			      memory_order_release);
 }
 
 void side_count(struct side *s, enum cuda_count what, uint64_t n)

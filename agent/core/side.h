@@ -15,16 +15,31 @@
 
 struct side {
 	struct cycle_info *info; /* whose records these are */
-	struct chunk *chunk; /* NULL = none yet */
-	uint8_t *at, *limit;
+	struct chunk *chunk;
+	uint8_t *at, *limit; /* of the chunk; both NULL = none yet */
 	uint32_t chunks;
 };
 
+void *side_refill(struct side *s, enum record_kind kind, uint32_t size);
+
 /* Room for a record, not yet visible. */
-void *side_reserve(struct side *s, enum record_kind kind, uint32_t size);
+static inline void *side_reserve(struct side *s, enum record_kind kind, uint32_t size)
+{
+	return (size_t)(s->limit - s->at) >= size ? s->at : side_refill(s, kind, size);
+}
+
 /* Publishes it; fills kind, flags and units. */
-void side_commit(struct side *s, struct record *r, enum record_kind kind, uint8_t flags,
-		 uint32_t size);
+static inline void side_commit(struct side *s, struct record *r, enum record_kind kind,
+			       uint8_t flags, uint32_t size)
+{
+	r->kind = (uint8_t)kind;
+	r->flags = flags;
+	r->units = (uint16_t)(size / 8);
+	s->at += size;
+	atomic_store_explicit(&s->chunk->used, (uint32_t)(s->at - (uint8_t *)s->chunk),
+			      memory_order_release);
+}
+
 void side_count(struct side *s, enum cuda_count what, uint64_t n);
 
 #endif

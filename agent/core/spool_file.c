@@ -4,6 +4,7 @@
 #include "agent/core/hold.h"
 #include "agent/core/names.h"
 #include "agent/core/spool.h"
+#include "agent/core/stacks.h"
 #include "agent/core/sys.h"
 
 #include <errno.h>
@@ -281,6 +282,7 @@ void spool_forget(void)
 	spool.path[0] = '\0';
 	spool_forget_chunks();
 	names_forget();
+	stacks_forget();
 }
 
 /* The first letter goes in last: until then the text ends before the new line, and a

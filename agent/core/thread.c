@@ -11,16 +11,19 @@
 #include <sys/prctl.h>
 
 __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
+__thread uintptr_t thread_guard __attribute__((tls_model("initial-exec")));
 static __thread bool thread_dead __attribute__((tls_model("initial-exec")));
 
 void (*thread_wants)(void);
-static struct thread *_Atomic registry;
+static struct thread last = { .live = 1 }; /* of threads after their end */
+static struct thread *_Atomic registry = &last;
 static _Atomic uint64_t leftover; /* top of the stack of dead threads' chunks, tagged */
 static pthread_key_t at_end;
 
 #define TAG_SHIFT      40 /* offsets below 1 TiB, a change count above */
 #define OFFSETS        ((1ull << TAG_SHIFT) - 1)
 #define LEFTOVER_LEAST 256 /* bytes that make a chunk worth handing on */
+#define LAST_TRIES     1000
 
 /* ---- what dead threads left ---- */
 
@@ -131,13 +134,15 @@ static struct thread *make(void)
 	return t;
 }
 
-struct thread *thread_new(void)
+struct thread *thread_state(void)
 {
+	uintptr_t guard = thread_guard;
 	int saved = errno;
 	struct thread *t;
 
-	if (thread_dead || !spool.head)
+	if (thread_dead)
 		return NULL;
+	thread_guard = THREAD_OURS; /* a key's first value may be allocated */
 	t = reuse();
 	if (!t)
 		t = make();
@@ -149,8 +154,49 @@ struct thread *thread_new(void)
 		thread_mine = t;
 		pthread_setspecific(at_end, t);
 	}
+	thread_guard = guard;
 	errno = saved;
 	return t;
+}
+
+struct thread *thread_new(void)
+{
+	return spool.head ? thread_state() : NULL;
+}
+
+/* `emitting` is the lock: emit_leave opens it, and the writer sees it as any other. Its
+ * holder may be this very thread, interrupted: so nobody waits for long. */
+struct thread *thread_last(enum record_kind kind, uint64_t cycle)
+{
+	uint64_t free;
+
+	for (unsigned i = 0; (kind == REC_ALLOC || kind == REC_FREE) && i < LAST_TRIES;
+	     i++) {
+		free = 0;
+		if (atomic_compare_exchange_weak(&last.emitting, &free, cycle)) {
+			uint32_t tid = sys_tid();
+
+			if (gate_cycle() != cycle) {
+				atomic_store(&last.emitting, 0);
+				return NULL;
+			}
+			if (last.tid != tid)
+				last.said_ordinal = last.ordinal + 1; /* say who it is */
+			last.tid = tid;
+			return &last;
+		}
+		__builtin_ia32_pause();
+	}
+	thread_drop(kind, DROP_DEAD);
+	return NULL;
+}
+
+void thread_sum(uint64_t sum[THREAD_HEAP])
+{
+	memset(sum, 0, THREAD_HEAP * sizeof(sum[0]));
+	for (struct thread *t = atomic_load(&registry); t; t = t->next)
+		for (unsigned i = 0; i < THREAD_HEAP; i++)
+			sum[i] += __atomic_load_n(&t->heap[i], __ATOMIC_RELAXED);
 }
 
 /* In the child the states of other threads are nobody's; ours starts afresh. */
@@ -164,7 +210,8 @@ void thread_forget(void)
 		t->chunks = 0;
 		t->tid = 0;
 		t->cost_ticks = t->cost_samples = 0;
-		if (t != thread_mine)
+		memset(t->heap, 0, sizeof(t->heap));
+		if (t != thread_mine && t != &last)
 			atomic_store(&t->live, 0);
 	}
 	atomic_store(&leftover, 0);
@@ -174,16 +221,9 @@ void thread_forget(void)
 
 /* ---- chunks ---- */
 
-static struct cycle_info *cycle_open_now(void)
-{
-	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
-
-	return at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
-}
-
 static void count_cost(struct thread *t)
 {
-	struct cycle_info *info = t->cost_samples ? cycle_open_now() : NULL;
+	struct cycle_info *info = t->cost_samples ? emit_info() : NULL;
 
 	if (!info)
 		return;
@@ -213,8 +253,8 @@ static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 		if (!at)
 			return false;
 		c = chunk_at(at);
-		if (at + size > atomic_load(&spool.head->ready) && cycle_open_now())
-			atomic_fetch_add(&cycle_open_now()->faulted, 1);
+		if (at + size > atomic_load(&spool.head->ready) && emit_info())
+			atomic_fetch_add(&emit_info()->faulted, 1);
 	}
 	t->chunk = c;
 	t->at = (uint8_t *)c + atomic_load_explicit(&c->used, memory_order_relaxed);
@@ -270,7 +310,7 @@ bool thread_quiet(uint64_t cycle)
 
 void thread_drop(enum record_kind kind, enum drop_kind why)
 {
-	struct cycle_info *info = spool.head && gate_cycle() ? cycle_open_now() : NULL;
+	struct cycle_info *info = spool.head && gate_cycle() ? emit_info() : NULL;
 
 	if (info) {
 		atomic_fetch_add_explicit(&info->drops[kind], 1, memory_order_relaxed);

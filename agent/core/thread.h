@@ -13,6 +13,7 @@
 #include "agent/core/spool.h"
 
 #define THREAD_CACHE 512 /* name cache slots of the torch observer */
+#define THREAD_HEAP  4
 
 struct thread {
 	_Atomic uint64_t
@@ -28,15 +29,28 @@ struct thread {
 	uint64_t cost_ticks, cost_samples;
 	struct thread *next; /* registry, never shortened */
 	void *slot[4]; /* one pointer for each observer (torch: 0, stacks: 1) */
+	uint64_t heap[THREAD_HEAP]; /* malloc=count; goes on through reuse */
 };
 
 extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
+
+/* What the thread allocates now is part of a call that is recorded already (its frame's
+ * address), or our own doing. Who sets it puts back what was there. */
+extern __thread uintptr_t thread_guard __attribute__((tls_model("initial-exec")));
+enum { THREAD_EMITS = 1 /* | frame */, THREAD_OURS = 2, THREAD_NESTED = 4 /* | frame */ };
 
 int thread_start(void); /* once per process */
 /* Called by a thread that takes a new chunk: set by agent.c, may be NULL. */
 extern void (*thread_wants)(void);
 /* The calling thread's state; makes one. Cold. NULL when it is dying. */
 struct thread *thread_new(void);
+/* The same before there is a spool: for counters alone. */
+struct thread *thread_state(void);
+/* Entered for a heap record of a thread that has no state any more: the one that such
+ * threads share. NULL: another one has it, and the record was counted as dropped. */
+struct thread *thread_last(enum record_kind kind, uint64_t cycle);
+/* Sums of what the threads' heap[] count, dead ones' too. */
+void thread_sum(uint64_t sum[THREAD_HEAP]);
 /* A chunk with room for `size` bytes in cycle `cycle`; false = dropped. Warm. */
 bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size);
 /* After fork, in the child, before its first record: forget all states. */

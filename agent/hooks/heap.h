@@ -17,13 +17,16 @@
 
 /* From the agent's constructor: what to record. Says in one line when an allocator lies
  * ahead of us or inside the executable, so that its calls cannot be seen. */
-void heap_start(const struct config *config);
+void heap_start(const struct config *config, uint64_t seed);
+extern void (*heap_first)(void); /* a child's first call: set by agent.c */
 bool heap_wanted(void); /* malloc is not off: windows open without torch, too */
+bool heap_asks_for(const char *name); /* the program refers to that function */
 void heap_opened(struct cycle_info *info);
 void heap_ended(struct cycle_info *info, bool kept);
-/* Every 20 ms at most while a window is open: REC_HEAP (counters, RSS). */
+/* REC_HEAP (counters, RSS): now; every 20 ms at most. */
+void heap_mark(void);
 void heap_tick(void);
-void heap_fork_child(void);
+void heap_fork_child(bool wake); /* its first call is to be told */
 /* JSON: allocator found (path), mode, what could not be hooked, and why. */
 size_t heap_facts(char *json, size_t size);
 

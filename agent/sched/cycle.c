@@ -98,6 +98,8 @@ static void end_old(struct cycle_info *old, uint64_t end, enum cycle_end how)
 {
 	if (!old)
 		return;
+	if (tell.ending)
+		tell.ending();
 	/* Others look while the window is still open. */
 	__atomic_store_n(&old->end, end, __ATOMIC_RELEASE);
 	publish_end(old, how);

@@ -22,6 +22,7 @@ extern struct cycle_info *cycle_now;
 
 struct cycle_listener {
 	void (*opened)(struct cycle_info *info); /* before anybody sees it open */
+	void (*ending)(void); /* still open, and soon no more */
 	void (*ended)(struct cycle_info *info, bool kept); /* before it is the writer's */
 	void (*sealed)(void); /* the writer has work */
 };

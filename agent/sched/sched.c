@@ -266,6 +266,7 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 	sched.children = cfg->children;
 	sched.cpu_off = cfg->activities == ACTIVITIES_CUDA;
 	cycle_start(&(struct cycle_listener){ .opened = window_opened,
+					      .ending = actions->ending,
 					      .ended = actions->ended,
 					      .sealed = actions->sealed });
 	why = marker_parse(&sched.marker, cfg->marker);
@@ -312,7 +313,7 @@ void sched_torch_found(void)
 	errno = saved;
 }
 
-void sched_cuda_used(void)
+void sched_used(void)
 {
 	int saved = errno;
 
@@ -320,6 +321,11 @@ void sched_cuda_used(void)
 	if (sched_life() == LIFE_NONE && !atomic_load(&sched.torch))
 		sched_wake();
 	errno = saved;
+}
+
+bool sched_begun(void)
+{
+	return sched_life() == LIFE_ON;
 }
 
 void sched_collect(bool on)

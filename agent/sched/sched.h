@@ -27,6 +27,7 @@ struct sched_actions {
 	void (*opened)(struct cycle_info *info);
 	void (*ended)(struct cycle_info *info, bool kept);
 	void (*opened_now)(void); /* after `opened`, without the lock */
+	void (*ending)(void); /* a window is about to end: the last that goes into it */
 	bool (*begin)(void); /* spool, threads and writer thread must be there */
 	/* symbol: marker (hooks). False: not there, ask again when a library came. */
 	bool (*patch)(const char *symbol, void (*hit)(void));
@@ -52,8 +53,9 @@ bool sched_wants_ops(void);
 /* A CUDA call begins; kernel: what it launches, or NULL. Only while sched_wants_calls. */
 uint32_t sched_call_begin(const char *function, const char *kernel);
 bool sched_wants_calls(void);
-/* CUDA is used: where there is no torch, step 0 begins. */
-void sched_cuda_used(void);
+/* CUDA, or the heap, is recorded: where there is no torch, step 0 begins. */
+void sched_used(void);
+bool sched_begun(void); /* step 0 has begun */
 /* Operators are recorded or not, from now on. */
 void sched_collect(bool on);
 /* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heap_parts - what the files behind malloc share.  Hot path.
+ *
+ * Threads  any, at any time, in any state: no lock, no malloc.
+ * Memory   static.
+ * Errors   none of our own; errno stays the real function's.
+ * Units    bytes.
+ */
+#ifndef HOOKS_HEAP_PARTS_H
+#define HOOKS_HEAP_PARTS_H
+
+#include "agent/core/record_heap.h"
+#include "agent/core/thread.h"
+#include "agent/hooks/heap.h"
+#include "agent/hooks/hook.h"
+#include "agent/hooks/malloc_boot.h"
+
+#include <stdatomic.h>
+
+/* Sanitizers bring their own malloc: no hooks in such builds of the agent. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define HEAP_HOOKS 0
+#else
+#define HEAP_HOOKS 1
+#endif
+
+/* What is to be done at each call; one word, so that nothing costs one look at it. */
+enum heap_mode {
+	HEAP_IDLE, /* nothing: the real function is jumped to */
+	HEAP_COUNT,
+	HEAP_SAMPLE,
+	HEAP_ALL,
+	HEAP_COLD, /* the real functions are not known yet */
+	HEAP_ASLEEP /* a fresh child: its first call may open a window */
+};
+
+/* ---- malloc_find.c: the real functions ---- */
+
+struct heap_real {
+	_Atomic uint32_t mode; /* enum heap_mode; while it is not HEAP_COLD ... */
+#define HOOK(ret, name, params) ret(*name) params; /* ... all of the C ones are set */
+#include "agent/hooks/malloc.def"
+#undef HOOK
+};
+extern struct heap_real heap_real;
+
+/* False: another call is at it just now (or this very one), so use malloc_boot.h. */
+bool heap_find(void);
+/* Fills in what is missing of operator new and delete, with what the library at
+ * `caller` could mean. */
+void heap_find_cxx(const void *caller);
+/* Who has malloc before us; NULL: nobody. "": the program itself. */
+const char *heap_ahead(void);
+
+static inline enum heap_mode heap_mode(void)
+{
+	return (enum heap_mode)atomic_load_explicit(&heap_real.mode,
+						    memory_order_acquire);
+}
+
+static inline bool heap_idle(void)
+{
+	return __builtin_expect(heap_mode() == HEAP_IDLE, 1);
+}
+
+/* ---- heap_sample.c: gaps between samples ---- */
+
+struct heap_gap {
+	uint64_t left; /* bytes until the thread's next sample */
+	uint64_t random; /* 0 = not seeded */
+};
+extern __thread struct heap_gap heap_gap __attribute__((tls_model("initial-exec")));
+extern struct heap_settings {
+	uint32_t mode; /* enum heap_mode, in windows */
+	bool stacks, always; /* malloc_since = start */
+	uint64_t sample_bytes, seed;
+} heap_settings;
+
+void heap_gap_seed(struct heap_gap *g, uint64_t seed);
+void heap_gap_next(struct heap_gap *g, uint64_t mean);
+double heap_gap_log(double x); /* natural, of (0, 1] */
+
+/* ---- heap_record.c ---- */
+
+#define HEAP_FRAME ((uintptr_t)__builtin_frame_address(0))
+
+enum heap_part {
+	HEAP_PASS, /* part of a recorded call, or ours: not to be seen */
+	HEAP_QUIET, /* not to be recorded, but what it calls must not be either */
+	HEAP_WANTED
+};
+
+void heap_wake(void); /* heap.c: HEAP_ASLEEP no more */
+
+/* Is thread_guard's call still on the stack? Cold. */
+bool heap_inside(uintptr_t frame);
+bool heap_sampled_now(size_t size); /* the gap is over, or there is none yet */
+
+/* An allocation begins; `frame` is the hook's. But for HEAP_PASS the thread is guarded:
+ * until heap_leave, or heap_made, which records it. */
+static inline enum heap_part heap_enter(uintptr_t frame, size_t size)
+{
+	if (__builtin_expect(thread_guard != 0, 0) && heap_inside(frame))
+		return HEAP_PASS;
+	thread_guard = frame;
+	if (heap_mode() != HEAP_SAMPLE)
+		return HEAP_WANTED;
+	if (__builtin_expect(size > heap_gap.left, 0))
+		return heap_sampled_now(size) ? HEAP_WANTED : HEAP_QUIET;
+	heap_gap.left -= size;
+	return HEAP_QUIET;
+}
+static inline void heap_leave(void)
+{
+	thread_guard = 0;
+}
+/* HEAP_WANTED's end: it gave p, or NULL. */
+void heap_made(enum heap_call call, void *p, size_t size);
+/* A block is about to be freed. True: end that by heap_leave. */
+bool heap_gone(uintptr_t frame, enum heap_call call, void *p);
+
+/* malloc and free of HEAP_COUNT and HEAP_ALL, not nested. p: not NULL. */
+void *heap_malloc(size_t size);
+void heap_free(void *p);
+
+/* malloc.c: our own malloc and free, by names that a part of ours may call. */
+void *heap_any_malloc(size_t size);
+void heap_any_free(void *p);
+
+struct heap_move { /* realloc */
+	enum heap_part part;
+	void *old;
+	uint64_t begin; /* ticks */
+	size_t usable;
+	bool sampled;
+};
+void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t size);
+void heap_moved(const struct heap_move *m, void *p, size_t size);
+
+/* Counters since they began; usable bytes. */
+enum { COUNT_ALLOCS, COUNT_ALLOCATED, COUNT_FREES, COUNT_FREED };
+void heap_sum(uint64_t sum[THREAD_HEAP]);
+void heap_sum_forget(void);
+
+/* ---- heap_table.c: which blocks are samples ---- */
+
+#define HEAP_FILTER (64 * 1024)
+/* Two, by turns: a window that begins finds an empty one. */
+extern _Atomic uint8_t heap_filter[2][HEAP_FILTER];
+extern _Atomic uint32_t heap_turn; /* counts windows */
+static inline uint32_t heap_filter_at(const void *p)
+{
+	uintptr_t a = (uintptr_t)p;
+
+	return (uint32_t)(a >> 4 ^ a >> 20) % HEAP_FILTER;
+}
+static inline bool heap_maybe_sampled(const void *p)
+{
+	uint32_t turn = atomic_load_explicit(&heap_turn, memory_order_relaxed) % 2;
+
+	return __builtin_expect(
+		atomic_load_explicit(&heap_filter[turn][heap_filter_at(p)],
+				     memory_order_relaxed) != 0,
+		0);
+}
+bool heap_samples_add(const void *p); /* false: no room */
+bool heap_samples_take(const void *p); /* was it one? Then it is none any more. */
+void heap_samples_turn(void); /* a window begins: nothing is sampled */
+
+#endif

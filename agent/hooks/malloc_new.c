@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operator new and delete, every form. Allocators that export them do not come through
+ * malloc; libstdc++'s do, and then the guard makes one allocation of both.
+ *
+ * The real ones are kept under types of three arguments: those that a form does not
+ * have lie in registers that it does not look at.
+ */
+#include "agent/hooks/heap_parts.h"
+
+#if HEAP_HOOKS
+
+#define LONG_WAY static __attribute__((noinline))
+#define real     heap_real
+#define CALLER   __builtin_extract_return_addr(__builtin_return_address(0))
+
+typedef void *(*new_fn)(size_t, uintptr_t, uintptr_t);
+typedef void (*delete_fn)(void *, uintptr_t, uintptr_t);
+
+#define HOOK(ret, name, params) HOOK_VISIBLE ret HOOK_EXPORT(name) params;
+#include "agent/hooks/malloc.def"
+#undef HOOK
+
+/* ---- what a C++ exception sees of us ---- */
+
+enum { CLEANING = 2, GO_ON = 8 }; /* _UA_CLEANUP_PHASE, _URC_CONTINUE_UNWIND */
+
+int heap_personality(int version, int actions, uint64_t class, void *exception,
+		     void *context) __attribute__((visibility("hidden")));
+
+/* bad_alloc is thrown through us: the call is over. Nothing is caught or changed. */
+int heap_personality(int version, int actions, uint64_t class, void *exception,
+		     void *context)
+{
+	(void)version, (void)class, (void)exception, (void)context;
+	if (actions & CLEANING)
+		thread_guard = 0;
+	return GO_ON;
+}
+
+/* One straight line, so that all of it lies under that personality. */
+static __attribute__((noinline)) void *guarded_new(new_fn fn, size_t size, uintptr_t a,
+						   uintptr_t b)
+{
+	void *p;
+
+	__asm__ volatile(".cfi_personality 0x1b, heap_personality");
+	p = fn(size, a, b);
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+/* ---- new ---- */
+
+#define FORMS 20
+
+static bool known(void *const *slot, const void *caller)
+{
+	if (__builtin_expect(heap_mode() == HEAP_COLD, 0))
+		heap_find();
+	if (__builtin_expect(heap_mode() == HEAP_ASLEEP, 0))
+		heap_wake();
+	if (__builtin_expect(!*slot, 0))
+		heap_find_cxx(caller);
+	return *slot;
+}
+
+/* What was seen of each form: whether it comes back to us as malloc or free (or as
+ * another form). If it does not, what comes from inside of it is the program's own: its
+ * new handler, what it throws. */
+enum way { UNKNOWN, THROUGH, ALONE };
+static _Atomic uint8_t ways[FORMS];
+
+static _Atomic uint8_t *way_of(void *const *slot)
+{
+	return &ways[slot - (void *const *)&real._Znwm];
+}
+
+static enum way way(void *const *slot)
+{
+	return (enum way)atomic_load_explicit(way_of(slot), memory_order_relaxed);
+}
+
+static void learn(void *const *slot)
+{
+	if (way(slot) == UNKNOWN)
+		atomic_store_explicit(way_of(slot),
+				      thread_guard & THREAD_NESTED ? THROUGH : ALONE,
+				      memory_order_relaxed);
+}
+
+/* Only records tell the names of calls: else what malloc does is enough. */
+static bool left_to_malloc(void *const *slot, size_t size)
+{
+	enum heap_mode mode = heap_mode();
+
+	return way(slot) == THROUGH && !thread_guard &&
+	       (mode == HEAP_COUNT || (mode == HEAP_SAMPLE && size <= heap_gap.left));
+}
+
+LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b,
+			enum heap_call call, const void *caller)
+{
+	enum heap_part part;
+	void *p;
+
+	if (!known(slot, caller))
+		return heap_any_malloc(size);
+	if (left_to_malloc(slot, size))
+		return ((new_fn)*slot)(size, a, b);
+	part = heap_enter(HEAP_FRAME, size);
+	if (part == HEAP_PASS)
+		return ((new_fn)*slot)(size, a, b);
+	if (way(slot) == ALONE) {
+		heap_leave();
+		p = ((new_fn)*slot)(size, a, b);
+		thread_guard = HEAP_FRAME;
+	} else {
+		p = guarded_new((new_fn)*slot, size, a, b);
+	}
+	/* Without a guard malloc has failed meanwhile, and recorded what came then. */
+	if (p && thread_guard)
+		learn(slot);
+	if (part == HEAP_WANTED && thread_guard)
+		heap_made(call, p, size);
+	heap_leave();
+	return p;
+}
+
+#define NEW(name, params, a, b, call)                                                 \
+	void *HOOK_EXPORT(name) params                                                \
+	{                                                                             \
+		void **slot = (void **)&real.name;                                    \
+                                                                                      \
+		if (heap_idle() && *slot)                                             \
+			return ((new_fn)*slot)(size, (uintptr_t)(a), (uintptr_t)(b)); \
+		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call,     \
+				CALLER);                                              \
+	}
+
+/* clang-format off */
+NEW(_Znwm, (size_t size), 0, 0, HEAP_NEW)
+NEW(_Znam, (size_t size), 0, 0, HEAP_NEW_ARRAY)
+NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), nothrow, 0, HEAP_NEW)
+NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), nothrow, 0, HEAP_NEW_ARRAY)
+NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), align, 0, HEAP_NEW)
+NEW(_ZnamSt11align_val_t, (size_t size, size_t align), align, 0, HEAP_NEW_ARRAY)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *nothrow),
+    align, nothrow, HEAP_NEW)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *nothrow),
+    align, nothrow, HEAP_NEW_ARRAY)
+/* clang-format on */
+
+/* ---- delete ---- */
+
+LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
+			  const void *caller)
+{
+	enum heap_mode mode;
+
+	if (!p)
+		return;
+	if (boot_owns(p) || !known(slot, caller)) {
+		heap_any_free(p);
+		return;
+	}
+	mode = heap_mode();
+	if ((mode == HEAP_COUNT && way(slot) == THROUGH) ||
+	    (mode == HEAP_SAMPLE && !heap_maybe_sampled(p)) ||
+	    !heap_gone(HEAP_FRAME, HEAP_DELETE, p)) {
+		((delete_fn)*slot)(p, a, b);
+		return;
+	}
+	((delete_fn)*slot)(p, a, b);
+	if (mode == HEAP_COUNT)
+		learn(slot);
+	heap_leave();
+}
+
+#define DELETE(name, params, a, b)                                                    \
+	void HOOK_EXPORT(name) params                                                 \
+	{                                                                             \
+		void **slot = (void **)&real.name;                                    \
+                                                                                      \
+		if (heap_idle() && *slot)                                             \
+			((delete_fn)*slot)(p, (uintptr_t)(a), (uintptr_t)(b));        \
+		else                                                                  \
+			long_delete(slot, p, (uintptr_t)(a), (uintptr_t)(b), CALLER); \
+	}
+
+/* clang-format off */
+DELETE(_ZdlPv, (void *p), 0, 0)
+DELETE(_ZdaPv, (void *p), 0, 0)
+DELETE(_ZdlPvRKSt9nothrow_t, (void *p, const void *nothrow), nothrow, 0)
+DELETE(_ZdaPvRKSt9nothrow_t, (void *p, const void *nothrow), nothrow, 0)
+DELETE(_ZdlPvm, (void *p, size_t size), size, 0)
+DELETE(_ZdaPvm, (void *p, size_t size), size, 0)
+DELETE(_ZdlPvSt11align_val_t, (void *p, size_t align), align, 0)
+DELETE(_ZdaPvSt11align_val_t, (void *p, size_t align), align, 0)
+DELETE(_ZdlPvmSt11align_val_t, (void *p, size_t size, size_t align), size, align)
+DELETE(_ZdaPvmSt11align_val_t, (void *p, size_t size, size_t align), size, align)
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,
+       (void *p, size_t align, const void *nothrow), align, nothrow)
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,
+       (void *p, size_t align, const void *nothrow), align, nothrow)
+/* clang-format on */
+
+#endif
