@@ -127,6 +127,8 @@ static void add_totals(const struct cycle_info *info, const struct writer_result
 					 (i == DROP_LATE ? late : 0));
 	for (unsigned i = 0; i < CUDA_COUNTS; i++)
 		atomic_fetch_add(&t->cuda[i], r->cuda[i]);
+	for (unsigned i = 0; i < HEAP_COUNTS; i++)
+		atomic_fetch_add(&t->heap[i], r->heap[i]);
 	atomic_fetch_add(&t->cost_ns, r->overhead_ns);
 	atomic_fetch_add(&t->steps, r->steps);
 	if (!r->path[0])

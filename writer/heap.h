@@ -11,8 +11,16 @@
 #ifndef WRITER_HEAP_H
 #define WRITER_HEAP_H
 
+#include "agent/core/spool.h"
+
 struct trace;
 struct heap;
+
+/* The option `malloc`. */
+enum heap_kept { HEAP_IS_OFF, HEAP_IS_COUNT, HEAP_IS_SAMPLE, HEAP_IS_ALL };
+
+/* How the counts are called in the trace; for the launcher's totals, too. */
+extern const char *const heap_count_names[HEAP_COUNTS];
 
 /* Reads the cycle's heap records in order of time. 0, also when there are none. */
 int heap_read(struct trace *t);
@@ -20,6 +28,6 @@ int heap_read(struct trace *t);
 void heap_summary(struct trace *t);
 /* Counter tracks and the largest allocations, among traceEvents. */
 void heap_events(struct trace *t);
-void heap_free(struct trace *t);
+void heap_done(struct trace *t);
 
 #endif

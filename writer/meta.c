@@ -192,6 +192,7 @@ static void put_own(struct trace *t)
 	put_cost(t);
 	if (t->cuda)
 		cuda_facts(t);
+	heap_summary(t);
 	json_lit(j, "},\n");
 }
 

@@ -2,6 +2,7 @@
 #include "writer/read.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_heap.h"
 
 #include <errno.h>
 #include <string.h>
@@ -27,6 +28,9 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_MOMENT] = sizeof(struct rec_moment),
 	[REC_COLLECTIVE] = sizeof(struct rec_collective),
 	[REC_STACK] = sizeof(struct rec_stack),
+	[REC_ALLOC] = sizeof(struct rec_alloc),
+	[REC_FREE] = sizeof(struct record),
+	[REC_HEAP] = sizeof(struct rec_heap),
 };
 
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)
@@ -52,11 +56,22 @@ struct scan {
 	int err;
 };
 
+static void note_step(struct scan *s, const struct record *r, int64_t number, bool own)
+{
+	struct step *step = pile_push(&s->c->steps, sizeof(*step));
+
+	if (!step)
+		s->err = -ENOMEM;
+	else
+		*step = (struct step){ number, r->begin, r->end, own };
+}
+
 static void note_own_step(struct scan *s, const struct record *r)
 {
 	static const char prefix[] = "ProfilerStep#";
 	const struct name *n = names_get(s->c->view, r->name);
 	struct span *span;
+	int64_t number = 0;
 
 	if (!n || n->len < sizeof(prefix) || memcmp(n->text, prefix, sizeof(prefix) - 1))
 		return;
@@ -65,6 +80,20 @@ static void note_own_step(struct scan *s, const struct record *r)
 		s->err = -ENOMEM;
 	else
 		*span = (struct span){ r->begin, r->end ? r->end : UINT64_MAX };
+	for (unsigned i = sizeof(prefix) - 1; i < n->len && number < INT64_MAX / 16; i++)
+		if (n->text[i] >= '0' && n->text[i] <= '9')
+			number = number * 10 + n->text[i] - '0';
+	note_step(s, r, number, true);
+}
+
+static void note_counters(struct scan *s, uint64_t at)
+{
+	uint64_t *to = pile_push(&s->c->counters, sizeof(*to));
+
+	if (!to)
+		s->err = -ENOMEM;
+	else
+		*to = at;
 }
 
 static void note_memory(struct cycle_read *c, const struct rec_memory *m)
@@ -74,23 +103,37 @@ static void note_memory(struct cycle_read *c, const struct rec_memory *m)
 		c->gpus = (uint32_t)m->device_index + 1;
 }
 
-static void note(struct scan *s, const struct record *r)
+/* `end` is no time there. */
+static bool is_heap(const struct record *r)
+{
+	return r->kind == REC_ALLOC || r->kind == REC_FREE;
+}
+
+static void note(struct scan *s, const struct record *r, uint64_t at)
 {
 	if (r->begin > s->last)
 		s->last = r->begin;
-	if (r->end > s->last)
+	if (!is_heap(r) && r->end > s->last)
 		s->last = r->end;
-	if (!s->open && r->begin >= s->c->end) {
+	/* The counters as the window closed are its own. */
+	if (!s->open && r->begin >= s->c->end && r->kind != REC_HEAP) {
 		s->c->late[r->kind]++;
 		return;
 	}
+	/* A block that was moved while the window opened is not its own. */
+	if (is_heap(r) && r->begin < s->c->begin)
+		return;
 	s->c->events[r->kind]++;
 	if (r->kind == REC_OP)
 		s->c->backward += ((const struct rec_op *)r)->fwd_thread != 0;
 	else if (r->kind == REC_ANNOTATION)
 		note_own_step(s, r);
+	else if (r->kind == REC_STEP)
+		note_step(s, r, ((const struct rec_step *)r)->number, false);
 	else if (r->kind == REC_MEMORY)
 		note_memory(s->c, (const struct rec_memory *)r);
+	else if (r->kind == REC_HEAP)
+		note_counters(s, at);
 }
 
 /* A thread says who it is: from here on the records are its own. */
@@ -147,8 +190,10 @@ static int scan_chunk(uint64_t offset, void *arg)
 			/* GPU work is told late, and by any thread. */
 			if (run->at == run->end && r->kind != REC_KERNEL)
 				run->begin = r->begin;
-			run->end = at;
-			note(s, r);
+			/* The process's counters give a thread no row. */
+			if (r->kind != REC_HEAP)
+				run->end = at;
+			note(s, r, here);
 		}
 	}
 	if (run && run->at == run->end)
@@ -277,6 +322,8 @@ void read_free(struct cycle_read *c)
 {
 	pile_free(&c->runs);
 	pile_free(&c->own_steps);
+	pile_free(&c->steps);
+	pile_free(&c->counters);
 }
 
 size_t read_thread(const struct cycle_read *c, size_t first)
@@ -302,6 +349,7 @@ const struct record *read_next(struct cursor *c, uint64_t *offset)
 			c->run++;
 			c->at = 0;
 		} else if (r->kind != REC_NONE && r->kind != REC_THREAD &&
+			   r->kind != REC_HEAP && (c->heap || !is_heap(r)) &&
 			   (r->begin < c->cycle->end || r->begin <= c->cycle->begin)) {
 			return r;
 		}

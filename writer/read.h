@@ -3,8 +3,8 @@
  * read - the chunks of one cycle as a stream of records for each thread.
  *
  * Threads  one at a time.
- * Memory   40 bytes for each run (a thread's stretch of a chunk), 16 for
- *          each chunk and each ProfilerStep# of the program's own profiler.
+ * Memory   40 bytes for each run (a thread's stretch of a chunk), 16 for each chunk,
+ *          48 for each step, 8 for each REC_HEAP.
  * Errors   -ENOMEM.  The spool may be damaged or hostile: whatever does not lie
  *          wholly inside its chunk ends that chunk.
  * Units    ticks; offsets in bytes from the spool's start.
@@ -26,6 +26,12 @@ struct span {
 	uint64_t begin, end;
 };
 
+struct step {
+	int64_t number;
+	uint64_t begin, end; /* end 0 = still open */
+	bool own; /* the program's own profiler said it */
+};
+
 /* Where the chunks of all cycles lie: many short cycles, one look at the spool. */
 struct read_index {
 	struct pile chunks; /* by cycle, then by offset */
@@ -42,6 +48,8 @@ struct cycle_read {
 	uint64_t begin, end; /* the window */
 	struct pile runs; /* struct run, by thread, then by time */
 	struct pile own_steps; /* struct span: the program's own ProfilerStep#N */
+	struct pile steps; /* struct step: these, and ours */
+	struct pile counters; /* uint64_t: offsets of REC_HEAP, which is no thread's */
 	uint64_t events[REC_KINDS]; /* in the window */
 	uint64_t late[REC_KINDS]; /* begun after its end */
 	uint64_t backward; /* operators that can end a flow */
@@ -70,6 +78,7 @@ struct cursor {
 	const struct cycle_read *cycle;
 	size_t run, last;
 	uint64_t at; /* offset of the next record; 0 = the run's first */
+	bool heap; /* REC_ALLOC and REC_FREE, too */
 };
 
 /* Next record that lies in the window, and its offset; NULL at the end. */

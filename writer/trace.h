@@ -12,6 +12,7 @@
 
 #include "agent/core/config.h"
 #include "writer/cuda.h"
+#include "writer/heap.h"
 #include "writer/inputs.h"
 #include "writer/json.h"
 #include "writer/link.h"
@@ -39,6 +40,7 @@ struct trace {
 	struct row row;
 	struct inputs *inputs; /* NULL without record_shapes */
 	struct cuda *cuda; /* NULL without a GPU part */
+	struct heap *heap; /* NULL without counter tracks */
 	struct json json;
 	struct output out;
 	int64_t base_ns;

@@ -37,6 +37,8 @@ static void count(struct trace *t)
 		t->result->events[i] = t->cycle.events[i];
 		t->result->drops[i] = atomic_load(&info->drops[i]) + t->cycle.late[i];
 	}
+	for (unsigned i = 0; i < HEAP_COUNTS; i++)
+		t->result->heap[i] = atomic_load(&info->heap[i]);
 	t->result->overhead_ns = overhead_ns(t);
 	cuda_counts(t, t->result->cuda);
 }
@@ -47,6 +49,9 @@ static bool is_empty(const struct trace *t)
 
 	for (unsigned i = 0; i < REC_KINDS; i++)
 		all += t->result->events[i] + t->result->drops[i];
+	/* How large a process was that did nothing else. */
+	if (t->config->malloc != HEAP_IS_COUNT)
+		all -= t->result->events[REC_HEAP];
 	return !all;
 }
 
@@ -59,6 +64,7 @@ static int write_events(struct trace *t)
 	err = events_write(t);
 	if (!err && t->cuda)
 		err = cuda_write(t);
+	heap_events(t);
 	meta_tail(t);
 	json_flush(&t->json);
 	return err ? err : t->json.err;
@@ -94,7 +100,9 @@ static int write_cycle(struct trace *t)
 	count(t);
 	if (is_empty(t))
 		return 0;
-	err = links_find(&t->links, &t->cycle);
+	err = heap_read(t);
+	if (!err)
+		err = links_find(&t->links, &t->cycle);
 	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
 	if (!err)
@@ -136,6 +144,7 @@ int trace_write(const struct spool_view *v, const struct read_index *ix,
 	err = write_cycle(t);
 	row_free(&t->row);
 	links_free(&t->links);
+	heap_done(t);
 	cuda_free(t);
 	read_free(&t->cycle);
 	if (t->inputs)

@@ -22,6 +22,7 @@ struct writer_result {
 	uint64_t events[REC_KINDS];
 	uint64_t drops[REC_KINDS];
 	uint64_t cuda[CUDA_COUNTS];
+	uint64_t heap[HEAP_COUNTS];
 	uint64_t overhead_ns; /* estimate for the whole cycle */
 };
 

@@ -9,6 +9,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/stacks.h"
 #include "tests/fuzz/fuzz.h"
 #include "writer/json.h"
 #include "writer/writer.h"
@@ -82,6 +83,20 @@ static uint32_t name_at(struct part *p, const char *text, unsigned slot)
 	return (uint32_t)(((uint8_t *)n - p->base) / 8);
 }
 
+static uint32_t stack_at(struct part *p)
+{
+	uint8_t *at = (uint8_t *)p->chunk + CHUNK_LARGE - 2048;
+	struct stack_module *m = (struct stack_module *)at;
+	struct stack *s = (struct stack *)(at + 1024);
+
+	m->path_len = 8;
+	memcpy(m->path, "/libx.so", 9);
+	s->depth = 2;
+	s->frame[0] = s->frame[1] =
+		stacks_pack((struct stack_frame){ (uint32_t)((at - p->base) / 8), 18 });
+	return (uint32_t)(((uint8_t *)s - p->base) / 8);
+}
+
 static void *add(struct part *p, enum record_kind kind, size_t size, uint32_t name,
 		 uint64_t begin, uint64_t end)
 {
@@ -117,9 +132,8 @@ static void add_thread_records(struct part *p)
 		   at + 30, at + 40);
 	coll->count = 8;
 	for (unsigned i = 0; i < 4; i++) {
-		s = add(p, REC_STACK, sizeof(*s) + 8, function, at + 90 + i * 10000, 0);
-		s->depth = 2;
-		s->frame[0] = s->frame[1] = name_at(p, "_Z1fPi (libx.so+0x1)", 4);
+		s = add(p, REC_STACK, sizeof(*s), function, at + 90 + i * 10000, 0);
+		s->stack = stack_at(p);
 	}
 	((struct rec_call *)add(p, REC_CALL, sizeof(struct rec_call), function,
 				at + 300000, at + 300500))

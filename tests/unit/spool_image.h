@@ -15,6 +15,8 @@
 #include "agent/core/clock.h"
 #include "agent/core/fmt.h"
 #include "agent/core/names.h"
+#include "agent/core/record_heap.h"
+#include "agent/core/stacks.h"
 #include "tests/unit/unit.h"
 #include "writer/json.h"
 #include "writer/writer.h"
@@ -23,7 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define IMAGE_SIZE  (64u << 20)
+#ifndef IMAGE_SIZE
+#define IMAGE_SIZE (64u << 20)
+#endif
 #define IMAGE_BASE  1700000000000000000ll
 #define IMAGE_STAMP 1700000000123456789ll
 
@@ -31,7 +35,7 @@ struct image {
 	uint8_t *base;
 	struct spool_header *head;
 	struct cycle_info *info;
-	struct chunk *data, *names; /* the ones that are being filled */
+	struct chunk *data, *names, *stacks; /* the ones that are being filled */
 	struct name *last; /* stored */
 	struct rec_thread thread; /* said last */
 	struct config config;
@@ -190,6 +194,78 @@ static inline struct rec_step *image_step(struct image *m, int64_t number, uint6
 	s->number = number;
 	return s;
 }
+
+/* ---- the heap ---- */
+
+static inline struct rec_alloc *image_alloc(struct image *m, enum heap_call call,
+					    uint32_t stack, uint64_t address,
+					    uint64_t bytes, uint64_t ticks)
+{
+	struct rec_alloc *a =
+		image_record(m, REC_ALLOC, sizeof(*a), stack, ticks, address);
+
+	a->r.flags = (uint8_t)call;
+	a->bytes = bytes;
+	return a;
+}
+
+static inline struct record *image_release(struct image *m, uint64_t address,
+					   uint64_t ticks)
+{
+	struct record *r = image_record(m, REC_FREE, sizeof(*r), 0, ticks, address);
+
+	r->flags = HEAP_FREE;
+	return r;
+}
+
+static inline struct rec_heap *image_counters(struct image *m, uint64_t ticks,
+					      uint64_t rss)
+{
+	struct rec_heap *h = image_record(m, REC_HEAP, sizeof(*h), 0, ticks, 0);
+
+	h->r.flags = HEAP_HAS_RSS;
+	h->rss = rss;
+	return h;
+}
+
+static inline void *image_stacks_room(struct image *m, size_t size)
+{
+	void *at;
+
+	if (!m->stacks || m->stacks->used + size > m->stacks->size)
+		m->stacks = image_chunk_of(m, CHUNK_STACKS, CHUNK_LARGE);
+	at = (uint8_t *)m->stacks + m->stacks->used;
+	m->stacks->used += (uint32_t)((size + 7) & ~7ul);
+	return at;
+}
+
+static inline uint32_t image_module(struct image *m, const char *path)
+{
+	size_t len = strlen(path);
+	struct stack_module *to = image_stacks_room(m, sizeof(*to) + len + 1);
+
+	memset(to->build_id, 0xab, sizeof(to->build_id));
+	to->build_id_len = sizeof(to->build_id);
+	to->bias = 0x7f0000000000;
+	to->path_len = (uint16_t)len;
+	memcpy(to->path, path, len);
+	return (uint32_t)(((uint8_t *)to - m->base) / 8);
+}
+
+/* Frames at offset, offset + 16, ... of one module. */
+static inline uint32_t image_call_stack(struct image *m, uint32_t module, uint64_t offset,
+					unsigned depth)
+{
+	struct stack *to = image_stacks_room(m, sizeof(*to) + 8ul * depth);
+
+	to->depth = (uint16_t)depth;
+	for (unsigned i = 0; i < depth; i++)
+		to->frame[i] =
+			stacks_pack((struct stack_frame){ module, offset + 16ul * i });
+	return (uint32_t)(((uint8_t *)to - m->base) / 8);
+}
+
+/* ---- the file ---- */
 
 static inline void image_read(struct image *m, const char *path)
 {

@@ -128,11 +128,9 @@ static struct image *one_of_each(void)
 	image_op(m, "aten::copy_", 4500, 10000);
 	put_copies(m);
 	image_op(m, "aten::mm", 11000, 19000);
-	s = image_record(m, REC_STACK, sizeof(*s) + 8,
+	s = image_record(m, REC_STACK, sizeof(*s),
 			 image_name(m, "cudaLaunchKernel", 16, ""), 11900, 0);
-	s->depth = 2;
-	s->frame[0] = image_name(m, "_Z6launchv (libmine.so+0x12)", 28, "");
-	s->frame[1] = image_name(m, "main (prog+0x40)", 16, "");
+	s->stack = image_call_stack(m, image_module(m, "/lib/lib\"mine\".so"), 0x12, 2);
 	cuda_call(m, "cudaLaunchKernel", 13, 12000, 14000);
 	cuda_call(m, "cuLaunchKernel", 13, 12500, 13500)->r.flags |= CALL_DRIVER;
 	k = cuda_kernel(m, "_Z4sgemPKfS0_Pf", 13, 7, 15000, 25000, sizeof(*l));

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "writer/heap_parts.h"
+#include "writer/sort.h"
+
+#include <errno.h>
+
+/* ---- stacks ---- */
+
+int heap_frames_want(struct heap *h, uint32_t stack)
+{
+	uint32_t *to;
+
+	if (!stack)
+		return 0;
+	to = pile_push(&h->stacks, sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	*to = stack;
+	return 0;
+}
+
+static bool lower(const void *left, const void *right)
+{
+	return *(const uint32_t *)left < *(const uint32_t *)right;
+}
+
+/* Each once, those that are stacks at all, and all their frames wanted. */
+static int sort_stacks(struct trace *t)
+{
+	struct heap *h = t->heap;
+	uint32_t *id = h->stacks.mem;
+	size_t n = 0;
+	int err = sort_merge(id, h->stacks.n, sizeof(*id), lower);
+
+	for (size_t i = 0; !err && i < h->stacks.n; i++) {
+		struct stack_frame frame[STACKS_MOST];
+		unsigned depth, flags;
+
+		if (i && id[i] == id[i - 1])
+			continue;
+		depth = stacks_get(t->view, id[i], frame, &flags);
+		if (!depth)
+			continue;
+		id[n++] = id[i];
+		for (unsigned f = 0; !err && f < depth; f++)
+			err = symbols_want(h->symbols, frame[f]);
+	}
+	h->stacks.n = n;
+	return err;
+}
+
+int64_t heap_frames_stack(const struct heap *h, uint32_t stack)
+{
+	const uint32_t *id = h->stacks.mem;
+	size_t lo = 0, hi = h->stacks.n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (id[mid] < stack)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < h->stacks.n && id[lo] == stack ? (int64_t)lo : -1;
+}
+
+/* ---- frames ---- */
+
+static uint64_t hash_of(const struct heap_frame *f)
+{
+	uint64_t hash = 14695981039346656037ull ^ f->offset ^ (uint64_t)f->module << 32;
+
+	for (const char *c = f->text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
+	return hash ^ hash >> 29;
+}
+
+static bool same(const struct heap_frame *a, const struct heap_frame *b)
+{
+	return a->module == b->module && a->offset == b->offset &&
+	       !strcmp(a->text, b->text);
+}
+
+/* The slot of a frame, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct heap *h, const struct heap_frame *f)
+{
+	const struct heap_frame *known = h->frames.mem;
+	size_t i = hash_of(f) & (h->frame_slots - 1);
+
+	while (h->frame_index[i] && !same(&known[h->frame_index[i] - 1], f))
+		i = (i + 1) & (h->frame_slots - 1);
+	return &h->frame_index[i];
+}
+
+static int grow(struct heap *h)
+{
+	const struct heap_frame *f = h->frames.mem;
+	uint32_t *old = h->frame_index;
+	size_t slots = h->frame_slots;
+
+	h->frame_slots = slots ? slots * 2 : 4096;
+	h->frame_index = pile_map(h->frame_slots * sizeof(*old));
+	if (!h->frame_index) {
+		h->frame_index = old;
+		h->frame_slots = slots;
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < h->frames.n; i++)
+		*slot_of(h, &f[i]) = (uint32_t)i + 1;
+	pile_unmap(old, slots * sizeof(*old));
+	return 0;
+}
+
+static int push(struct pile *p, uint32_t number)
+{
+	uint32_t *to = pile_push(p, sizeof(*to));
+
+	if (!to)
+		return -ENOMEM;
+	*to = number;
+	return 0;
+}
+
+/* Adds a frame to the list of the stack at hand. */
+static int add_frame(struct heap *h, struct heap_frame f)
+{
+	struct heap_frame *to;
+	uint32_t *slot;
+
+	if (h->frames.n >= h->frame_slots / 2 && grow(h))
+		return -ENOMEM;
+	slot = slot_of(h, &f);
+	if (!*slot) {
+		to = pile_push(&h->frames, sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		*to = f;
+		*slot = (uint32_t)h->frames.n;
+	}
+	return push(&h->lists, *slot - 1);
+}
+
+/* Its place in the file's "modules", + 1; 0: no memory. */
+static uint32_t module_of(struct heap *h, uint32_t id)
+{
+	const uint32_t *known = h->modules.mem;
+
+	for (size_t i = h->modules.n; i--;)
+		if (known[i] == id)
+			return (uint32_t)i + 1;
+	return push(&h->modules, id) ? 0 : (uint32_t)h->modules.n;
+}
+
+static int add_texts(struct trace *t, struct stack_frame frame)
+{
+	struct heap *h = t->heap;
+	unsigned n = 0;
+	const char *text = symbols_text(h->symbols, frame, &n);
+	bool raw = !symbols_known(h->symbols, frame) &&
+		   stacks_module_get(t->view, frame.module);
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < n; i++, text += strlen(text) + 1) {
+		struct heap_frame f = { .text = text };
+
+		if (raw) {
+			f.offset = frame.offset;
+			f.module = module_of(h, frame.module);
+			if (!f.module)
+				return -ENOMEM;
+		}
+		err = add_frame(h, f);
+	}
+	return err;
+}
+
+static int add_list(struct trace *t, uint32_t stack)
+{
+	struct heap *h = t->heap;
+	struct stack_frame frame[STACKS_MOST];
+	unsigned flags, depth = stacks_get(t->view, stack, frame, &flags);
+	size_t head = h->lists.n;
+	int err = push(&h->lists, 0);
+
+	for (unsigned i = 0; !err && i < depth; i++)
+		err = add_texts(t, frame[i]);
+	if (!err)
+		((uint32_t *)h->lists.mem)[head] = (uint32_t)(h->lists.n - head - 1);
+	return err;
+}
+
+int heap_frames_find(struct trace *t)
+{
+	struct heap *h = t->heap;
+	int err;
+
+	h->resolved = true;
+	if (!h->stacks.n)
+		return 0;
+	h->symbols = symbols_new(t->view);
+	if (!h->symbols)
+		return -ENOMEM;
+	err = sort_stacks(t);
+	if (!err && h->stacks.n)
+		h->resolved = symbols_resolve(h->symbols);
+	for (size_t i = 0; !err && i < h->stacks.n; i++)
+		err = add_list(t, ((uint32_t *)h->stacks.mem)[i]);
+	return err;
+}
+
+void heap_frames_free(struct heap *h)
+{
+	if (h->symbols)
+		symbols_free(h->symbols);
+	pile_free(&h->stacks);
+	pile_free(&h->lists);
+	pile_free(&h->frames);
+	pile_free(&h->modules);
+	pile_unmap(h->frame_index, h->frame_slots * sizeof(*h->frame_index));
+}
+
+/* ---- into the file ---- */
+
+static void put_module(struct trace *t, uint32_t id)
+{
+	const struct stack_module *m = stacks_module_get(t->view, id);
+	struct json *j = &t->json;
+
+	json_lit(j, "{\"path\": ");
+	json_string(j, m ? m->path : "", m ? strnlen(m->path, m->path_len) : 0);
+	json_lit(j, ", \"build_id\": \"");
+	for (unsigned i = 0; m && i < m->build_id_len && i < sizeof(m->build_id); i++) {
+		json_raw(j, &"0123456789abcdef"[m->build_id[i] >> 4], 1);
+		json_raw(j, &"0123456789abcdef"[m->build_id[i] & 15], 1);
+	}
+	json_lit(j, "\"}");
+}
+
+static void put_raw(struct trace *t)
+{
+	const struct heap_frame *f = t->heap->frames.mem;
+	struct json *j = &t->json;
+	bool first = true;
+
+	json_lit(j, "],\n\"raw\": [");
+	for (size_t i = 0; i < t->heap->frames.n; i++) {
+		if (!f[i].module)
+			continue;
+		if (!first)
+			json_lit(j, ", ");
+		first = false;
+		json_lit(j, "[");
+		json_unsigned(j, i);
+		json_lit(j, ", ");
+		json_unsigned(j, f[i].module - 1);
+		json_lit(j, ", ");
+		json_unsigned(j, f[i].offset);
+		json_lit(j, "]");
+	}
+}
+
+static void put_lists(struct trace *t)
+{
+	const uint32_t *at = t->heap->lists.mem;
+	struct json *j = &t->json;
+
+	json_lit(j, "],\n\"stacks\": [");
+	for (size_t i = 0; i < t->heap->stacks.n; i++) {
+		if (i)
+			json_lit(j, ",\n");
+		json_lit(j, "[");
+		for (uint32_t n = *at++, f = 0; f < n; f++) {
+			if (f)
+				json_lit(j, ", ");
+			json_unsigned(j, *at++);
+		}
+		json_lit(j, "]");
+	}
+}
+
+void heap_frames_write(struct trace *t)
+{
+	const struct heap *h = t->heap;
+	const struct heap_frame *f = h->frames.mem;
+	struct json *j = &t->json;
+
+	if (h->resolved)
+		json_lit(j, ",\n\"symbols\": true,\n\"modules\": [");
+	else
+		json_lit(j, ",\n\"symbols\": false,\n\"modules\": [");
+	for (size_t i = 0; i < h->modules.n; i++) {
+		if (i)
+			json_lit(j, ",\n");
+		put_module(t, ((const uint32_t *)h->modules.mem)[i]);
+	}
+	json_lit(j, "],\n\"frames\": [");
+	for (size_t i = 0; i < h->frames.n; i++) {
+		if (i)
+			json_lit(j, ",\n");
+		json_string(j, f[i].text, strlen(f[i].text));
+	}
+	put_raw(t);
+	put_lists(t);
+	json_lit(j, "]");
+}
