@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define DEFAULT_SCHEDULE "wait=1,warmup=1,active=3,repeat=1"
+#define MALLOC_SAMPLE    2 /* of off, count, sample, all */
 
 static const char *const kind_text[] = {
 #define KIND(name, text) text,
@@ -71,6 +72,11 @@ static void say_files(const struct closing *c)
 			 say_count(s->events[REC_COPY] + s->events[REC_SET],
 				   "memory operation"),
 			 say_count(s->events[REC_CALL], "CUDA call"));
+	if (s->events[REC_ALLOC] || s->events[REC_FREE])
+		say_note("on the heap: %s, %s%s",
+			 say_count(s->events[REC_ALLOC], "allocation"),
+			 say_count(s->events[REC_FREE], "free"),
+			 c->config->malloc == MALLOC_SAMPLE ? " (a sample)" : "");
 	if (*s->chosen && !strcmp(c->config->marker, "auto"))
 		say_note("step boundaries: %s, %s seen", s->chosen,
 			 say_number(s->boundaries));
@@ -138,6 +144,28 @@ static void say_gpu_losses(const struct closing *c)
 		say_warn(
 			"the GPU was not recorded for %.3g s: another profiler had CUPTI (%s)",
 			(double)n[CUDA_GAP_NS] / 1e9, say_count(n[CUDA_GAPS], "time"));
+}
+
+/* What is off about call stacks; those that were cut were asked to be. */
+static void say_stack_losses(const struct closing *c)
+{
+	const uint64_t *n = c->sweep->heap;
+
+	if (n[HEAP_DISAGREED])
+		say_warn(
+			"%s of %s walked twice disagreed: frame pointers led elsewhere than the unwind tables",
+			say_number(n[HEAP_DISAGREED]),
+			say_count(n[HEAP_CHECKED], "call stack"));
+	if (n[HEAP_ENDED])
+		say_note(
+			"%s of %s end at code without unwind tables: their outer frames are not there",
+			say_number(n[HEAP_ENDED]),
+			say_count(n[HEAP_STACKS], "call stack"));
+	if (n[HEAP_UNKNOWN_STACK])
+		say_warn(
+			"%s without a call stack: there was no room for more; try --buffer-mb %u",
+			say_count(n[HEAP_UNKNOWN_STACK], "allocation"),
+			4 * c->config->buffer_mb);
 }
 
 /* ---- nothing was recorded: why, and what to do ---- */
@@ -227,6 +255,7 @@ void closing_say(const struct closing *c)
 		say_nothing(c);
 	say_drops(c);
 	say_gpu_losses(c);
+	say_stack_losses(c);
 	if (s->files)
 		say_note("to see them: tensorboard --logdir %s",
 			 quoted(c->config->logdir));

@@ -3,6 +3,7 @@
 #include "agent/core/place.h"
 #include "agent/core/sys.h"
 #include "launcher/doctor_gpu.h"
+#include "launcher/doctor_malloc.h"
 #include "launcher/find.h"
 #include "launcher/probe.h"
 #include "launcher/run.h"
@@ -72,6 +73,7 @@ static bool look_at_agent(struct doctor *d)
 		complaint = strstr(p->out, "version `");
 	if (!err && !complaint && strstr(p->out, d->agent)) {
 		verdict_good("agent: %s can be preloaded", d->agent);
+		doctor_malloc(d->config, d->target.image, p->out);
 		return true;
 	}
 	if (complaint)

@@ -61,7 +61,8 @@ static void print_option(const struct config_option *o)
 void help_print(void)
 {
 	printf("usage: proflaunch [options] -- command [arguments]\n"
-	       "       proflaunch recover [directory ...]\n"
+	       "       proflaunch recover [directory|trace ...]\n"
+	       "       proflaunch memory [options] trace ...\n"
 	       "       proflaunch doctor [options] -- command [arguments]\n"
 	       "\n"
 	       "Runs an unmodified PyTorch program and writes trace files of its training steps,\n"
@@ -77,7 +78,9 @@ void help_print(void)
 	       "  --print-config              a commented profile.conf with all defaults\n"
 	       "  --print-man page            manual page proflaunch.1 or profile.conf.5\n"
 	       "\n"
-	       "recover   finishes the traces of programs that were killed\n"
+	       "recover   finishes the traces of programs that were killed, and names the functions of\n"
+	       "          call stacks that are module and offset still\n"
+	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");

@@ -3,9 +3,11 @@
 #include "launcher/args.h"
 #include "launcher/doctor.h"
 #include "launcher/help.h"
+#include "launcher/memory.h"
 #include "launcher/recover.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
+#include "launcher/symbolize.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,7 +96,11 @@ int main(int argc, char **argv)
 	static struct args a;
 	int status;
 
-	(void)argc;
+	/* Asked by the writer: no option and no file concerns it. */
+	if (argc == 2 && !strcmp(argv[1], "symbolize"))
+		return symbolize_main();
+	if (argc > 1 && !strcmp(argv[1], "memory"))
+		return memory_main(argv + 2);
 	args_parse(&a, argv, environ);
 	say_quiet = log_quiet = a.config.quiet;
 	status = dispatch(&a);

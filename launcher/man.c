@@ -144,7 +144,13 @@ static const char description[] =
 	"built with a sanitizer) runs all the same, and a line says why.\n"
 	".PP\n"
 	"\\fBproflaunch recover\\fR \\fIdirectory\\fR finishes the traces of killed programs in this log\n"
-	"directory. What a live process owns, here or on another host, is left alone.\n"
+	"directory. What a live process owns, here or on another host, is left alone. Call stacks of\n"
+	"finished traces that are module and offset still get names and lines, as far as the\n"
+	"modules lie where they did; a trace may be named alone.\n"
+	".PP\n"
+	"\\fBproflaunch memory\\fR \\fItrace ...\\fR says what ate the memory, when, and who asked for it;\n"
+	"with \\fB\\-\\-leaks\\fR it ends with status 1 when memory grows with each step\n"
+	"(\\fBproflaunch memory \\-\\-help\\fR has its options).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
 	"and what to do if not.\n";
@@ -175,7 +181,8 @@ static void print_command(void)
 	      stdout);
 	section("SYNOPSIS");
 	fputs("\\fBproflaunch\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIarguments\\fR]\n"
-	      ".br\n\\fBproflaunch recover\\fR [\\fIdirectory ...\\fR]\n"
+	      ".br\n\\fBproflaunch recover\\fR [\\fIdirectory\\fR|\\fItrace ...\\fR]\n"
+	      ".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace ...\\fR\n"
 	      ".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR\n",
 	      stdout);
 	section("DESCRIPTION");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/recover.h"
 #include "agent/core/place.h"
+#include "launcher/refill.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
 #include "launcher/sweep.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void print_file(const char *path, void *arg)
 {
@@ -59,30 +61,60 @@ static void sweep_logdir(struct sweep *s, const struct args *a, const char *dir)
 	}
 }
 
-static int recover_one(const struct args *a, const char *name)
+/* Call stacks of finished files that are module and offset still. */
+static void refill(struct refill *r, const char *dir)
+{
+	char children[PATH_MAX];
+
+	refill_dir(r, dir);
+	if (snprintf(children, sizeof(children), "%s/children", dir) <
+	    (int)sizeof(children))
+		refill_dir(r, children);
+}
+
+static int recover_dir(const struct args *a, const char *name, const char *dir,
+		       struct refill *r)
 {
 	struct sweep s = { .file = print_file };
-	char dir[PATH_MAX];
-	struct stat st;
 
-	if (!realpath(name, dir) || stat(dir, &st)) {
-		say_warn("%s: %s", name, strerror(errno));
-		return 1;
-	}
-	if (!S_ISDIR(st.st_mode)) {
-		say_warn("%s: %s", name, strerror(ENOTDIR));
-		return 1;
-	}
 	if (strlen(dir) >= CONFIG_TEXT) {
 		say_warn("%s: %s", name, strerror(ENAMETOOLONG));
 		return 1;
 	}
 	sweep_logdir(&s, a, dir);
+	refill(r, dir);
 	if (s.made)
 		say_note("%s: %s written", name, say_count(s.made, "trace file"));
-	else if (!s.failed)
+	else if (!s.failed && !r->filled && !r->failed)
 		say_note("%s: nothing to recover", name);
 	return s.failed != 0;
+}
+
+static int recover_one(const struct args *a, const char *name)
+{
+	struct refill r = { 0 };
+	char path[PATH_MAX];
+	struct stat st;
+	int status = 0;
+
+	if (!realpath(name, path) || stat(path, &st) || access(path, R_OK)) {
+		say_warn("%s: %s", name, strerror(errno));
+		return 1;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		status = recover_dir(a, name, path, &r);
+	} else if (refill_is_trace(path)) {
+		refill_file(&r, path);
+		if (!r.filled && !r.failed)
+			say_note("%s: nothing to recover", name);
+	} else {
+		say_warn("%s: %s", name, strerror(ENOTDIR));
+		return 1;
+	}
+	if (r.filled)
+		say_note("%s: call stacks of %s have names now", name,
+			 say_count(r.filled, "trace file"));
+	return status || r.failed;
 }
 
 int recover_main(struct args *a)

@@ -74,6 +74,8 @@ static void add_header(struct sweep *s, struct spool_header *h)
 		s->whys[i] += GET(t->whys[i]);
 	for (unsigned i = 0; i < CUDA_COUNTS; i++)
 		s->cuda[i] += GET(t->cuda[i]);
+	for (unsigned i = 0; i < HEAP_COUNTS; i++)
+		s->heap[i] += GET(t->heap[i]);
 	s->windows += GET(c->windows);
 	s->missed += GET(c->missed);
 	s->boundaries += GET(c->boundaries);
@@ -120,6 +122,8 @@ static void add_result(const struct writer_result *r, void *arg)
 	}
 	for (unsigned i = 0; i < CUDA_COUNTS; i++)
 		s->cuda[i] += r->cuda[i];
+	for (unsigned i = 0; i < HEAP_COUNTS; i++)
+		s->heap[i] += r->heap[i];
 	snprintf(s->last_file, sizeof(s->last_file), "%s", r->path);
 	if (s->file)
 		s->file(r->path, s->arg);

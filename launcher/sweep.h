@@ -30,7 +30,7 @@ struct sweep {
 	/* totals of the finished spools, with what their owners wrote themselves */
 	uint64_t files, steps, windows, missed, discarded, cost_ns;
 	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];
-	uint64_t cuda[CUDA_COUNTS];
+	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
 	char chosen[64]; /* by the process with most boundaries */
 	char last_file[PATH_MAX];

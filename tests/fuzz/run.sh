@@ -10,10 +10,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
-for name in config text spool; do
+for name in config text spool unwind trace; do
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
-		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a
+		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a -l:libz.a
 done
 
 # A spool as a killed program leaves it.
@@ -26,3 +26,5 @@ spool=$(find "$work" -name '*.spool' -size +0 | head -n 1)
 "$san/fuzz_config" "$seconds" "$seed"
 "$san/fuzz_text" "$seconds" "$seed"
 "$san/fuzz_spool" "$seconds" "$seed" "$spool"
+"$san/fuzz_unwind" "$seconds" "$seed"
+"$san/fuzz_trace" "$seconds" "$seed" tests/fuzz/trace.json

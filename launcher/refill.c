@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "launcher/refill.h"
+#include "agent/core/sys.h"
+#include "launcher/say.h"
+#include "launcher/span.h"
+#include "writer/output.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HEAD_MOST (512u << 20) /* bytes before the events */
+
+struct file {
+	const char *path;
+	const uint8_t *base;
+	size_t size;
+	mode_t mode;
+	bool gz;
+	char *text; /* of gz: as far as it was unpacked */
+	size_t room;
+	struct span head; /* the file's text: its begin at least */
+	size_t rest; /* where in the file its text goes on */
+};
+
+/* ---- reading ---- */
+
+enum found { NOTHING, HEAP, MORE /* the text ends too early to tell */ };
+
+/* "proflaunch": {... "heap": {...}} lies before the events. */
+static enum found find_heap(struct span text, struct span *heap)
+{
+	struct span_member m;
+	struct span top, own;
+
+	if (!span_open(text, '{', &top))
+		return NOTHING;
+	while (span_member(&top, &m)) {
+		if (span_is(m.key, "\"traceEvents\""))
+			return NOTHING;
+		if (span_is(m.key, "\"proflaunch\"") && span_open(m.value, '{', &own)) {
+			while (span_member(&own, &m)) {
+				*heap = m.value;
+				if (span_is(m.key, "\"heap\"") && !m.cut)
+					return HEAP;
+			}
+		}
+		if (m.cut)
+			return MORE;
+	}
+	return MORE;
+}
+
+/* Unpacks one more member of a compressed file. */
+static bool unpack(struct file *f, struct libdeflate_decompressor *d)
+{
+	size_t used = (size_t)(f->head.end - f->head.at), in, out;
+
+	if (f->rest >= f->size || used > HEAD_MOST)
+		return false;
+	if (f->room - used < OUTPUT_BLOCK) {
+		char *more = realloc(f->text, 2 * f->room + OUTPUT_BLOCK);
+
+		if (!more)
+			return false;
+		f->text = more;
+		f->room = 2 * f->room + OUTPUT_BLOCK;
+	}
+	if (libdeflate_gzip_decompress_ex(d, f->base + f->rest, f->size - f->rest,
+					  f->text + used, f->room - used, &in,
+					  &out) != LIBDEFLATE_SUCCESS)
+		return false;
+	f->rest += in;
+	f->head = (struct span){ f->text, f->text + used + out };
+	return true;
+}
+
+static bool read_heap(struct file *f, struct span *heap)
+{
+	struct libdeflate_decompressor *d;
+	enum found found = MORE;
+	size_t next = 0;
+
+	if (!f->gz) {
+		f->head = (struct span){ (const char *)f->base,
+					 (const char *)f->base + f->size };
+		f->rest = f->size;
+		return find_heap(f->head, heap) == HEAP;
+	}
+	d = libdeflate_alloc_decompressor();
+	while (d && found == MORE && unpack(f, d)) {
+		/* Looked at each time it has grown by half. */
+		if ((size_t)(f->head.end - f->head.at) < next)
+			continue;
+		found = find_heap(f->head, heap);
+		next = (size_t)(f->head.end - f->head.at) * 3 / 2;
+	}
+	if (found == MORE && f->text)
+		found = find_heap(f->head, heap);
+	libdeflate_free_decompressor(d);
+	return found == HEAP;
+}
+
+/* ---- writing ---- */
+
+struct block {
+	struct output *o;
+	char text[OUTPUT_BLOCK];
+	size_t used;
+	int err;
+};
+
+static void put(struct block *b, const char *text, size_t len)
+{
+	while (len && !b->err) {
+		size_t n = OUTPUT_BLOCK - b->used < len ? OUTPUT_BLOCK - b->used : len;
+
+		memcpy(b->text + b->used, text, n);
+		b->used += n;
+		text += n;
+		len -= n;
+		if (b->used == OUTPUT_BLOCK) {
+			b->err = output_write(b->o, b->text, b->used);
+			b->used = 0;
+		}
+	}
+}
+
+static int put_all(struct file *f, struct output *o, struct span heap, const char *text,
+		   size_t len)
+{
+	static struct block b;
+
+	b = (struct block){ .o = o };
+	put(&b, f->head.at, (size_t)(heap.at - f->head.at));
+	put(&b, text, len);
+	put(&b, heap.end, (size_t)(f->head.end - heap.end));
+	if (!b.err && b.used)
+		b.err = output_write(o, b.text, b.used);
+	if (!b.err)
+		b.err = sys_write_all(o->fd, f->base + f->rest, f->size - f->rest);
+	return b.err;
+}
+
+static int rewrite(struct file *f, struct span heap, const char *text, size_t len)
+{
+	static struct output o;
+	int err = output_open(&o, f->path, f->gz);
+
+	if (!err)
+		err = put_all(f, &o, heap, text, len);
+	if (!err && fchmod(o.fd, f->mode & 07777))
+		err = -errno;
+	if (!err && rename(o.part, f->path))
+		err = -errno;
+	if (!err)
+		o.part[0] = '\0';
+	output_abort(&o);
+	return err;
+}
+
+/* ---- one file ---- */
+
+static bool has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+
+	return n > m && !strcmp(name + n - m, suffix);
+}
+
+static void fail(struct refill *r, const char *path, const char *why)
+{
+	say_warn("%s: %s", path, why);
+	r->failed++;
+}
+
+static void fill(struct refill *r, struct file *f)
+{
+	struct span heap;
+	size_t len;
+	char *text;
+	int err;
+
+	if (!read_heap(f, &heap))
+		return;
+	text = refill_heap(heap.at, (size_t)(heap.end - heap.at), &len);
+	if (!text)
+		return;
+	err = rewrite(f, heap, text, len);
+	free(text);
+	if (err)
+		fail(r, f->path, sys_error(err));
+	else
+		r->filled++;
+}
+
+bool refill_is_trace(const char *path)
+{
+	return has_suffix(path, ".pt.trace.json") ||
+	       has_suffix(path, ".pt.trace.json.gz");
+}
+
+void refill_file(struct refill *r, const char *path)
+{
+	struct file f = { .path = path, .gz = has_suffix(path, ".gz") };
+	struct stat st;
+	int fd;
+
+	if (!refill_is_trace(path))
+		return;
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		/* Links and files of others lie in log directories, too. */
+		if (errno != ENOENT && errno != ELOOP && errno != EACCES)
+			fail(r, path, strerror(errno));
+		return;
+	}
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 &&
+	    st.st_uid == geteuid()) {
+		f.size = (size_t)st.st_size;
+		f.mode = st.st_mode;
+		f.base = mmap(NULL, f.size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (f.base != MAP_FAILED) {
+			fill(r, &f);
+			munmap((void *)f.base, f.size);
+		}
+	}
+	free(f.text);
+	close(fd);
+}
+
+void refill_dir(struct refill *r, const char *dir)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		char path[PATH_MAX];
+
+		if (snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) <
+		    (int)sizeof(path))
+			refill_file(r, path);
+	}
+	if (d)
+		closedir(d);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbol_parts - what the files of `proflaunch symbolize` share.
+ *
+ * Threads  one.
+ * Memory   malloc, given back by the process's end.
+ * Errors   what is damaged reads as if it were not there.
+ * Units    addresses are the ELF file's virtual ones.
+ */
+#ifndef LAUNCHER_SYMBOL_PARTS_H
+#define LAUNCHER_SYMBOL_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SYMBOL_ID 20 /* bytes of a build id that are compared */
+
+/* ---- symbol_file.c: an ELF file, mapped; nothing in it is believed ---- */
+
+struct symbol_file {
+	int fd;
+	const uint8_t *base;
+	size_t size;
+};
+
+/* False: no regular file of this machine's kind. */
+bool symbol_file_open(struct symbol_file *f, const char *path);
+void symbol_file_close(struct symbol_file *f);
+/* Its build id, cut to SYMBOL_ID bytes; 0 = it has none. */
+unsigned symbol_file_id(const struct symbol_file *f, uint8_t id[SYMBOL_ID]);
+/* Calls add() for each function of its symbol tables. */
+struct symbol_table;
+void symbol_file_read(const struct symbol_file *f, struct symbol_table *t);
+/* Does it define a function of that name? */
+bool symbol_file_defines(const struct symbol_file *f, const char *name);
+
+/* ---- symbol_table.c: functions by address ---- */
+
+struct symbol {
+	uint64_t value, size;
+	const char *name; /* not ours */
+	unsigned rank; /* of names of one place the one with the lowest is taken */
+};
+
+struct symbol_table {
+	struct symbol *at;
+	size_t n, room;
+	bool sorted;
+};
+
+void symbol_add(struct symbol_table *t, const char *name, uint64_t value, uint64_t size,
+		unsigned char info);
+const char *symbol_find(struct symbol_table *t, uint64_t pc); /* NULL */
+
+/* ---- symbol_text.c: answers ---- */
+
+struct symbol_text {
+	char *mem;
+	size_t used, room;
+	bool failed; /* no memory */
+};
+
+/* "name (file.c:12)", demangled; without a file "name (lib.so+0x12)". NULL name: "??".
+ */
+void symbol_put_line(struct symbol_text *t, const char *name, const char *file,
+		     unsigned line);
+void symbol_put_offset(struct symbol_text *t, const char *name, const char *module,
+		       uint64_t offset);
+void symbol_put_end(struct symbol_text *t); /* of a frame */
+
+/* ---- symbol_dwarf.c ---- */
+
+struct symbol_frame {
+	uint64_t pc;
+	size_t text; /* in the answers of symbol_dwarf's own, 0 = none */
+};
+
+struct symbol_dwarf;
+
+/* NULL: no libdw, or it cannot read the file. `f` stays the caller's. */
+struct symbol_dwarf *symbol_dwarf_open(const struct symbol_file *f, const char *path);
+/* What DWARF tells of the frames, which are sorted by pc: their texts go into `t`. */
+void symbol_dwarf_find(struct symbol_dwarf *d, struct symbol_frame *frame, size_t n,
+		       struct symbol_text *t, struct symbol_table *names);
+void symbol_dwarf_names(struct symbol_dwarf *d, struct symbol_table *t);
+
+/* ---- symbol_libdw.c ---- */
+
+bool symbol_libdw_open(void); /* false: it is not there, or too old */
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/blocks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_MOST 1024
+
+/* ---- what was in flight ---- */
+
+static bool starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+static uint32_t innermost_op(const struct model *m, uint32_t slice)
+{
+	while (slice != NO_ROW && m->slices[slice].kind != SLICE_OP)
+		slice = m->slices[slice].parent;
+	return slice;
+}
+
+/* The outer part of a node of autograd is not an operator of its own. */
+static bool is_node(const char *name)
+{
+	return starts(name, "autograd::engine::evaluate_function");
+}
+
+uint32_t slice_outermost(const struct model *m, uint32_t slice)
+{
+	uint32_t found = NO_ROW;
+
+	for (; slice != NO_ROW; slice = m->slices[slice].parent)
+		if (m->slices[slice].kind == SLICE_OP && !is_node(slice_name(m, slice)))
+			found = slice;
+	return found;
+}
+
+uint32_t slice_within(const struct model *m, uint32_t slice, const char *prefix)
+{
+	while (slice != NO_ROW && !starts(slice_name(m, slice), prefix))
+		slice = m->slices[slice].parent;
+	return slice;
+}
+
+/* ---- labels ---- */
+
+static bool op_label(struct model *m, uint32_t slice, uint32_t *label)
+{
+	uint32_t op = innermost_op(m, slice), outer;
+	char text[LABEL_MOST];
+
+	*label = TEXT_NONE;
+	if (op == NO_ROW)
+		return true;
+	*label = m->slices[op].name;
+	if (!starts(slice_name(m, op), "aten::empty"))
+		return true;
+	outer = innermost_op(m, m->slices[op].parent);
+	if (outer == NO_ROW || is_node(slice_name(m, outer)))
+		return true;
+	snprintf(text, sizeof(text), "%.500s (%.500s)", slice_name(m, outer),
+		 slice_name(m, op));
+	*label = texts_add(&m->texts, text, strlen(text));
+	return *label != TEXT_NONE;
+}
+
+/* Names that tell nobody where in his program he is. */
+static bool is_noise(const struct model *m, uint32_t slice)
+{
+	const char *name = slice_name(m, slice);
+
+	if (m->slices[slice].kind == SLICE_PYTHON)
+		return starts(name, "<built-in") || starts(name, "torch/") ||
+		       strstr(name, "/torch/");
+	return is_node(name) || starts(name, "ProfilerStep#");
+}
+
+/* The names around an allocation, innermost first, without repetitions. */
+static bool site_label(struct model *m, uint32_t slice, unsigned depth, uint32_t *label)
+{
+	char text[LABEL_MOST];
+	const char *last = "";
+	size_t at = 0;
+
+	*label = TEXT_NONE;
+	for (unsigned i = 0; slice != NO_ROW && i < depth && at < sizeof(text) - 1;
+	     slice = m->slices[slice].parent) {
+		const char *name = slice_name(m, slice);
+
+		if (is_noise(m, slice) || !strcmp(name, last))
+			continue;
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.300s",
+				       i ? " < " : "", name);
+		last = name;
+		i++;
+	}
+	if (!at)
+		return true;
+	at = at < sizeof(text) ? at : sizeof(text) - 1;
+	*label = texts_add(&m->texts, text, at);
+	return *label != TEXT_NONE;
+}
+
+/* ---- pairing ---- */
+
+/* Open blocks by address and device: open addressing, never emptied by halves. */
+struct open {
+	uint32_t *slots; /* a block's number, FREE or GONE */
+	size_t n, used;
+};
+#define FREE UINT32_MAX
+#define GONE (UINT32_MAX - 1)
+
+static size_t find(const struct open *o, const struct blocks *b, uint64_t addr,
+		   uint32_t device)
+{
+	uint64_t h = (addr ^ (uint64_t)device << 58) * 0x9e3779b97f4a7c15ull;
+	size_t at = h >> 17 & (o->n - 1);
+
+	for (; o->slots[at] != FREE; at = (at + 1) & (o->n - 1)) {
+		const struct block *k;
+
+		if (o->slots[at] == GONE)
+			continue;
+		k = &b->rows[o->slots[at]];
+		if (k->device == device && b->model->memory[k->from].addr == addr)
+			break;
+	}
+	return at;
+}
+
+static bool refit(struct open *o, const struct blocks *b)
+{
+	struct open bigger = { .n = o->n ? o->n : 1024 };
+	size_t live = 0;
+
+	for (size_t i = 0; i < o->n; i++)
+		live += o->slots[i] < GONE;
+	if (4 * live >= bigger.n)
+		bigger.n *= 2;
+	bigger.slots = malloc(bigger.n * sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return false;
+	memset(bigger.slots, 0xff, bigger.n * sizeof(*bigger.slots));
+	for (size_t i = 0; i < o->n; i++) {
+		const struct block *k;
+
+		if (o->slots[i] >= GONE)
+			continue;
+		k = &b->rows[o->slots[i]];
+		bigger.slots[find(&bigger, b, b->model->memory[k->from].addr,
+				  k->device)] = o->slots[i];
+	}
+	bigger.used = live;
+	free(o->slots);
+	*o = bigger;
+	return true;
+}
+
+static bool add(struct blocks *b, const struct block *row)
+{
+	if (b->n >= GONE || !GROW(b->rows, b->room, b->n))
+		return false;
+	b->rows[b->n++] = *row;
+	return true;
+}
+
+static bool allocated(struct blocks *b, struct open *o, uint32_t event, unsigned depth)
+{
+	struct model *m = b->model;
+	const struct memory_event *e = &m->memory[event];
+	struct block row = { .begin = e->ts,
+			     .end = BLOCK_LIVE,
+			     .bytes = e->bytes,
+			     .from = event,
+			     .to = NO_ROW,
+			     .device = e->device,
+			     .category = CATEGORY_UNKNOWN };
+	size_t at;
+
+	if (!op_label(m, e->slice, &row.op) || !site_label(m, e->slice, depth, &row.site))
+		return false;
+	if (2 * (o->used + 1) > o->n && !refit(o, b))
+		return false;
+	at = find(o, b, e->addr, e->device);
+	if (o->slots[at] != FREE) {
+		b->rows[o->slots[at]].end = e->ts;
+		b->overwritten++;
+	} else {
+		o->used++;
+	}
+	o->slots[at] = (uint32_t)b->n;
+	return add(b, &row);
+}
+
+static bool freed(struct blocks *b, struct open *o, uint32_t event)
+{
+	const struct model *m = b->model;
+	const struct memory_event *e = &m->memory[event];
+	struct block row = { .begin = BLOCK_BEFORE,
+			     .end = e->ts,
+			     .bytes = -e->bytes,
+			     .from = NO_ROW,
+			     .to = event,
+			     .op = TEXT_NONE,
+			     .site = TEXT_NONE,
+			     .device = e->device,
+			     .category = CATEGORY_UNKNOWN };
+	size_t at = o->n ? find(o, b, e->addr, e->device) : 0;
+	struct block *k;
+	uint32_t outer;
+
+	if (!o->n || o->slots[at] == FREE)
+		return add(b, &row);
+	k = &b->rows[o->slots[at]];
+	o->slots[at] = GONE;
+	k->end = e->ts;
+	k->to = event;
+	outer = slice_outermost(m, m->memory[k->from].slice);
+	k->brief = outer != NO_ROW && m->memory[k->from].thread == e->thread &&
+		   e->ts <= m->slices[outer].end;
+	return true;
+}
+
+static int by_begin(const void *x, const void *y)
+{
+	const struct block *a = x, *b = y;
+	uint32_t i = a->from == NO_ROW ? a->to : a->from;
+	uint32_t j = b->from == NO_ROW ? b->to : b->from;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+bool blocks_make(struct blocks *b, struct model *m, unsigned depth)
+{
+	struct open o = { 0 };
+	bool fine = true;
+
+	*b = (struct blocks){ .model = m };
+	for (size_t i = 0; fine && i < m->memory_n; i++) {
+		const struct memory_event *e = &m->memory[i];
+
+		if (!e->has_addr || e->oom || !e->bytes)
+			continue;
+		fine = e->bytes > 0 ? allocated(b, &o, (uint32_t)i, depth)
+				    : freed(b, &o, (uint32_t)i);
+	}
+	free(o.slots);
+	if (fine && b->n)
+		qsort(b->rows, b->n, sizeof(*b->rows), by_begin);
+	if (!fine)
+		blocks_free(b);
+	return fine;
+}
+
+void blocks_free(struct blocks *b)
+{
+	free(b->rows);
+	b->rows = NULL;
+	b->n = b->room = 0;
+}

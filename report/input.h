@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * input - the bytes of a file, plain or gzip (several members, too).
+ *
+ * Threads  one at a time.
+ * Memory   one buffer of fixed size; input_close frees all.
+ * Errors   NULL or -1; `why` then says it in words that name no path.
+ * Units    bytes.
+ */
+#ifndef REPORT_INPUT_H
+#define REPORT_INPUT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct input;
+
+struct input *input_open(const char *path, const char **why);
+/* 0 at the end, -1 on an error. */
+ssize_t input_read(struct input *in, void *bytes, size_t size, const char **why);
+void input_close(struct input *in);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_MOST 2048
+
+/* ---- call sites ---- */
+
+static bool starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+/* Inside of allocators and containers: never who asked for the memory. */
+static bool is_internal(const char *frame)
+{
+	static const char *const prefixes[] = { "malloc",
+						"calloc",
+						"realloc",
+						"posix_memalign",
+						"aligned_alloc",
+						"memalign",
+						"valloc",
+						"pvalloc",
+						"__libc_",
+						"__GI___",
+						"_int_malloc",
+						"operator new",
+						"std::",
+						"void std::",
+						"__gnu_cxx::",
+						"_PyMem_",
+						"_PyObject_Malloc",
+						"_PyObject_Calloc",
+						"_PyObject_Realloc",
+						"PyMem_",
+						"PyObject_Malloc",
+						"PyObject_Calloc",
+						"PyObject_Realloc",
+						"c10::alloc_cpu",
+						"c10::(anonymous",
+						"c10::DefaultCPUAllocator",
+						"c10::StorageImpl",
+						"at::detail::empty_",
+						"at::detail::make_",
+						"strdup",
+						"strndup",
+						"??" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (starts(frame, prefixes[i]))
+			return true;
+	return false;
+}
+
+static size_t put_frames(char *text, size_t size, const struct model *m,
+			 const struct site *site, unsigned depth, bool all)
+{
+	const struct sites *h = m->heap;
+	uint32_t from = h->stack_at[site->stack], to = h->stack_at[site->stack + 1];
+	size_t at = 0;
+	unsigned n = 0;
+	bool outside = all;
+
+	for (uint32_t i = from; i < to && n < depth && at < size - 8; i++) {
+		uint32_t frame = h->stack_pool[i];
+		const char *name =
+			frame == SITE_NONE ? "?" : texts_get(&m->texts, h->frames[frame]);
+
+		/* What is behind the first frame of its own is shown as it is. */
+		outside |= !is_internal(name);
+		if (!outside)
+			continue;
+		at += (size_t)snprintf(text + at, size - at, "%s%.500s", n++ ? " < " : "",
+				       name);
+	}
+	return at < size ? at : size - 1;
+}
+
+static uint32_t site_label(struct model *m, const struct site *site, unsigned depth)
+{
+	char text[LABEL_MOST] = "";
+	size_t at = 0;
+
+	if (site->stack != SITE_NONE) {
+		at = put_frames(text, sizeof(text) - 300, m, site, depth, false);
+		if (!at)
+			at = put_frames(text, sizeof(text) - 300, m, site, depth, true);
+	}
+	if (!at)
+		at = (size_t)snprintf(
+			text, sizeof(text), "(no stack: %.100s)",
+			site->call == TEXT_NONE ? "?" : texts_get(&m->texts, site->call));
+	if (site->op != TEXT_NONE)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, " < [%.250s]",
+				       texts_get(&m->texts, site->op));
+	return texts_add(&m->texts, text, at);
+}
+
+/* ---- sums ---- */
+
+static void add_site(struct memory_row *r, const struct site *site, int64_t last)
+{
+	r->peak += site->peak;
+	r->end += site->live;
+	r->end_blocks += site->blocks;
+	r->allocs += site->allocs;
+	r->bytes += site->bytes;
+	r->frees += site->frees;
+	r->freed += site->freed;
+	r->last += last;
+}
+
+/* One pass to make the rows, one for their steps. */
+static bool pass(struct memory_view *v, struct memory_space *s, bool steps)
+{
+	struct model *m = v->model;
+	const struct sites *h = m->heap;
+
+	for (size_t i = 0; i <= h->rows_n; i++) {
+		const struct site *site = i < h->rows_n ? &h->rows[i] : &h->other;
+		uint32_t label = i < h->rows_n
+					 ? site_label(m, site, v->options.depth)
+					 : texts_add(&m->texts, "(smaller sites)", 15);
+		struct memory_row *op, *place;
+		int64_t last = s->steps_n ? sites_at_step(h, site,
+							  s->steps_from + s->steps_n - 1)
+					  : 0;
+
+		if (label == TEXT_NONE)
+			return false;
+		if (i == h->rows_n && !site->allocs)
+			break;
+		op = memory_row(&s->by_op, &m->texts, i < h->rows_n ? site->op : label);
+		place = memory_row(&s->by_site, &m->texts, label);
+		if (!op || !place)
+			return false;
+		if (!steps) {
+			add_site(op, site, last);
+			add_site(place, site, last);
+			continue;
+		}
+		for (size_t k = 0; k < s->steps_n; k++) {
+			if (op->steps)
+				op->steps[k] += sites_at_step(h, site, s->steps_from + k);
+			if (place->steps)
+				place->steps[k] +=
+					sites_at_step(h, site, s->steps_from + k);
+		}
+	}
+	return true;
+}
+
+/* The last of those that are wanted: numbers rise. */
+static void choose_steps(const struct memory_view *v, struct memory_space *s)
+{
+	const struct sites *h = v->model->heap;
+	size_t last = h->steps_n;
+
+	while (last && h->steps[last - 1] > v->options.last)
+		last--;
+	s->steps_from = last;
+	while (s->steps_from && last - s->steps_from < MEMORY_STEPS &&
+	       h->steps[s->steps_from - 1] >= v->options.first)
+		s->steps_from--;
+	s->numbers = h->steps + s->steps_from;
+	s->steps_n = last - s->steps_from;
+}
+
+bool memory_heap(struct memory_view *v, struct memory_space *s)
+{
+	const struct sites *h = v->model->heap;
+
+	s->estimated = h->weighted;
+	s->peak = s->peak_seen = h->peak_bytes;
+	s->peak_ts = h->peak_ts;
+	s->peak_step = h->peak_step;
+	s->peak_op = TEXT_NONE;
+	s->end = h->end_bytes;
+	s->end_blocks = h->end_blocks;
+	s->allocs = h->allocs;
+	s->bytes = h->bytes;
+	s->frees = h->frees;
+	s->freed = h->freed;
+	s->foreign = h->foreign_frees;
+	choose_steps(v, s);
+	return pass(v, s, false) && memory_keep_steps(&s->by_op, s->steps_n) &&
+	       memory_keep_steps(&s->by_site, s->steps_n) && pass(v, s, true);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/category.h"
+#include "report/memory.h"
+#include "report/out.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WIDE 100 /* columns of a label */
+
+/* ---- order ---- */
+
+enum order { BY_PEAK, BY_GROWTH, BY_BYTES };
+
+struct ranked {
+	int64_t key;
+	const struct memory_row *row;
+};
+
+static int by_key(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key > y->key ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Rows in order, those whose key is not above 0 left out. NULL = none, or no memory. */
+static struct ranked *rank(const struct memory_table *t, size_t steps, enum order order,
+			   size_t *n)
+{
+	struct ranked *list = calloc(t->n + 1, sizeof(*list));
+
+	*n = 0;
+	for (size_t i = 0; list && i < t->n; i++) {
+		const struct memory_row *r = &t->rows[i];
+		int64_t key = order == BY_PEAK ? r->peak : r->bytes;
+
+		if (order == BY_GROWTH)
+			key = r->steps && steps > 1 ? r->steps[steps - 1] - r->steps[0]
+						    : 0;
+		if (key > 0)
+			list[(*n)++] = (struct ranked){ key, r };
+	}
+	if (list && *n)
+		qsort(list, *n, sizeof(*list), by_key);
+	return list;
+}
+
+/* ---- pieces ---- */
+
+static const char *label_of(const struct memory_view *v, uint32_t label)
+{
+	return label == TEXT_NONE ? "(outside operators)"
+				  : texts_get(&v->model->texts, label);
+}
+
+/* A site has a line for each name: the innermost beside the numbers, the rest below. */
+static void put_site(FILE *out, const char *text, int indent)
+{
+	const char *next;
+	char part[1100];
+
+	for (unsigned i = 0; text; i++, text = next) {
+		size_t len;
+
+		next = strstr(text, " < ");
+		len = next ? (size_t)(next - text) : strlen(text);
+		next = next ? next + 3 : NULL;
+		snprintf(part, sizeof(part), "%.*s", (int)(len < 1000 ? len : 1000),
+			 text);
+		if (i)
+			fprintf(out, "%*s< ", indent + 2, "");
+		out_text(out, part, WIDE);
+		putc('\n', out);
+	}
+}
+
+static void put_rest(FILE *out, size_t shown, size_t n)
+{
+	if (n > shown)
+		fprintf(out, "  ... and %s more\n", out_count((int64_t)(n - shown)));
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* ---- the peak ---- */
+
+static void print_peak(const struct memory_view *v, const struct memory_space *s,
+		       FILE *out)
+{
+	fprintf(out, "%s: peak %s", s->name, out_bytes(s->peak));
+	if (s->estimated)
+		fputs(" (estimated)", out);
+	fprintf(out, " at %s", out_ms(s->peak_ts - v->model->begin));
+	if (s->peak_step >= 0)
+		fprintf(out, ", step %ld", s->peak_step);
+	if (s->peak_op != TEXT_NONE) {
+		fputs(", in ", out);
+		out_text(out, label_of(v, s->peak_op), WIDE);
+	}
+	putc('\n', out);
+	if (s->peak > s->peak_seen)
+		fprintf(out, "  of it %s allocated in the window, %s before it\n",
+			out_bytes(s->peak_seen), out_bytes(s->peak - s->peak_seen));
+	fprintf(out, "  allocated %s in %s blocks, freed %s in %s; ", out_bytes(s->bytes),
+		out_count(s->allocs), out_bytes(s->freed), out_count(s->frees));
+	fprintf(out, "live at the end: %s in %s blocks\n", out_bytes(s->end),
+		out_count(s->end_blocks));
+	if (s->foreign)
+		fprintf(out,
+			"  %s blocks that are older than the window were freed in it\n",
+			out_count(s->foreign));
+	if (s->reserved)
+		fprintf(out, "  reserved from the device: at most %s\n",
+			out_bytes(s->reserved));
+	if (s->oom)
+		fprintf(out, "  OUT OF MEMORY: %s requests failed\n", out_count(s->oom));
+}
+
+static void print_categories(const struct memory_space *s, FILE *out)
+{
+	fputs("\n  live at the peak, by category\n", out);
+	for (unsigned i = 0; i < CATEGORIES; i++)
+		if (s->category[i])
+			fprintf(out, "  %12s %5.1f %%  %s\n", out_bytes(s->category[i]),
+				percent(s->category[i], s->peak), category_names[i]);
+	if (s->older)
+		fprintf(out, "  %12s %5.1f %%  (allocated before the window)\n",
+			out_bytes(s->older), percent(s->older, s->peak));
+}
+
+static void print_live(const struct memory_view *v, const struct memory_space *s,
+		       bool site, FILE *out)
+{
+	size_t n;
+	struct ranked *list = rank(site ? &s->by_site : &s->by_op, 0, BY_PEAK, &n);
+
+	if (n)
+		fprintf(out, "\n  live at the peak, by %s\n",
+			site ? "call site" : "operator");
+	for (size_t i = 0; i < n && i < v->options.top; i++) {
+		fprintf(out, "  %12s %5.1f %%  ", out_bytes(list[i].key),
+			percent(list[i].key, s->peak));
+		if (s->heap)
+			put_site(out, label_of(v, list[i].row->label), 22);
+		else {
+			fprintf(out, "%6s x  ", out_count(list[i].row->peak_blocks));
+			put_site(out, label_of(v, list[i].row->label), 32);
+		}
+	}
+	put_rest(out, v->options.top, n);
+	free(list);
+}
+
+/* ---- growth and churn ---- */
+
+static bool grows_always(const struct memory_row *r, size_t steps)
+{
+	for (size_t i = 1; i < steps; i++)
+		if (memory_growth(r, i) <= 0)
+			return false;
+	return true;
+}
+
+static void print_growth(const struct memory_view *v, const struct memory_space *s,
+			 FILE *out)
+{
+	size_t n, first = s->steps_n > 6 ? s->steps_n - 6 : 0;
+	struct ranked *list = rank(&s->by_site, s->steps_n, BY_GROWTH, &n);
+
+	if (s->steps_n < 2) {
+		fputs("\n  growth per step: cannot be told from fewer than two steps\n",
+		      out);
+		free(list);
+		return;
+	}
+	if (!n)
+		fputs("\n  growth per step: no call site holds more at the last step's end than "
+		      "at the first's\n",
+		      out);
+	else {
+		fputs("\n  growth per step (* = at every step: a leak suspect), live at the ends "
+		      "of steps",
+		      out);
+		for (size_t k = first; k < s->steps_n; k++)
+			fprintf(out, " %" PRId64, s->numbers[k]);
+		putc('\n', out);
+	}
+	for (size_t i = 0; i < n && i < v->options.top; i++) {
+		const struct memory_row *r = list[i].row;
+
+		fprintf(out, "  %c %10s/step  ", grows_always(r, s->steps_n) ? '*' : ' ',
+			out_bytes(list[i].key / (int64_t)(s->steps_n - 1)));
+		put_site(out, label_of(v, r->label), 20);
+		fprintf(out, "%22s", "");
+		for (size_t k = first; k < s->steps_n; k++)
+			fprintf(out, " %s%s", k > first ? "-> " : "",
+				out_bytes(r->steps[k]));
+		putc('\n', out);
+	}
+	put_rest(out, v->options.top, n);
+	free(list);
+}
+
+static void churn_line(FILE *out, const char *name, const struct memory_churn *c,
+		       bool end)
+{
+	fprintf(out, "  %8s %10s %10s %12s %9.1f %%", name, out_count(c->allocs),
+		out_count(c->frees), out_bytes(c->bytes), percent(c->brief, c->allocs));
+	fprintf(out, " %12s\n", end ? out_bytes(c->end) : "");
+}
+
+static void print_churn_steps(const struct memory_view *v, const struct memory_space *s,
+			      FILE *out)
+{
+	size_t first = s->steps_n > v->options.top ? s->steps_n - v->options.top : 0;
+	char name[32];
+
+	if (!s->churn || !s->steps_n)
+		return;
+	fprintf(out, "\n  churn   %10s %10s %12s %11s %12s\n", "allocs", "frees", "bytes",
+		"temporary", "live at end");
+	for (size_t k = first; k < s->steps_n; k++) {
+		snprintf(name, sizeof(name), "step %" PRId64, s->numbers[k]);
+		churn_line(out, name, &s->churn[k], true);
+	}
+	if (s->outside.allocs || s->outside.frees)
+		churn_line(out, "outside", &s->outside, false);
+}
+
+static void print_churn(const struct memory_view *v, const struct memory_space *s,
+			FILE *out)
+{
+	size_t n;
+	struct ranked *list = rank(s->heap ? &s->by_site : &s->by_op, 0, BY_BYTES, &n);
+	int64_t steps = s->steps_n ? (int64_t)s->steps_n : 1;
+
+	print_churn_steps(v, s, out);
+	if (n)
+		fprintf(out, "\n  most allocated%s, by %s\n",
+			s->steps_n ? ", per step" : "",
+			s->heap ? "call site" : "operator");
+	for (size_t i = 0; i < n && i < v->options.top; i++) {
+		const struct memory_row *r = list[i].row;
+
+		fprintf(out, "  %12s %9.1f allocs  ", out_bytes(r->bytes / steps),
+			(double)r->allocs / (double)steps);
+		if (!s->heap)
+			fprintf(out, "%5.1f %% temporary  ",
+				percent(r->brief, r->allocs));
+		put_site(out, label_of(v, r->label), s->heap ? 33 : 52);
+	}
+	put_rest(out, v->options.top, n);
+	free(list);
+}
+
+/* ---- what the numbers are ---- */
+
+static void print_notes(const struct memory_view *v, FILE *out)
+{
+	const struct model *m = v->model;
+	const struct sites *h = m->heap;
+
+	fputs("what the numbers are\n", out);
+	if (m->memory_n)
+		fprintf(out,
+			"  tensors: %s events of the allocators; live and by-site numbers count "
+			"from the window's beginning\n",
+			out_count((int64_t)m->memory_n));
+	if (h) {
+		fprintf(out,
+			"  heap: malloc = %s, live bytes count from the %s's beginning",
+			texts_get(&m->texts, h->mode),
+			h->since != TEXT_NONE &&
+					!strcmp(texts_get(&m->texts, h->since), "start")
+				? "program"
+				: "window");
+		if (h->weighted)
+			fprintf(out,
+				";\n  sampled every %s: estimates. N bytes are right within "
+				"+- sqrt(N x %s) in two of three cases",
+				out_bytes(h->sample_bytes), out_bytes(h->sample_bytes));
+		fprintf(out, "\n");
+		if (h->rows_n && !h->symbols)
+			fputs("  frames are module + offset: no symbols were at hand\n",
+			      out);
+	}
+	if (v->blocks.overwritten)
+		fprintf(out,
+			"  %s addresses were given out twice without a free between\n",
+			out_count((int64_t)v->blocks.overwritten));
+	if (m->dropped)
+		fprintf(out,
+			"  INCOMPLETE: %s records are missing; \"drops\" in the file says why\n",
+			out_count((int64_t)m->dropped));
+	fputs("  temporary: freed inside the outermost operator that allocated it\n",
+	      out);
+}
+
+/* The process as the kernel sees it, where somebody noted that. */
+static void print_rss(const struct model *m, FILE *out)
+{
+	uint32_t name = texts_find(&m->texts, "RSS");
+	const struct counter *most = NULL;
+
+	for (size_t i = 0; name != TEXT_NONE && i < m->counters_n; i++)
+		if (m->counters[i].name == name &&
+		    (!most || m->counters[i].value > most->value))
+			most = &m->counters[i];
+	if (most)
+		fprintf(out, "process: resident at most %s, at %s\n\n",
+			out_bytes(most->value), out_ms(most->ts - m->begin));
+}
+
+void memory_print(const struct memory_view *v, const char *path, FILE *out)
+{
+	const struct model *m = v->model;
+
+	out_text(out, path, 1000);
+	fprintf(out, ": %s long, %s steps\n\n",
+		out_ms(m->end > m->begin ? m->end - m->begin : 0),
+		out_count((int64_t)m->steps_n));
+	print_rss(m, out);
+	for (size_t i = 0; i < v->spaces_n; i++) {
+		const struct memory_space *s = &v->spaces[i];
+
+		print_peak(v, s, out);
+		if (!s->heap && s->peak > 0)
+			print_categories(s, out);
+		print_live(v, s, false, out);
+		print_live(v, s, true, out);
+		print_growth(v, s, out);
+		print_churn(v, s, out);
+		putc('\n', out);
+	}
+	print_notes(v, out);
+}

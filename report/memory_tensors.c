@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/category.h"
+#include "report/memory.h"
+
+#include <stdlib.h>
+
+/* ---- the peak ---- */
+
+/* The allocator's own totals when it has any, else what was seen being allocated. */
+static void find_peak(const struct memory_view *v, struct memory_space *s)
+{
+	const struct model *m = v->model;
+	int64_t seen = 0, top_seen = 0, top_seen_ts = m->begin, top = 0, top_ts = 0;
+	uint32_t at = NO_ROW, at_seen = NO_ROW;
+
+	for (uint32_t i = 0; i < m->memory_n; i++) {
+		const struct memory_event *e = &m->memory[i];
+
+		if (e->device != s->device)
+			continue;
+		s->reserved = e->reserved > s->reserved ? e->reserved : s->reserved;
+		s->oom += e->oom;
+		if (e->oom)
+			continue;
+		seen += e->bytes;
+		if (seen > top_seen)
+			top_seen = seen, top_seen_ts = e->ts, at_seen = i;
+		if (e->allocated > top)
+			top = e->allocated, top_ts = e->ts, at = i;
+	}
+	s->peak = top ? top : top_seen;
+	s->peak_ts = top ? top_ts : top_seen_ts;
+	at = top ? at : at_seen;
+	s->peak_op = TEXT_NONE;
+	for (uint32_t slice = at == NO_ROW ? NO_ROW : m->memory[at].slice;
+	     slice != NO_ROW && s->peak_op == TEXT_NONE; slice = m->slices[slice].parent)
+		if (m->slices[slice].kind == SLICE_OP)
+			s->peak_op = m->slices[slice].name;
+}
+
+/* ---- rows ---- */
+
+static void count(struct memory_row *r, const struct memory_space *s,
+		  const struct block *b, int64_t last)
+{
+	r->allocs++;
+	r->bytes += b->bytes;
+	r->brief += b->brief;
+	if (b->end != BLOCK_LIVE) {
+		r->frees++;
+		r->freed += b->bytes;
+	} else {
+		r->end += b->bytes;
+		r->end_blocks++;
+	}
+	if (block_is_live(b, s->peak_ts)) {
+		r->peak += b->bytes;
+		r->peak_blocks++;
+	}
+	if (block_is_live(b, last))
+		r->last += b->bytes;
+}
+
+static bool count_rows(struct memory_view *v, struct memory_space *s)
+{
+	struct texts *texts = &v->model->texts;
+	int64_t last = v->steps_n ? v->ends[v->steps_n - 1] : INT64_MIN;
+
+	for (size_t i = 0; i < v->blocks.n; i++) {
+		const struct block *b = &v->blocks.rows[i];
+		struct memory_row *op, *site;
+
+		if (b->device != s->device)
+			continue;
+		if (b->begin == BLOCK_BEFORE) {
+			s->foreign++;
+			continue;
+		}
+		op = memory_row(&s->by_op, texts, b->op);
+		site = memory_row(&s->by_site, texts, b->site);
+		if (!op || !site)
+			return false;
+		count(op, s, b, last);
+		count(site, s, b, last);
+		s->allocs++;
+		s->bytes += b->bytes;
+		s->brief += b->brief;
+		s->frees += b->end != BLOCK_LIVE;
+		s->freed += b->end != BLOCK_LIVE ? b->bytes : 0;
+		if (block_is_live(b, s->peak_ts)) {
+			s->peak_seen += b->bytes;
+			s->category[b->category] += b->bytes;
+		}
+	}
+	s->end = s->bytes - s->freed;
+	s->end_blocks = s->allocs - s->frees;
+	return true;
+}
+
+/* ---- steps ---- */
+
+/* The first step whose end is at or after `ts`. */
+static size_t step_ending(const struct memory_view *v, int64_t ts)
+{
+	size_t low = 0, high = v->steps_n;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (v->ends[middle] < ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The churn of the step that a moment lies in. */
+static struct memory_churn *churn_at(const struct memory_view *v, struct memory_space *s,
+				     int64_t ts)
+{
+	size_t i = step_ending(v, ts);
+
+	return i < v->steps_n && v->begins[i] <= ts ? &s->churn[i] : &s->outside;
+}
+
+/* Live at the ends of steps [from, to): noted at the edges, summed up at the end. */
+static void add_to_steps(struct memory_row *r, int64_t bytes, size_t from, size_t to)
+{
+	if (r->steps && from < to) {
+		r->steps[from] += bytes;
+		r->steps[to] -= bytes;
+	}
+}
+
+static void sum_steps(struct memory_table *t, size_t steps)
+{
+	for (size_t i = 0; i < t->n; i++)
+		for (size_t k = 1; t->rows[i].steps && k < steps; k++)
+			t->rows[i].steps[k] += t->rows[i].steps[k - 1];
+}
+
+static void count_block(struct memory_view *v, struct memory_space *s,
+			const struct block *b)
+{
+	struct texts *texts = &v->model->texts;
+	size_t from = step_ending(v, b->begin), to = v->steps_n;
+	struct memory_churn *c;
+
+	if (b->end != BLOCK_LIVE) {
+		to = step_ending(v, b->end);
+		c = churn_at(v, s, b->end);
+		c->frees++;
+		c->freed += b->bytes;
+	}
+	if (b->begin == BLOCK_BEFORE)
+		return;
+	c = churn_at(v, s, b->begin);
+	c->allocs++;
+	c->bytes += b->bytes;
+	c->brief += b->brief;
+	if (from < to) {
+		s->churn[from].end += b->bytes;
+		s->churn[to].end -= b->bytes;
+	}
+	add_to_steps(memory_row(&s->by_op, texts, b->op), b->bytes, from, to);
+	add_to_steps(memory_row(&s->by_site, texts, b->site), b->bytes, from, to);
+}
+
+static bool count_steps(struct memory_view *v, struct memory_space *s)
+{
+	s->numbers = v->numbers;
+	s->steps_n = v->steps_n;
+	s->churn = calloc(v->steps_n + 1, sizeof(*s->churn));
+	if (!s->churn || !memory_keep_steps(&s->by_op, v->steps_n) ||
+	    !memory_keep_steps(&s->by_site, v->steps_n))
+		return false;
+	for (size_t i = 0; i < v->blocks.n; i++)
+		if (v->blocks.rows[i].device == s->device)
+			count_block(v, s, &v->blocks.rows[i]);
+	for (size_t i = 1; i < v->steps_n; i++)
+		s->churn[i].end += s->churn[i - 1].end;
+	sum_steps(&s->by_op, v->steps_n);
+	sum_steps(&s->by_site, v->steps_n);
+	return true;
+}
+
+/* What was there before the window, as far as it is known what it is. */
+static void add_older(struct memory_view *v, struct memory_space *s)
+{
+	struct category_before before;
+	int64_t room = s->peak - s->peak_seen, *known[3], part;
+	const enum category what[] = { CATEGORY_PARAMETER, CATEGORY_OPTIMIZER,
+				       CATEGORY_INPUT };
+
+	categories_before(&v->blocks, s->device, &before);
+	known[0] = &before.parameters;
+	known[1] = &before.optimizer;
+	known[2] = &before.input;
+	for (unsigned i = 0; i < 3; i++) {
+		part = *known[i] < room ? *known[i] : room;
+		room -= part;
+		s->category[what[i]] += part;
+	}
+	s->older = room;
+}
+
+bool memory_tensors(struct memory_view *v, struct memory_space *s)
+{
+	long step;
+
+	find_peak(v, s);
+	step = model_step(v->model, s->peak_ts);
+	s->peak_step = step < 0 ? -1 : (long)v->model->steps[step].number;
+	if (!count_rows(v, s) || !count_steps(v, s))
+		return false;
+	add_older(v, s);
+	return true;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model - a trace file as tables that every view reads.
+ *
+ * model_read loads what a view wants; after it slices are nested, instants know what was
+ * in flight, and steps are in order. A view is a file of its own above this.
+ *
+ * Threads  one at a time.
+ * Memory   48 bytes a slice and 64 a memory event of the kinds that are wanted, each
+ *          text once; model_free frees all.
+ * Errors   0, or -1 with a line in `why`.
+ * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.
+ */
+#ifndef REPORT_MODEL_H
+#define REPORT_MODEL_H
+
+#include "report/read.h"
+#include "report/sites.h"
+
+#define NO_ROW        UINT32_MAX
+#define MODEL_DEVICES 64u
+#define TIME_NONE     INT64_MIN
+
+enum slice_kind {
+	SLICE_OP, /* cpu_op: an operator, or a node of autograd */
+	SLICE_NOTE, /* user_annotation */
+	SLICE_PYTHON, /* python_function */
+	SLICE_CALL, /* runtime and driver */
+	SLICE_DEVICE, /* kernels, copies and sets */
+	SLICE_KINDS,
+};
+#define WANT(kind) (1u << (kind))
+
+struct slice {
+	int64_t begin, end;
+	int64_t seq; /* -1 = none */
+	int64_t input_bytes; /* of the first input; -1 = not known */
+	uint32_t name, thread;
+	uint32_t parent; /* NO_ROW = none */
+	uint8_t kind;
+	bool backward; /* "Fwd thread id" > 0 */
+};
+
+struct memory_event {
+	int64_t ts, bytes, allocated, reserved;
+	uint64_t addr;
+	uint32_t thread, slice; /* slice: innermost in flight, NO_ROW = none */
+	uint32_t device;
+	bool has_addr, oom;
+};
+
+struct counter {
+	int64_t ts, value;
+	uint32_t name, key;
+};
+
+struct step {
+	int64_t begin, end, number;
+};
+
+struct thread {
+	int64_t pid, tid;
+	uint32_t name; /* TEXT_NONE = it has none */
+};
+
+struct model {
+	struct texts texts;
+	unsigned want;
+	struct slice *slices; /* by thread, begin, the longer first */
+	struct memory_event *memory; /* by time */
+	struct counter *counters;
+	struct step *steps; /* by time */
+	struct thread *threads;
+	size_t slices_n, memory_n, counters_n, steps_n, threads_n;
+	size_t slices_room, memory_room, counters_room, steps_room, threads_room;
+	struct {
+		int64_t type, index;
+	} devices[MODEL_DEVICES];
+	unsigned devices_n;
+	uint64_t events, dropped; /* in the file; what the recorder says it lost */
+	uint32_t *slots; /* hash of threads */
+	size_t slots_n;
+	int64_t moved; /* sum of all memory events */
+	int64_t begin, end; /* first and last time in the file */
+	int64_t base_ns;
+	bool ours, says_memory; /* written by us; memory was asked for */
+	struct sites *heap; /* NULL = none */
+};
+
+int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size);
+void model_free(struct model *m);
+/* Part of model_read: order, nesting, what was in flight. false: not enough memory. */
+bool model_link(struct model *m);
+
+/* The step that a moment lies in; -1 = in none. */
+long model_step(const struct model *m, int64_t ts);
+/* "cpu", "cuda:0", ... */
+const char *model_device(const struct model *m, unsigned device, char *to, size_t size);
+
+static inline const char *slice_name(const struct model *m, uint32_t slice)
+{
+	return texts_get(&m->texts, m->slices[slice].name);
+}
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- order ---- */
+
+/* What is equal keeps the order of the file. */
+static int by_slice(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct slice *x = (const struct slice *)arg + i;
+	const struct slice *y = (const struct slice *)arg + j;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	if (x->end != y->end)
+		return x->end > y->end ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+static int by_time(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct memory_event *x = (const struct memory_event *)arg + i;
+	const struct memory_event *y = (const struct memory_event *)arg + j;
+
+	if (x->ts != y->ts)
+		return x->ts < y->ts ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+static int by_thread(const void *a, const void *b, void *arg)
+{
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	const struct memory_event *x = (const struct memory_event *)arg + i;
+	const struct memory_event *y = (const struct memory_event *)arg + j;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return by_time(a, b, arg);
+}
+
+/* Moves each row to its place, along the circles that an order is made of. */
+static void permute(char *rows, uint32_t *order, size_t n, size_t each, char *spare)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t to = i;
+
+		if (order[i] == i)
+			continue;
+		memcpy(spare, rows + i * each, each);
+		while (order[to] != i) {
+			size_t from = order[to];
+
+			memcpy(rows + to * each, rows + from * each, each);
+			order[to] = (uint32_t)to;
+			to = from;
+		}
+		memcpy(rows + to * each, spare, each);
+		order[to] = (uint32_t)to;
+	}
+}
+
+static bool sort_rows(void *rows, size_t n, size_t each,
+		      int (*order_of)(const void *, const void *, void *))
+{
+	uint32_t *order, row = 0, next = 1;
+	char *spare;
+
+	while (next < n && order_of(&row, &next, rows) < 0)
+		row++, next++;
+	if (next >= n)
+		return true;
+	order = malloc(n * sizeof(*order));
+	spare = malloc(each);
+	for (size_t i = 0; order && i < n; i++)
+		order[i] = (uint32_t)i;
+	if (order && spare) {
+		qsort_r(order, n, sizeof(*order), order_of, rows);
+		permute(rows, order, n, each, spare);
+	}
+	free(order);
+	free(spare);
+	return order && spare;
+}
+
+static bool sort_memory(struct model *m, bool thread)
+{
+	return sort_rows(m->memory, m->memory_n, sizeof(*m->memory),
+			 thread ? by_thread : by_time);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* In order, each number once, and none inside another. */
+static void sort_steps(struct model *m)
+{
+	size_t kept = 0;
+
+	if (m->steps_n)
+		qsort(m->steps, m->steps_n, sizeof(*m->steps), by_begin);
+	for (size_t i = 0; i < m->steps_n; i++)
+		if (!kept || (m->steps[i].number != m->steps[kept - 1].number &&
+			      m->steps[i].end > m->steps[kept - 1].end))
+			m->steps[kept++] = m->steps[i];
+	m->steps_n = kept;
+}
+
+/* ---- nesting ---- */
+
+/* Times are rounded, and Python's frames are off by a little (pytorch 174555): so much
+ * may a slice stand out of the one around it. */
+#define SLACK_NS 1000
+
+static uint32_t unwind(const struct model *m, uint32_t top, int64_t begin, int64_t end)
+{
+	while (top != NO_ROW &&
+	       (m->slices[top].end <= begin || m->slices[top].end < end - SLACK_NS))
+		top = m->slices[top].parent;
+	return top;
+}
+
+/* One thread's slices [at, last) and memory events from `memory` on, both by time. */
+static size_t nest(struct model *m, size_t at, size_t last, size_t memory,
+		   uint32_t thread)
+{
+	uint32_t top = NO_ROW;
+
+	while (true) {
+		struct memory_event *e = memory < m->memory_n ? &m->memory[memory] : NULL;
+
+		if (e && e->thread != thread)
+			e = NULL;
+		if (at < last && (!e || m->slices[at].begin <= e->ts)) {
+			struct slice *s = &m->slices[at];
+
+			top = unwind(m, top, s->begin, s->end);
+			s->parent = top;
+			top = (uint32_t)at++;
+		} else if (e) {
+			top = unwind(m, top, e->ts, e->ts);
+			e->slice = top;
+			memory++;
+		} else {
+			return memory;
+		}
+	}
+}
+
+static void nest_all(struct model *m)
+{
+	size_t at = 0, memory = 0;
+
+	while (at < m->slices_n || memory < m->memory_n) {
+		uint32_t thread = NO_ROW;
+		size_t last = at;
+
+		if (at < m->slices_n)
+			thread = m->slices[at].thread;
+		if (memory < m->memory_n && m->memory[memory].thread < thread)
+			thread = m->memory[memory].thread;
+		while (last < m->slices_n && m->slices[last].thread == thread)
+			last++;
+		memory = nest(m, at, last, memory, thread);
+		at = last;
+	}
+}
+
+bool model_link(struct model *m)
+{
+	sort_steps(m);
+	if (!sort_rows(m->slices, m->slices_n, sizeof(*m->slices), by_slice) ||
+	    !sort_memory(m, true))
+		return false;
+	nest_all(m);
+	return sort_memory(m, false);
+}

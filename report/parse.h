@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parse - JSON, pulled token by token out of a stream.
+ *
+ * Strict about the grammar, with what real trace files have in them let through: raw
+ * control characters in texts, and N/A, NaN and Infinity where a value stands (null).
+ *
+ * Threads  one at a time.
+ * Memory   a buffer that holds the longest token, at most PARSE_TEXT_MOST; a token's
+ *          text lies in it and is gone with the next call.
+ * Errors   TOKEN_ERROR, from then on for ever; `why` and `offset` say what and where.
+ * Units    bytes; parse_us gives nanoseconds.
+ */
+#ifndef REPORT_PARSE_H
+#define REPORT_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PARSE_TEXT_MOST  (16u << 20)
+#define PARSE_DEPTH_MOST 512u
+
+enum token {
+	TOKEN_END,
+	TOKEN_OBJECT,
+	TOKEN_OBJECT_END,
+	TOKEN_ARRAY,
+	TOKEN_ARRAY_END,
+	TOKEN_KEY,
+	TOKEN_STRING,
+	TOKEN_NUMBER,
+	TOKEN_TRUE,
+	TOKEN_FALSE,
+	TOKEN_NULL,
+	TOKEN_ERROR,
+};
+
+typedef ssize_t parse_source(void *arg, void *bytes, size_t size, const char **why);
+
+struct parse {
+	parse_source *source;
+	void *arg;
+	char *buf;
+	size_t size, at, end, start; /* start: of the token that is being read */
+	uint64_t before; /* bytes of the stream that have left the buffer */
+	uint8_t kind[PARSE_DEPTH_MOST / 8]; /* a bit a level: 1 object, 0 array */
+	unsigned depth, expect;
+	bool ended;
+	const char
+		*text; /* of a key or a string, NUL behind it; of a number: `len` bytes */
+	size_t len;
+	const char *why; /* NULL = no error */
+	uint64_t offset; /* of the error */
+};
+
+/* false: not enough memory. */
+bool parse_start(struct parse *p, parse_source *source, void *arg);
+void parse_stop(struct parse *p);
+
+enum token parse_next(struct parse *p);
+/* What is left of a value whose first token was `token`; after a key, give TOKEN_KEY. */
+enum token parse_skip(struct parse *p, enum token token);
+
+static inline bool parse_is(const struct parse *p, const char *text)
+{
+	size_t i = 0;
+
+	for (; text[i]; i++)
+		if (p->text[i] != text[i])
+			return false;
+	return i == p->len;
+}
+
+/* The last number's value; clamped to what fits, 0 when it is none. */
+int64_t parse_i64(const struct parse *p);
+uint64_t parse_u64(const struct parse *p);
+double parse_double(const struct parse *p);
+/* Microseconds with decimals, as nanoseconds: exact to the third decimal. */
+int64_t parse_us(const struct parse *p);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * read - a Kineto-schema trace file, event by event.
+ *
+ * Ours or torch's own, plain or gzip; an object with "traceEvents", or the bare array.
+ * A view that needs another argument of events adds a row to EVENT_ARGS.
+ *
+ * Threads  one at a time.
+ * Memory   bounded by the longest text of the file; texts that are kept go to `texts`.
+ * Errors   0, or -1 with a line in `why` (path, reason and place).
+ * Units    nanoseconds.
+ */
+#ifndef REPORT_READ_H
+#define REPORT_READ_H
+
+#include "report/parse.h"
+#include "report/texts.h"
+
+/* X(what JSON says, what C says): numbers. */
+#define EVENT_ARGS(X)                         \
+	X("Bytes", BYTES)                     \
+	X("Addr", ADDR)                       \
+	X("Device Type", DEVICE_TYPE)         \
+	X("Device Id", DEVICE_ID)             \
+	X("Total Allocated", TOTAL_ALLOCATED) \
+	X("Total Reserved", TOTAL_RESERVED)   \
+	X("Sequence number", SEQUENCE)        \
+	X("Fwd thread id", FWD_THREAD)
+
+enum event_arg {
+#define ARG(json, c) ARG_##c,
+	EVENT_ARGS(ARG)
+#undef ARG
+		ARGS
+};
+
+#define EVENT_SERIES 8
+
+struct event {
+	char ph; /* 0 = none */
+	uint32_t name, cat; /* texts, TEXT_NONE = none */
+	int64_t pid,
+		tid; /* a text's number, negated and less one, where they are texts */
+	int64_t ts, dur;
+	bool has_ts, has_dur;
+	uint32_t has; /* a bit an argument */
+	int64_t arg[ARGS];
+	uint32_t label; /* the argument "name" of metadata */
+	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
+	unsigned series; /* of a counter */
+	struct {
+		uint32_t key;
+		int64_t value;
+	} value[EVENT_SERIES];
+};
+
+static inline bool event_has(const struct event *e, enum event_arg arg)
+{
+	return e->has >> arg & 1;
+}
+
+struct read_visitor {
+	struct texts *texts;
+	/* false ends the reading with "not enough memory". */
+	bool (*event)(void *arg, const struct event *e);
+	/* A key of the file's own: takes its value, whole, or leaves all of it (true). */
+	bool (*top)(void *arg, const char *key, struct parse *p, bool *taken);
+	void *arg;
+};
+
+int read_trace(const char *path, const struct read_visitor *v, char *why, size_t size);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sites - the heap part of our trace files: who allocated how much, by call site.
+ *
+ * Threads  one at a time.
+ * Memory   sites_free frees all; texts lie in the `texts` that were given.
+ * Errors   what is missing is 0, TEXT_NONE or SITE_NONE; a number that points nowhere is
+ *          made SITE_NONE by sites_check, which must be called before use.
+ * Units    bytes, nanoseconds as events have them.
+ */
+#ifndef REPORT_SITES_H
+#define REPORT_SITES_H
+
+#include "report/parse.h"
+#include "report/texts.h"
+
+#define SITE_NONE UINT32_MAX
+
+struct site {
+	uint32_t stack; /* SITE_NONE = not known */
+	uint32_t op, call; /* texts */
+	int64_t allocs, bytes, frees, freed, live, blocks, peak, max;
+	size_t steps; /* where its live bytes at the steps' ends begin in steps_pool */
+};
+
+struct sites {
+	uint32_t mode, since; /* texts */
+	int64_t sample_bytes;
+	bool weighted, symbols;
+	int64_t peak_ts, peak_bytes, peak_step, end_bytes,
+		end_blocks; /* peak_step -1 = none */
+	int64_t allocs, bytes, frees, freed, foreign_frees;
+	int64_t *steps, *steps_pool;
+	size_t steps_n, steps_room, pool_n, pool_room;
+	uint32_t *frames; /* texts */
+	size_t frames_n, frames_room;
+	uint32_t *stack_at; /* where in stack_pool a stack begins; one more than there are
+			     */
+	uint32_t *stack_pool; /* frames, innermost first */
+	size_t stacks_n, stack_at_room, stack_pool_n, stack_pool_room;
+	struct site *rows;
+	size_t rows_n, rows_room;
+	struct site other; /* what did not fit */
+	int64_t other_sites;
+};
+
+/* The value whose key was just read. NULL: it was no object. */
+struct sites *sites_read(struct parse *p, struct texts *texts, bool *enough);
+void sites_check(struct sites *s);
+void sites_free(struct sites *s);
+/* Live bytes of a site at the end of step i, counted from the window's first. */
+int64_t sites_at_step(const struct sites *s, const struct site *site, size_t i);
+
+#endif

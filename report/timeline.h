@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline - tensor memory of one device over time, in torch's memory-timeline formats.
+ *
+ * By the name's end: .html a page, .raw.json.gz and .raw.json rows of
+ * [time_ns, action, bytes, category], other .json[.gz] [times_us, sizes by category].
+ *
+ * Threads  one at a time.
+ * Memory   40 bytes a change while it writes.
+ * Errors   0, or -1 with a line in `why`.
+ * Units    nanoseconds since 1970, bytes.
+ */
+#ifndef REPORT_TIMELINE_H
+#define REPORT_TIMELINE_H
+
+#include "report/memory.h"
+
+enum timeline_action {
+	TIMELINE_PREEXISTING = 1,
+	TIMELINE_CREATE = 2,
+	TIMELINE_DESTROY = 4,
+};
+
+struct timeline_row {
+	int64_t ts; /* -1 = before the window */
+	int64_t bytes; /* negative when it is freed */
+	uint8_t action, category;
+};
+
+struct timeline {
+	const struct memory_view *view;
+	const struct memory_space *space;
+	struct timeline_row *rows; /* by time */
+	size_t n, room;
+};
+
+/* NULL as device: the one with the highest peak. */
+int timeline_write(const struct memory_view *v, const char *device, const char *path,
+		   char *why, size_t size);
+
+/* The page. */
+void timeline_html(const struct timeline *t, FILE *out);
+
+#endif

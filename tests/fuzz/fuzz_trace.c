@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hostile trace files: what is damaged is refused or read, never obeyed.
+ *
+ * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
+ * output of the memory view.
+ */
+#include "report/memory.h"
+#include "report/timeline.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <unistd.h>
+
+static const char *const words[] = {
+	"9223372036854775807",
+	"-9223372036854775808",
+	"1e308",
+	"-1",
+	"[[",
+	"]]",
+	"{\"a\":",
+	"}",
+	"\"\\ud800",
+	"null",
+	"\"Bytes\":",
+	"\"Addr\":0",
+	"\"ProfilerStep#9\"",
+	"18446744073709551615",
+	"\"steps\":[",
+	"\"stack\":4294967295",
+	"\"ts\":",
+	"\"dur\":",
+	"\"tid\":\"x\"",
+};
+
+static size_t damage(char *text, size_t len)
+{
+	fuzz_mutate((uint8_t *)text, len, (unsigned)fuzz_below(8));
+	for (uint64_t n = fuzz_below(6); n && len > 64; n--) {
+		const char *word = words[fuzz_below(sizeof(words) / sizeof(*words))];
+
+		memcpy(text + fuzz_below(len - 32), word, strlen(word));
+	}
+	return fuzz_below(4) ? len : fuzz_below(len);
+}
+
+/* Numbers where numbers are: damage that the grammar lets through. */
+static void change_numbers(char *text, size_t len)
+{
+	for (uint64_t n = fuzz_below(200); n; n--) {
+		size_t at = fuzz_below(len);
+
+		while (at < len && (text[at] < '0' || text[at] > '9'))
+			at++;
+		if (at < len)
+			text[at] = (char)('0' + fuzz_below(10));
+	}
+}
+
+static void look(struct model *m, FILE *out)
+{
+	struct memory_options o = { .top = (unsigned)fuzz_below(20) + 1,
+				    .depth = (unsigned)fuzz_below(6) + 1,
+				    .first = INT64_MIN,
+				    .last = INT64_MAX };
+	struct leak_options l = { (unsigned)fuzz_below(4) + 1,
+				  (int64_t)fuzz_below(5000) };
+	static const char *const names[] = { "html", "raw.json", "json" };
+	char path[64], why[256];
+	struct memory_view v;
+
+	fuzz_require(memory_make(&v, m, &o));
+	memory_print(&v, "x", out);
+	memory_json(&v, "x", out);
+	leaks_print(&v, &l, "x", out);
+	snprintf(path, sizeof(path), "/tmp/fuzz_trace.%d.%s", (int)getpid(),
+		 names[fuzz_below(3)]);
+	timeline_write(&v, NULL, path, why, sizeof(why));
+	unlink(path);
+	memory_free(&v);
+}
+
+static char *slurp(const char *path, size_t *len)
+{
+	FILE *in = fopen(path, "r");
+	char *text = malloc(1 << 20);
+
+	fuzz_require(in && text);
+	*len = fread(text, 1, 1 << 20, in);
+	fclose(in);
+	return text;
+}
+
+int main(int argc, char **argv)
+{
+	char path[64], why[256], *good, *bad;
+	unsigned long long read = 0;
+	FILE *out = fopen("/dev/null", "w");
+	size_t len;
+
+	fuzz_require(argc > 3 && out);
+	good = slurp(argv[3], &len);
+	bad = malloc(len);
+	snprintf(path, sizeof(path), "/tmp/fuzz_trace.%d", (int)getpid());
+	while (fuzz_goes_on(argc, argv)) {
+		FILE *file = fopen(path, "w");
+		size_t part = len;
+		struct model m;
+
+		memcpy(bad, good, len);
+		change_numbers(bad, len);
+		if (fuzz_below(2))
+			part = damage(bad, len);
+		fuzz_require(file && fwrite(bad, 1, part, file) == part);
+		fclose(file);
+		if (model_read(&m, path, ~0u, why, sizeof(why)))
+			continue;
+		read++;
+		look(&m, out);
+		model_free(&m);
+	}
+	unlink(path);
+	fclose(out);
+	free(good);
+	free(bad);
+	printf("%llu files were read\n", read);
+	return 0;
+}
