@@ -21,16 +21,18 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 
 # ---- sources: one folder is one layer ---------------------------------------
 agent  := $(wildcard agent/*.c agent/*/*.c writer/*.c)
-front  := $(wildcard launcher/*.c agent/core/*.c agent/sched/schedule.c agent/sched/marker.c) $(filter-out writer/thread.c,$(wildcard writer/*.c))
+front  := $(wildcard launcher/*.c report/*.c agent/core/*.c agent/sched/schedule.c agent/sched/marker.c) $(filter-out writer/thread.c,$(wildcard writer/*.c))
 tests  := $(patsubst tests/unit/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 progs  := $(patsubst tests/prog/%.c,$(BUILD)/prog/%,$(wildcard tests/prog/*.c))
 
 agent_o := $(agent:%.c=$(BUILD)/so/%.o) $(patsubst %.S,$(BUILD)/so/%.o,$(wildcard agent/*/*.S))
 front_o := $(front:%.c=$(BUILD)/bin/%.o)
-unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) launcher/args.c)
+unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) launcher/args.c $(wildcard report/*.c))
 
 # Static archives by name, so that the agent needs libc alone.
 archives := -l:libdeflate.a -l:libiberty.a
+# What reads traces takes gzip in pieces; the agent has none of it.
+reading  := -l:libz.a
 # Symbols that newer C libraries renamed are bound to their old versions.
 floor   := -include agent/core/libc_floor.h
 floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
@@ -54,13 +56,13 @@ $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives) -ldl
+	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives) $(reading) -ldl
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
 
 $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
-	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(archives) \
+	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(archives) $(reading) \
 		$(shell pkg-config --libs check)
 
 $(BUILD)/prog/%: tests/prog/%.c

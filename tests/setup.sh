@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh build|test|NAME... - install what is missing of a list, or of single rows.
+# setup.sh build|test|bench|NAME... - install what is missing of a list, or of single rows.
 #
-# Two lists say everything that is ever installed.  A row is apt:PACKAGE, or
+# Three lists say everything that is ever installed.  A row is apt:PACKAGE, or
 # pip:PACKAGE[==VERSION] for the virtual environment $BUILD/venv, suite:NAME for an
 # unpacked older C library under $BUILD, or cupti:PACKAGE==VERSION for the headers and
 # the library of one CUPTI under $BUILD/cupti.  Quick when all is there.
@@ -12,6 +12,7 @@ set -eu
 
 build_list='
 apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libiberty-dev apt:libzydis4.0 apt:libunwind8
+apt:libdw1
 '
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='
@@ -19,6 +20,7 @@ apt:python3 apt:python3-venv apt:python3-torch
 apt:binutils apt:g++ apt:libtorch-dev apt:check apt:pkg-config apt:clang-format
 apt:universal-ctags apt:util-linux apt:procps apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
+apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
@@ -31,6 +33,10 @@ cupti:nvidia-cuda-cupti-cu12==12.8.90
 cupti:nvidia-cuda-cupti==13.0.85 cupti:nvidia-cuda-cupti==13.1.115
 cupti:nvidia-cuda-cupti==13.3.35 cupti:nvidia-cuda-cupti==13.4.58
 '
+# What `make bench` measures us against.
+bench_list='
+apt:heaptrack apt:libjemalloc2
+'
 
 BUILD=${BUILD:-build}
 venv=$BUILD/venv
@@ -39,8 +45,9 @@ for name; do
 	case $name in
 	build) rows="$rows $build_list" ;;
 	test)  rows="$rows $test_list" ;;
-	*)     row=$(printf '%s\n' $build_list $test_list | grep -m 1 "^[a-z]*:$name") ||
-			{ echo "setup: $name is on neither list" >&2; exit 2; }
+	bench) rows="$rows $bench_list" ;;
+	*)     row=$(printf '%s\n' $build_list $test_list $bench_list | grep -m 1 "^[a-z]*:$name") ||
+			{ echo "setup: $name is on none of the lists" >&2; exit 2; }
 	       rows="$rows $row" ;;
 	esac
 done

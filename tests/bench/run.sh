@@ -1,10 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [row...] - what recording costs, next to torch.profiler; a Markdown table.
+# run.sh [row...] - what recording costs, next to torch.profiler; a Markdown table; then,
+# without rows, the GPU's part and the heap's.
 # PYTHON names the interpreter whose torch is measured (default: the test environment's).
 set -eu
 BUILD=${BUILD:-build}
 PYTHON=${PYTHON:-$BUILD/venv/bin/python}
 ${CC:-cc} -O2 -Wall -shared -fPIC -o "$BUILD/floor.so" tests/bench/floor.c -ldl
 "$PYTHON" tests/bench/bench.py --build "$BUILD" --python "$PYTHON" "$@"
-[ $# -gt 0 ] || exec "$PYTHON" tests/bench/gpu_bench.py --build "$BUILD"
+[ $# -eq 0 ] || exit 0
+"$PYTHON" tests/bench/gpu_bench.py --build "$BUILD"
+tests/setup.sh bench
+"$PYTHON" tests/bench/heap_bench.py --build "$BUILD" --python "$PYTHON"

@@ -22,7 +22,7 @@ export PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1
 FIDELITY_OUT=$work/plain $python "$prog" > "$work/plain.out" 2> "$work/plain.err"
 want=$?
 FIDELITY_OUT=$work/torch "$BUILD/proflaunch" --logdir "$work/log" --marker none \
-	--record-shapes --profile-memory -- \
+	--record-shapes --profile-memory ${FIDELITY_OPTIONS-} -- \
 	$python "$prog" > "$work/ours.out" 2> "$work/ours.err"
 got=$?
 

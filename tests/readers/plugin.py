@@ -4,7 +4,8 @@
 
 Both files go through the data model of torch_tb_profiler: the same steps with the same
 times, the same sums by category, the same operator table by name and by shape, the same
-memory statistics and peaks, within the noise of two clocks.
+memory statistics and peaks, and the same memory view - its curve, its tables, its events -
+within the noise of two clocks.
 
 The plugin's released version drops annotations other than steps; our dialect tb043
 therefore spells DataLoader and optimizer rows as operators.  torch's file is given the
@@ -15,6 +16,7 @@ import json
 import sys
 
 from torch_tb_profiler.profiler.data import RunProfileData
+from torch_tb_profiler.run import RunProfile
 
 ROLES = ("Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec",
          "Other", "Total")
@@ -53,14 +55,26 @@ class Numbers:
         self.shaped = {(row.name, row.input_shape): row for row in data.op_list_groupby_name_input}
         self.modules = data.forward_backward_events
         self.peaks, self.memory = {}, {}
+        self.curve = self.table = self.events = None
         if data.memory_snapshot:
             self.peaks = dict(data.memory_snapshot.get_peak_memory())
             self.memory = data.memory_snapshot.get_memory_statistics(data.tid2tree)
+            self.memory_view(data)
+
+    def memory_view(self, data):
+        """What the page shows: as its own code makes it."""
+        page = RunProfile("worker", "1")
+        page.memory_snapshot, page.tid2tree = data.memory_snapshot, data.tid2tree
+        page.profiler_start_ts, page.gpu_infos = data.profiler_start_ts, {}
+        self.curve = page.get_memory_curve(time_metric="us", memory_metric="B",
+                                           patch_for_step_plot=False)
+        self.table = page.get_memory_stats(memory_metric="B")
+        self.events = page.get_memory_events(time_metric="us", memory_metric="B")
 
 
 class Comparison:
     def __init__(self, torch, ours):
-        self.torch, self.ours, self.problems = torch, ours, []
+        self.torch, self.ours, self.problems, self.points = torch, ours, [], 0
 
     def say(self, text):
         self.problems.append(text)
@@ -83,6 +97,29 @@ class Comparison:
         self.table("operator with shape", self.torch.shaped, self.ours.shaped)
         self.same("peaks", self.torch.peaks, self.ours.peaks)
         self.same("memory by operator", self.torch.memory, self.ours.memory)
+        if self.torch.curve:
+            self.memory_view()
+
+    def memory_view(self):
+        theirs, ours = self.torch, self.ours
+        self.same("shown peaks", theirs.curve["metadata"]["peaks"], ours.curve["metadata"]["peaks"])
+        self.same("devices", theirs.curve["metadata"]["devices"], ours.curve["metadata"]["devices"])
+        for device, points in theirs.curve["rows"].items():
+            mine = ours.curve["rows"].get(device, [])
+            self.same(f"{device}: points of the curve", len(points), len(mine))
+            self.same(f"{device}: the curve", [point[1:] for point in points],
+                      [point[1:] for point in mine])
+            if mine:
+                far = sorted(abs((a[0] - points[0][0]) - (b[0] - mine[0][0]))
+                             for a, b in zip(points, mine))
+                # A thread may lose its processor between the two observers' clocks.
+                self.close(f"{device}: us between the curves", 0, far[len(far) * 9 // 10], 100.0)
+            self.points += len(points)
+        self.same("memory table", theirs.table["rows"], ours.table["rows"])
+        for device, rows in theirs.events["rows"].items():
+            # operator, bytes, when, when released, how long
+            self.same(f"{device}: memory events", [row[:2] for row in rows],
+                      [row[:2] for row in ours.events["rows"].get(device, [])])
 
     def table(self, what, theirs, ours):
         for name in sorted(set(theirs) ^ set(ours), key=str):
@@ -106,7 +143,7 @@ def main(torch_path, our_path):
     for problem in comparison.problems[:30]:
         print(problem)
     print(f"{dialect}: {len(comparison.torch.steps)} steps, {len(comparison.torch.operators)} "
-          f"operators, {len(comparison.torch.shaped)} with shapes; "
+          f"operators, {len(comparison.torch.shaped)} with shapes, {comparison.points} points of the memory curve; "
           f"{len(comparison.problems)} differences")
     return 1 if comparison.problems or not comparison.torch.steps else 0
 

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of the cost table for the heap, next to heaptrack and jemalloc's own sampling.
+
+    heap_bench.py [--build build] [--python PYTHON] [--rounds 9] [row...]
+
+Processes alternate: each round runs every way once, and a figure is the median of the
+differences to (or ratios with) the plain run of the same round.  The window is open from
+the program's start to its end; a run that drops anything is an error.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--build", default="build")
+parser.add_argument("--python")
+parser.add_argument("--rounds", type=int, default=9)
+parser.add_argument("--pairs", type=int, default=2_000_000)
+parser.add_argument("rows", nargs="*")
+args = parser.parse_args()
+BUILD = os.path.abspath(args.build)
+PYTHON = os.path.abspath(args.python or BUILD + "/venv/bin/python")
+AGENT = BUILD + "/libproflaunch.so"
+PAIR, DWARF = BUILD + "/heap/pair", BUILD + "/heap/pair-dwarf"
+HEAPTRACK = shutil.which("heaptrack")
+JEMALLOC = next(iter(glob.glob("/usr/lib/*/libjemalloc.so.2")), None)
+SAMPLING = "prof:true,prof_active:true,lg_prof_sample:19"
+WORK = tempfile.mkdtemp()
+DEEP = 13  # of them; with the loop, main, and those of the C library they are twenty
+IMPORT = "import time; t = time.perf_counter(); import torch; print(time.perf_counter() - t)"
+
+
+class Way:
+    """A command in an environment of its own, with or without somebody that looks on."""
+
+    def __init__(self, command, wrap=(), preload=None, conf=None, **options):
+        self.command, self.options = [*wrap, *map(str, command)], options
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith("PROF_") and k not in ("LD_PRELOAD", "MALLOC_CONF")}
+        if preload:
+            self.env.update(LD_PRELOAD=preload)
+        if conf:
+            self.env.update(MALLOC_CONF=conf)
+        if options:
+            self.env.update(LD_PRELOAD=AGENT, PROF_LOGDIR=WORK + "/log", PROF_QUIET="1",
+                            PROF_BUFFER_MB="4096", PROF_MARKER="none",
+                            **{f"PROF_{k.upper()}": str(v) for k, v in options.items()})
+
+    def run(self):
+        """(the last line of output that has a number or is JSON, seconds in all)"""
+        begin = time.perf_counter()
+        done = subprocess.run(self.command, env=self.env, cwd=WORK, text=True, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        took = time.perf_counter() - begin
+        if done.returncode:
+            raise SystemExit(f"{self.command}: {done.returncode}\n{done.stderr}")
+        if self.options.get("malloc", "off") != "off":
+            whole(self.options["malloc"])
+        found = re.findall(r"^(?:\{.*\}|[0-9.]+)$", done.stdout, re.M)
+        shutil.rmtree(WORK + "/log", ignore_errors=True)
+        for left in glob.glob(WORK + "/ht.*"):
+            os.unlink(left)
+        return json.loads(found[-1]), took
+
+
+def whole(mode):
+    """Nothing may have been dropped, and the heap must be there."""
+    (path,) = glob.glob(WORK + "/log/*.pt.trace.json")
+    with open(path, encoding="utf-8") as file:
+        ours = json.load(file)["proflaunch"]
+    dropped = {kind: n for kind, n in ours["drops"].items() if n}
+    if dropped:
+        raise SystemExit(f"dropped: {dropped}")
+    if not ours["heap"]["total"]["allocs"]:
+        raise SystemExit(f"malloc={mode}: no allocation was seen")
+
+
+def heaptrack(command):
+    return Way(command, wrap=[HEAPTRACK, "-o", WORK + "/ht"]) if HEAPTRACK else None
+
+
+def rounds(ways, number=args.rounds):
+    """name -> [result of each round]"""
+    found = {name: [] for name, way in ways.items() if way}
+    for _ in range(number):
+        for name, way in ways.items():
+            if way:
+                found[name].append(way.run())
+    return found
+
+
+def added(found, name, base, what="cpu"):
+    if name not in found:
+        return "not here"
+    return f"{statistics.median(a[0][what] - b[0][what] for a, b in zip(found[name], found[base])):+.1f}"
+
+
+def row_pair():
+    n = args.pairs
+    found = rounds({
+        "bare": Way([PAIR, n]), "off": Way([PAIR, n], malloc="off"),
+        "count": Way([PAIR, n], malloc="count"), "sample": Way([PAIR, n], malloc="sample"),
+        "all": Way([PAIR, n], malloc="all", malloc_stacks=0),
+        "one": Way([PAIR, n], malloc="all"), "heaptrack": heaptrack([PAIR, n]),
+        "jemalloc": Way([PAIR, n], preload=JEMALLOC) if JEMALLOC else None,
+        "jemalloc, sampling": Way([PAIR, n], preload=JEMALLOC, conf=SAMPLING) if JEMALLOC else None,
+    })
+    bare = statistics.median(run[0]["cpu"] for run in found["bare"])
+    sampling = added(found, "jemalloc, sampling", "jemalloc") if JEMALLOC else "not here"
+    yield (f"ns added to malloc + free of 64 bytes (bare {bare:.1f}): loaded, `malloc=off`", "–", "–",
+           f"{added(found, 'off', 'bare')}, goal ≤ 3")
+    yield ("… `count`", "–", "–", f"{added(found, 'count', 'bare')}, goal ≤ 8")
+    yield ("… `sample`, 512 KiB, with stacks", "–", sampling, f"{added(found, 'sample', 'bare')}, goal ≤ 5")
+    yield ("… `all`, no stacks", "–", "–", f"{added(found, 'all', 'bare')}, goal ≤ 45")
+    yield ("… `all`, stacks of the shortest (about 6 frames)", added(found, "heaptrack", "bare"), "–",
+           added(found, "one", "bare"))
+
+
+def row_deep():
+    n = args.pairs
+    found = rounds({
+        "bare": Way([PAIR, n, DEEP]), "bare dwarf": Way([DWARF, n, DEEP]),
+        "pointers": Way([PAIR, n, DEEP], malloc="all"),
+        "dwarf": Way([DWARF, n, DEEP], malloc="all"),
+        "sample": Way([PAIR, n, DEEP], malloc="sample"),
+        "heaptrack": heaptrack([PAIR, n, DEEP]), "heaptrack dwarf": heaptrack([DWARF, n, DEEP]),
+    })
+    yield ("… `all`, stacks of 20 frames, frame pointers", added(found, "heaptrack", "bare"), "–",
+           f"{added(found, 'pointers', 'bare')}, goal ≤ 150")
+    yield ("… `all`, stacks of 20 frames, no frame pointers", added(found, "heaptrack dwarf", "bare dwarf"), "–",
+           f"{added(found, 'dwarf', 'bare dwarf')}, goal ≤ 400")
+    yield ("… `sample`, stacks of 20 frames", "–", "–", added(found, "sample", "bare"))
+
+
+def ratio(found, one, two, what):
+    """How many times the work of one thread two threads do in the same time."""
+    return statistics.median(2 * a[0][what] / b[0][what] for a, b in zip(found[one], found[two]))
+
+
+def row_threads():
+    n = args.pairs
+    modes = {"bare": {}, "`all`, no stacks": {"malloc": "all", "malloc_stacks": 0},
+             "`all`, 20 frames": {"malloc": "all"}, "`count`": {"malloc": "count"},
+             "`sample`": {"malloc": "sample"}}
+    ways = {(mode, threads): Way([PAIR, n, DEEP, threads], **options)
+            for mode, options in modes.items() for threads in (1, 2)}
+    found = rounds(ways)
+    cells = [f"{mode} {ratio(found, (mode, 1), (mode, 2), 'wall'):.2f}× "
+             f"({ratio(found, (mode, 1), (mode, 2), 'cpu'):.2f}× of processor time)" for mode in modes]
+    yield ("two threads do, of what one does", "–", "–", "; ".join(cells) + ", goal ≥ 1.8×")
+
+
+def row_long():
+    """Two threads that leave the page thread no processor, ten times as long."""
+    n = args.pairs
+    found = rounds({"bare": Way([PAIR, n, 0, 2]),
+                    "short": Way([PAIR, n // 4, 0, 2], malloc="all", malloc_stacks=0),
+                    "long": Way([PAIR, n * 4, 0, 2], malloc="all", malloc_stacks=0)})
+    yield (f"… `all`, no stacks, two threads on {os.cpu_count()} processors, {n // 4:,} and {n * 4:,} pairs each",
+           "–", "–", f"{added(found, 'short', 'bare')}, {added(found, 'long', 'bare')}; wall "
+           f"{added(found, 'short', 'bare', 'wall')}, {added(found, 'long', 'bare', 'wall')}")
+
+
+def row_import():
+    command = [PYTHON, "-c", IMPORT]
+    found = rounds({
+        "bare": Way(command), "off": Way(command, malloc="off"),
+        "sample": Way(command, malloc="sample"), "bare again": Way(command),
+        "count": Way(command, malloc="count"), "all": Way(command, malloc="all"),
+        "bare, third": Way(command), "heaptrack": heaptrack(command),
+    })
+    bare = statistics.median(run[0] for run in found["bare"])
+
+    def times(name, base):
+        if name not in found:
+            return "not here"
+        inside = statistics.median(a[0] / b[0] for a, b in zip(found[name], found[base]))
+        process = statistics.median(a[1] / b[1] for a, b in zip(found[name], found[base]))
+        return f"{inside:.3f}× (whole process, with its file {process:.2f}×)"
+
+    yield (f"`import torch` ({bare:.2f} s), `malloc=off`", "–", "–", times("off", "bare"))
+    yield ("… `sample`", "–", "–", times("sample", "bare") + ", goal ≤ 1.03×")
+    yield ("… `count`", "–", "–", times("count", "bare again"))
+    yield ("… `all` with stacks", times("heaptrack", "bare, third"), "–",
+           times("all", "bare again") + ", goal ≤ 1.5×")
+    yield ("… the same twice", "–", "–", times("bare again", "bare"))
+
+
+ROWS = {"pair": row_pair, "deep": row_deep, "threads": row_threads, "long": row_long, "import": row_import}
+
+
+def main():
+    if not os.path.exists(PAIR):
+        print(f"no {PAIR}: make heap")
+        raise SystemExit(77)
+    print("| what | heaptrack | jemalloc, sampling | proflaunch |\n| --- | --- | --- | --- |")
+    for name in args.rows or ROWS:
+        for cells in ROWS[name]():
+            print("| " + " | ".join(cells) + " |", flush=True)
+    shutil.rmtree(WORK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 300
+"""A leak planted in a C++ extension is found: the function, the line, and who called it."""
+import os
+import sys
+
+import prof
+import test_symbolize as symbolize
+
+PYTHON = os.path.join(prof.BUILD, "venv", "bin", "python")
+TRAIN = """
+import ctypes, sys, torch
+lib = ctypes.CDLL(sys.argv[1])
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(14):
+    optimizer.zero_grad()
+    model(torch.ones(8, 64)).sum().backward()
+    if sys.argv[2] == "leak":
+        lib.leak_some(50)
+    else:
+        lib.leak_none(50)
+    optimizer.step()
+"""
+SOURCE = """
+#include <string>
+#include <vector>
+template <class T> struct Kept {
+	std::vector<T *> all;
+	__attribute__((noinline)) void add(int n)
+	{
+		all.push_back(new T[n]); // the leak
+	}
+};
+struct Thing { double a[16]; };
+static Kept<Thing> kept;
+extern "C" void leak_some(int n) { kept.add(n); kept.all.reserve(1000); }
+extern "C" void leak_none(int n) { Kept<Thing> k; k.add(n); delete[] k.all[0]; }
+"""
+
+
+def train(log, how):
+    if not os.path.exists(PYTHON):
+        raise prof.Skip("there is no PyTorch")
+    symbolize.need("g++")
+    source = os.path.join(log, "extension.cc")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(SOURCE)
+    library = os.path.join(log, "extension.so")
+    got = prof.plain(["g++", "-g", "-O2", "-shared", "-fPIC", "-o", library, source])
+    assert got.returncode == 0, got.stderr
+    run = prof.launch([PYTHON, "-c", TRAIN, library, how], log, malloc="all", buffer_mb=1024,
+                      schedule="wait=2,warmup=2,active=9,repeat=1")
+    return run.only().path, library
+
+
+def leaks(path, *words):
+    return prof.plain([prof.LAUNCHER, "memory", "--leaks", *words, path])
+
+
+def test_the_line_is_found():
+    number = SOURCE[:SOURCE.index("// the leak")].count("\n") + 1
+    with prof.folder() as log:
+        path, _ = train(log, "leak")
+        answer = leaks(path, "--max-growth", "5000")
+        assert answer.returncode == 1, (answer.stdout, answer.stderr)
+        assert f"Kept<Thing>::add(int) (extension.cc:{number})" in answer.stdout, answer.stdout
+        # 50 things of 128 bytes a step.
+        trace = prof.Trace(path)
+        heap = trace.facts["heap"]
+        site = next(s for s in heap["sites"] if s["stack"] is not None and any(
+            "Kept<Thing>::add" in heap["frames"][i] for i in heap["stacks"][s["stack"]][:2]))
+        frames = [heap["frames"][i] for i in heap["stacks"][site["stack"]]]
+        assert frames[0].startswith("Kept<Thing>::add(int) (extension.cc:"), frames
+        assert frames[1].startswith("leak_some (extension.cc:"), frames
+        assert site["call"] == "operator new[]", site
+        assert site["live"] == site["allocs"] * 50 * 128, site
+        grown = [after - before for before, after in zip(site["steps"], site["steps"][1:])]
+        assert set(grown) == {6400}, site
+
+
+def test_no_leak_no_finding():
+    with prof.folder() as log:
+        path, _ = train(log, "none")
+        answer = leaks(path, "--max-growth", "5000")
+        assert answer.returncode == 0, (answer.stdout, answer.stderr)
+
+
+if __name__ == "__main__":
+    prof.main(sys.modules[__name__])

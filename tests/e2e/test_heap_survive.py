@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 600
+"""Programs that allocate where hooks have it hard: they end as they do without us, and
+each of their blocks is in the spool, once when made and once when freed.
+
+The program ends by a kill, so that what the agent wrote is read as it was written.
+"""
+import collections
+import os
+import shutil
+import subprocess
+import sys
+
+import heap_spool
+import prof
+
+MARK = 7777
+LIBRARY = """#include <stdlib.h>
+void *life_make(size_t n) { char *volatile p = malloc(n); *p = 0x5a; return p; }
+void life_end(void *p) { free(p); }
+"""
+
+
+def library(folder):
+    path = os.path.join(folder, "liblife.so")
+    if not shutil.which("cc"):
+        raise prof.Skip("no C compiler")
+    with open(path + ".c", "w") as file:
+        file.write(LIBRARY)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", path, path + ".c"], check=True)
+    return path
+
+
+def scene(name, rounds=100, wrap=(), **given):
+    """Spools of the program and its children, the program's own first."""
+    command = [*wrap, prof.prog("heap_life"), name, str(rounds)]
+    with prof.folder() as work:
+        os.environ["HEAP_LIB"] = library(work)
+        os.environ.pop("HEAP_DIE", None)
+        want = prof.plain(command)
+        os.environ["HEAP_DIE"] = "1"
+        log = os.path.join(work, "spools")
+        os.mkdir(log)
+        given = {"malloc": "all", "malloc_stacks": "off", "buffer_mb": 64, **given}
+        got = heap_spool.run(log, command, **given)
+        assert want.returncode == 0 and got.returncode == -9, (want, got)
+        if "loaded" not in name and name != "libraries":
+            assert got.stdout == want.stdout, (want.stdout, got.stdout)
+        found = heap_spool.spools(log)
+        own = max(found, key=lambda spool: len(marked(spool)))
+        made, freed = map(int, got.stdout.split())
+        return own, [spool for spool in found if spool is not own], made, freed, got
+
+
+def marked(spool):
+    return [r for r in spool.records if r[1] == "alloc" and r[6] == MARK]
+
+
+def whole(spool, made, freed):
+    """Its blocks of MARK bytes, all of them."""
+    blocks = marked(spool)
+    live, _ = spool.live()
+    left = [r for r in live.values() if r[6] == MARK]
+    dropped = spool.drops["ALLOC"] + spool.drops["FREE"]
+    assert (len(blocks), len(left), dropped) == (made, made - freed, 0), \
+        (len(blocks), made, len(left), freed, spool.drops)
+
+
+def test_constructors():
+    own, _, made, freed, _ = scene("constructor")
+    whole(own, made, freed)
+    assert [r for r in own.records if r[2] == "realloc" and r[6] == 100000], "the moved block"
+
+
+def test_destructors_after_the_agents_own():
+    own, _, made, freed, _ = scene("destructors", 200)
+    whole(own, made, freed)
+    threads = collections.Counter(r[0] for r in own.records if r[6] == MARK)
+    assert len(threads) == 200 and set(threads.values()) == {5}, threads.most_common(3)
+
+
+def test_a_thousand_threads():
+    for given in {}, {"malloc_stacks": "on"}:
+        own, _, made, freed, _ = scene("many", **given)
+        whole(own, made, freed)
+
+
+def test_signal_handlers():
+    for given in {}, {"malloc_stacks": "on"}:
+        own, _, made, freed, _ = scene("signals", 1000, **given)
+        whole(own, made, freed)
+
+
+def test_children_have_windows_of_their_own():
+    own, children, made, freed, _ = scene("forks", 20)
+    whole(own, made, freed)
+    assert len(children) == 20
+    for child in children:
+        whole(child, 1, 1)
+
+
+def test_children_are_left_alone_on_request():
+    own, children, made, freed, _ = scene("forks", 20, children="off")
+    whole(own, made, freed)
+    assert not children
+
+
+def test_atfork_handlers():
+    own, children, made, freed, _ = scene("atfork", 20)
+    whole(own, made, freed)
+    for child in children:
+        whole(child, 2, 2)
+
+
+def test_forks_under_load():
+    own, _, made, freed, _ = scene("loaded_forks", 20, children="off", buffer_mb=2000)
+    whole(own, made, freed)
+
+
+def test_raw_clones_under_load():
+    own, _, made, freed, _ = scene("loaded_clones", 50, buffer_mb=2000)
+    whole(own, made, freed)
+
+
+def test_libraries_come_and_go_under_load():
+    for given in {}, {"malloc_stacks": "on"}:
+        own, _, made, freed, _ = scene("libraries", 50, buffer_mb=2000, **given)
+        whole(own, made, freed)
+
+
+def test_a_library_with_its_own_way_to_free():
+    own, _, made, freed, _ = scene("deepbind")
+    whole(own, made, freed)
+    _, foreign = own.live()
+    assert foreign == 100, foreign  # made by the library, freed by the program
+
+
+def test_counters_and_resident_bytes():
+    own, _, made, _, _ = scene("slow", 300, malloc="count")
+    counts = [mark for mark in own.marks if mark[1] & 1]
+    assert len(counts) >= 3 and counts[0][3] == 0, counts[:2]
+    assert counts == sorted(counts) and counts[-1][3] > made / 2, counts[-1]
+    assert all(mark[1] & 2 and mark[6] > 1 << 20 for mark in counts), counts
+    own, _, _, _, _ = scene("slow", 300, malloc="off", profile_memory="on")
+    assert len(own.marks) >= 3 and not own.records
+    assert all(mark[1] == 2 and mark[6] > 1 << 20 for mark in own.marks)
+
+
+def test_counted_from_the_start():
+    """The block that a constructor made before the window is in it."""
+    sums = []
+    for since in "window", "start":
+        own, _, _, _, _ = scene("slow", 100, malloc="count", malloc_since=since, marker="time:50")
+        sums.append(own.marks[0][3])
+    assert sums[0] < sums[1], sums
+
+
+def test_steps_without_torch():
+    for options in {"marker": "auto", "schedule": "wait=1,warmup=0,active=1000"}, \
+            {"marker": "time:20", "schedule": "wait=0,warmup=0,active=100000"}:
+        own, _, made, freed, _ = scene("steps" if options["marker"] == "auto" else "slow", 50,
+                                       **options)
+        blocks = marked(own)
+        skipped = 1 if options["marker"] == "auto" else 0
+        assert len(blocks) == made - skipped, (options, len(blocks), made)
+
+
+def test_under_valgrind():
+    if not shutil.which("valgrind"):
+        raise prof.Skip("no valgrind")
+    wrap = ["valgrind", "-q", "--error-exitcode=9", "--soname-synonyms=somalloc=nouserintercepts"]
+    for name in "constructor", "destructors", "signals", "forks":
+        own, _, made, freed, got = scene(name, 20, wrap)
+        assert "==" not in got.stderr, got.stderr[-3000:]
+        whole(own, made, freed)
+
+
+if __name__ == "__main__":
+    prof.main(sys.modules[__name__])

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/clock.h"
+#include "agent/core/emit.h"
+#include "agent/hooks/heap_parts.h"
+#include "agent/hooks/malloc_elf.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <string.h>
+
+#define MEAN (512 * 1024)
+
+/* ---- gaps ---- */
+
+START_TEST(the_logarithm_is_the_logarithm)
+{
+	double worst = 0;
+
+	for (double x = 1; x > 1e-300; x *= 0.9173) {
+		double off = fabs(heap_gap_log(x) - log(x)) / fmax(1, fabs(log(x)));
+
+		worst = fmax(worst, off);
+	}
+	ck_assert_double_lt(worst, 1e-9);
+	ck_assert_double_lt(fabs(heap_gap_log(0x1p-53) - log(0x1p-53)), 1e-8);
+}
+END_TEST
+
+START_TEST(gaps_are_exponential)
+{
+	struct heap_gap g = { 0 };
+	double sum = 0, squares = 0;
+	unsigned n = 1000000, above = 0;
+
+	heap_gap_seed(&g, 42);
+	for (unsigned i = 0; i < n; i++) {
+		heap_gap_next(&g, MEAN);
+		sum += (double)g.left;
+		squares += (double)g.left * (double)g.left;
+		above += g.left > MEAN;
+	}
+	/* within four standard errors */
+	ck_assert_double_lt(fabs(sum / n / MEAN - 1), 4 / sqrt(n));
+	ck_assert_double_lt(fabs(squares / n / (2.0 * MEAN * MEAN) - 1),
+			    4 * sqrt(5.0 / n));
+	ck_assert_double_lt(fabs((double)above / n - exp(-1)), 4 * 0.49 / sqrt(n));
+}
+END_TEST
+
+START_TEST(seeds_give_different_gaps_and_the_same_seed_the_same)
+{
+	struct heap_gap a = { 0 }, b = { 0 }, c = { 0 };
+
+	heap_gap_seed(&a, 1);
+	heap_gap_seed(&b, 1);
+	heap_gap_seed(&c, 2);
+	heap_gap_next(&a, MEAN);
+	heap_gap_next(&b, MEAN);
+	heap_gap_next(&c, MEAN);
+	ck_assert_uint_eq(a.left, b.left);
+	ck_assert_uint_ne(a.left, c.left);
+}
+END_TEST
+
+/* ---- which blocks are samples ---- */
+
+static void *block(uintptr_t i)
+{
+	return (void *)(0x7f0000000000 + i * 0x1230);
+}
+
+START_TEST(a_sample_is_found_once)
+{
+	heap_samples_turn();
+	ck_assert(!heap_maybe_sampled(block(1)));
+	ck_assert(heap_samples_add(block(1)));
+	ck_assert(heap_maybe_sampled(block(1)));
+	ck_assert(!heap_samples_take(block(2)));
+	ck_assert(heap_samples_take(block(1)));
+	ck_assert(!heap_samples_take(block(1)));
+	ck_assert(!heap_maybe_sampled(block(1)));
+}
+END_TEST
+
+START_TEST(many_samples_are_all_found)
+{
+	enum { MANY = 100000 };
+
+	heap_samples_turn();
+	for (uintptr_t i = 0; i < MANY; i++)
+		ck_assert(heap_samples_add(block(i)));
+	for (uintptr_t i = 0; i < MANY; i += 2)
+		ck_assert(heap_samples_take(block(i)));
+	for (uintptr_t i = 0; i < MANY; i++)
+		ck_assert_int_eq(heap_maybe_sampled(block(i)) &&
+					 heap_samples_take(block(i)),
+				 i % 2);
+}
+END_TEST
+
+START_TEST(a_full_table_says_so)
+{
+	uintptr_t i = 0;
+
+	heap_samples_turn();
+	while (i < 1000000 && heap_samples_add(block(i)))
+		i++;
+	ck_assert_uint_gt(i, 1 << 17);
+	ck_assert_uint_lt(i, 1000000);
+}
+END_TEST
+
+START_TEST(a_window_begins_without_samples)
+{
+	heap_samples_turn();
+	for (uintptr_t i = 0; i < 5000; i++)
+		heap_samples_add(block(i));
+	heap_samples_turn();
+	for (uintptr_t i = 0; i < 5000; i++) {
+		ck_assert(!heap_maybe_sampled(block(i)));
+		ck_assert(!heap_samples_take(block(i)));
+	}
+	ck_assert(heap_samples_add(block(7)));
+	ck_assert(heap_samples_take(block(7)));
+}
+END_TEST
+
+/* ---- the hooks, on the C library ---- */
+
+#if HEAP_HOOKS
+
+#define HOOK(ret, name, params) ret hook_test_##name params;
+#include "agent/hooks/malloc.def"
+#undef HOOK
+
+static struct cycle_info *info;
+
+static void open_window(enum heap_mode mode)
+{
+	static struct config config;
+	uint64_t at;
+
+	if (gate_start() || thread_start() || spool_open(NULL, 64 << 20))
+		abort();
+	clock_begin(spool.head);
+	spool_prepare(32 << 20);
+	config_defaults(&config);
+	config.malloc = mode;
+	config.malloc_stacks = 0;
+	config.malloc_sample_kb = 4;
+	heap_start(&config, 1);
+	at = chunk_take(CHUNK_CYCLE, sizeof(struct chunk) + sizeof(struct cycle_info), 1);
+	info = (struct cycle_info *)(chunk_at(at) + 1);
+	memset((void *)info, 0, sizeof(*info));
+	heap_opened(info);
+	gate_set(1, at);
+}
+
+static unsigned kept(enum record_kind kind, unsigned flags, uint64_t *bytes)
+{
+	struct spool_view view;
+	const struct chunk *c;
+	uint64_t at = SPOOL_HEADER;
+	unsigned n = 0;
+
+	ck_assert_int_eq(
+		spool_view_init(&view, spool.base, atomic_load(&spool.head->used)), 0);
+	while ((c = spool_view_next(&view, &at)))
+		for (uint32_t i = sizeof(*c);
+		     c->kind == CHUNK_DATA &&
+		     i < atomic_load(&((struct chunk *)c)->used);) {
+			const struct record *r = (const void *)((const char *)c + i);
+
+			if (r->kind == kind && r->flags == flags) {
+				n++;
+				if (bytes)
+					*bytes += ((const struct rec_alloc *)r)->bytes;
+			}
+			i += r->units * 8u;
+		}
+	return n;
+}
+
+START_TEST(each_call_is_one_record_of_its_own_kind)
+{
+	uint64_t bytes = 0;
+	void *p, *q;
+
+	open_window(HEAP_ALL);
+	p = hook_test_malloc(10);
+	ck_assert_uint_ge(hook_test_malloc_usable_size(p), 10);
+	p = hook_test_realloc(p, 10000);
+	q = hook_test_calloc(3, 5);
+	hook_test_free(p);
+	hook_test_free(q);
+	hook_test_free(NULL);
+	ck_assert_int_eq(hook_test_posix_memalign(&p, 64, 100), 0);
+	hook_test_free_sized(p, 100);
+	p = hook_test_reallocarray(NULL, 7, 9);
+	hook_test_sdallocx(p, 63, 0);
+	ck_assert_ptr_null(hook_test_malloc((size_t)1 << 62));
+	ck_assert_ptr_null(hook_test_calloc(SIZE_MAX, 2));
+	ck_assert_ptr_null(hook_test_reallocarray(NULL, SIZE_MAX, 2));
+	ck_assert_int_eq(hook_test_posix_memalign(&p, 3, 100), EINVAL);
+	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_MALLOC, &bytes), 1);
+	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_REALLOC, &bytes), 2);
+	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_CALLOC, &bytes), 1);
+	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_ALIGNED, &bytes), 1);
+	ck_assert_uint_eq(bytes, 10 + 10000 + 63 + 15 + 100);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_FREE, NULL), 4);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_REALLOC, NULL), 1);
+}
+END_TEST
+
+START_TEST(what_is_ours_or_nested_is_not_seen)
+{
+	jmp_buf out;
+
+	open_window(HEAP_ALL);
+	thread_guard = THREAD_OURS;
+	hook_test_free(hook_test_malloc(1));
+	thread_guard = 0;
+	if (!setjmp(out)) {
+		ck_assert_int_eq(heap_enter(HEAP_FRAME, 1), HEAP_WANTED);
+		hook_test_free(hook_test_malloc(1));
+		ck_assert_uint_eq(kept(REC_ALLOC, HEAP_MALLOC, NULL), 0);
+		longjmp(out, 1);
+	}
+	/* Left by a jump from further in, the guard is that of a call that is gone. */
+	thread_guard = (HEAP_FRAME - 4096) & ~(uintptr_t)15;
+	hook_test_free(hook_test_malloc(1));
+	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_MALLOC, NULL), 1);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_FREE, NULL), 1);
+	ck_assert_uint_eq(atomic_load(&info->whys[DROP_NESTED]), 0);
+}
+END_TEST
+
+START_TEST(errno_is_the_real_functions)
+{
+	open_window(HEAP_ALL);
+	errno = 99;
+	hook_test_free(hook_test_malloc(100));
+	ck_assert_int_eq(errno, 99);
+	hook_test_malloc((size_t)1 << 62);
+	ck_assert_int_eq(errno, ENOMEM);
+}
+END_TEST
+
+/* By every function, so that none forgets the countdown. */
+START_TEST(samples_are_as_many_as_the_bytes_say)
+{
+	enum { ROUNDS = 20000, SIZE = 100 };
+	double p = 1 - exp(-(double)SIZE / 4096), expected;
+	unsigned n = 0, frees;
+
+	open_window(HEAP_SAMPLE);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		void *q;
+
+		hook_test_free(hook_test_malloc(SIZE));
+		hook_test_free(hook_test_calloc(1, SIZE));
+		hook_test_free(hook_test_realloc(hook_test_realloc(NULL, SIZE), SIZE));
+		hook_test_free(hook_test_aligned_alloc(4, SIZE));
+		if (!hook_test_posix_memalign(&q, 64, SIZE))
+			hook_test_free(q);
+	}
+	for (unsigned call = 0; call <= HEAP_ALIGNED; call++) {
+		double factor = call == HEAP_REALLOC || call == HEAP_ALIGNED ? 2 : 1;
+		unsigned seen = kept(REC_ALLOC, call | HEAP_SAMPLED, NULL);
+
+		expected = factor * ROUNDS * p;
+		ck_assert_double_lt(fabs(seen - expected), 5 * sqrt(expected));
+		n += seen;
+	}
+	frees = kept(REC_FREE, HEAP_FREE | HEAP_SAMPLED, NULL) +
+		kept(REC_FREE, HEAP_REALLOC | HEAP_SAMPLED, NULL);
+	ck_assert_uint_eq(frees, n);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_FREE, NULL), 0);
+}
+END_TEST
+
+START_TEST(counters_balance)
+{
+	uint64_t sum[THREAD_HEAP];
+	void *p;
+
+	open_window(HEAP_COUNT);
+	p = hook_test_malloc(100);
+	p = hook_test_realloc(p, 5000);
+	hook_test_free(hook_test_calloc(10, 10));
+	heap_sum(sum);
+	ck_assert_uint_eq(sum[COUNT_ALLOCS], 3);
+	ck_assert_uint_eq(sum[COUNT_FREES], 2);
+	ck_assert_uint_eq(sum[COUNT_ALLOCATED] - sum[COUNT_FREED],
+			  hook_test_malloc_usable_size(p));
+	hook_test_free(p);
+	heap_mark();
+	ck_assert_uint_eq(kept(REC_HEAP, HEAP_HAS_COUNTS | HEAP_HAS_RSS, NULL), 1);
+}
+END_TEST
+
+START_TEST(a_block_of_the_arena_is_moved_out_and_never_freed)
+{
+	char *p = boot_malloc(10), *q;
+
+	open_window(HEAP_ALL);
+	memcpy(p, "123456789", 10);
+	ck_assert_uint_eq(hook_test_malloc_usable_size(p), 10);
+	q = hook_test_realloc(p, 4);
+	ck_assert(!boot_owns(q));
+	ck_assert_int_eq(memcmp(q, "1234", 4), 0);
+	hook_test_free(q);
+	q = hook_test_reallocarray(p, 100, 100);
+	ck_assert(!boot_owns(q));
+	ck_assert_str_eq(q, "123456789");
+	hook_test_free(q);
+	hook_test_free(p);
+	hook_test_free_sized(p, 10);
+	hook_test__ZdlPv(p);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_FREE, NULL), 2);
+	ck_assert_uint_eq(kept(REC_FREE, HEAP_DELETE, NULL), 0);
+}
+END_TEST
+
+/* No C++ library is here: they are made of malloc and free. */
+START_TEST(operators_without_a_library_work)
+{
+	void *p = hook_test__Znwm(10);
+
+	ck_assert_ptr_nonnull(p);
+	hook_test__ZdlPvm(p, 10);
+}
+END_TEST
+
+#endif
+
+static void add_hooks(TCase *tc)
+{
+#if HEAP_HOOKS
+	tcase_add_test(tc, each_call_is_one_record_of_its_own_kind);
+	tcase_add_test(tc, what_is_ours_or_nested_is_not_seen);
+	tcase_add_test(tc, errno_is_the_real_functions);
+	tcase_add_test(tc, samples_are_as_many_as_the_bytes_say);
+	tcase_add_test(tc, counters_balance);
+	tcase_add_test(tc, a_block_of_the_arena_is_moved_out_and_never_freed);
+	tcase_add_test(tc, operators_without_a_library_work);
+#else
+	(void)tc;
+#endif
+}
+
+int main(void)
+{
+	TCase *tc = tcase_create("heap");
+
+	tcase_add_test(tc, the_logarithm_is_the_logarithm);
+	tcase_add_test(tc, gaps_are_exponential);
+	tcase_add_test(tc, seeds_give_different_gaps_and_the_same_seed_the_same);
+	tcase_add_test(tc, a_sample_is_found_once);
+	tcase_add_test(tc, many_samples_are_all_found);
+	tcase_add_test(tc, a_full_table_says_so);
+	tcase_add_test(tc, a_window_begins_without_samples);
+	add_hooks(tc);
+	return unit_run(tc, "heap");
+}
