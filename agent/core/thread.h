@@ -37,7 +37,12 @@ extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exe
 /* What the thread allocates now is part of a call that is recorded already (its frame's
  * address), or our own doing. Who sets it puts back what was there. */
 extern __thread uintptr_t thread_guard __attribute__((tls_model("initial-exec")));
-enum { THREAD_EMITS = 1 /* | frame */, THREAD_OURS = 2, THREAD_NESTED = 4 /* | frame */ };
+enum {
+	THREAD_OURS = 2, /* or a frame, and what is known of its call: */
+	THREAD_EMITS = 1,
+	THREAD_NESTED = 4,
+	THREAD_LOOKS = 8
+};
 
 int thread_start(void); /* once per process */
 /* Called by a thread that takes a new chunk: set by agent.c, may be NULL. */

@@ -41,8 +41,10 @@ static void look_ahead(uint32_t mode)
 
 static void set_mode(enum heap_mode mode)
 {
-	if (heap_mode() != HEAP_COLD)
-		atomic_store_explicit(&heap_real.mode, mode, memory_order_release);
+	if (heap_mode() == HEAP_COLD)
+		return;
+	atomic_store_explicit(&heap_real.mode, mode, memory_order_release);
+	atomic_fetch_add_explicit(&heap_real.changes, 1, memory_order_release);
 }
 
 static enum heap_mode calm(void) /* outside of windows */

@@ -39,6 +39,7 @@ enum heap_mode {
 
 struct heap_real {
 	_Atomic uint32_t mode; /* enum heap_mode; while it is not HEAP_COLD ... */
+	_Atomic uint32_t changes; /* of mode, so far */
 #define HOOK(ret, name, params) ret(*name) params; /* ... all of the C ones are set */
 #include "agent/hooks/malloc.def"
 #undef HOOK
@@ -50,6 +51,8 @@ bool heap_find(void);
 /* Fills in what is missing of operator new and delete, with what the library at
  * `caller` could mean. */
 void heap_find_cxx(const void *caller);
+/* Is that form of operator new (of heap_real) in the library that has malloc? */
+bool heap_has_new(void *const *slot);
 /* Who has malloc before us; NULL: nobody. "": the program itself. */
 const char *heap_ahead(void);
 
@@ -62,6 +65,11 @@ static inline enum heap_mode heap_mode(void)
 static inline bool heap_idle(void)
 {
 	return __builtin_expect(heap_mode() == HEAP_IDLE, 1);
+}
+
+static inline uint32_t heap_changes(void)
+{
+	return atomic_load_explicit(&heap_real.changes, memory_order_acquire);
 }
 
 /* ---- heap_sample.c: gaps between samples ---- */

@@ -4,7 +4,7 @@
 #include "agent/hooks/heap_parts.h"
 #include "agent/hooks/unwind.h"
 
-#define FRAME_BITS 7
+#define FRAME_BITS (THREAD_EMITS | THREAD_NESTED | THREAD_LOOKS)
 #define STACK_MOST (64u << 20)
 
 struct heap_settings heap_settings;
@@ -14,15 +14,17 @@ static _Atomic uint64_t seeds; /* threads that sample so far */
 static _Atomic uint64_t orphans[THREAD_HEAP];
 
 /* The guarded call lies further out on the stack; if it does not, a longjmp has left
- * it. A signal handler in the middle of our own record loses what it does, and that is
- * counted; inside of the real function it cannot be told from what that one does. */
+ * it. A new that looks whether anything comes back finds its guard gone. A signal handler
+ * in the middle of our own record loses what it does, and that is counted; inside of the
+ * real function it cannot be told from what that one does. */
 bool heap_inside(uintptr_t frame)
 {
 	uintptr_t guard = thread_guard;
 
 	if (guard == THREAD_OURS)
 		return true;
-	if (frame - (guard & ~(uintptr_t)FRAME_BITS) < STACK_MOST) {
+	if (guard & THREAD_LOOKS ||
+	    frame - (guard & ~(uintptr_t)FRAME_BITS) < STACK_MOST) {
 		thread_guard = 0;
 		return false;
 	}

@@ -28,12 +28,10 @@ static inline bool early(void)
 
 /* ---- allocating ---- */
 
-/* Inside operator new: when there is no memory it calls the program's handler, and what
- * that does is the program's again. The new hook finds its guard gone. */
-static void *inside_new(size_t size)
+/* Inside operator new: when there is no memory it calls the program's handler or throws,
+ * and what that allocates is the program's again. The new hook finds its guard gone. */
+static void *inside_new(void *p)
 {
-	void *p = real.malloc(size);
-
 	if (!p && !(thread_guard & (THREAD_EMITS | THREAD_OURS)))
 		thread_guard = 0;
 	return p;
@@ -48,7 +46,7 @@ LONG_WAY void *long_malloc(size_t size)
 		return boot_malloc(size);
 	part = heap_enter(HEAP_FRAME, size);
 	if (part == HEAP_PASS)
-		return inside_new(size);
+		return inside_new(real.malloc(size));
 	p = real.malloc(size);
 	if (part == HEAP_WANTED)
 		heap_made(HEAP_MALLOC, p, size);
@@ -106,11 +104,12 @@ void *HOOK_EXPORT(calloc)(size_t count, size_t size)
 		if (early())                                            \
 			return boot_memalign(EARLY_ALIGN, bytes);       \
 		part = heap_enter(HEAP_FRAME, bytes);                   \
+		if (part == HEAP_PASS)                                  \
+			return inside_new(real.name args);              \
 		p = real.name args;                                     \
 		if (part == HEAP_WANTED)                                \
 			heap_made(HEAP_ALIGNED, p, bytes);              \
-		if (part != HEAP_PASS)                                  \
-			heap_leave();                                   \
+		heap_leave();                                           \
 		return p;                                               \
 	}                                                               \
 	void *HOOK_EXPORT(name) params                                  \
@@ -136,10 +135,13 @@ LONG_WAY int long_posix_memalign(void **to, size_t align, size_t size)
 		return boot_posix_memalign(to, align, size);
 	part = heap_enter(HEAP_FRAME, size);
 	err = real.posix_memalign(to, align, size);
+	if (part == HEAP_PASS) {
+		inside_new(err ? NULL : to);
+		return err;
+	}
 	if (part == HEAP_WANTED)
 		heap_made(HEAP_ALIGNED, err ? NULL : *to, size);
-	if (part != HEAP_PASS)
-		heap_leave();
+	heap_leave();
 	return err;
 }
 

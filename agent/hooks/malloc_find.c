@@ -30,6 +30,7 @@ static const struct {
 };
 #undef HOOK
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+static const struct link_map *owners[ROWS]; /* NULL: not found by find_all */
 
 static void **slot(unsigned row)
 {
@@ -63,14 +64,15 @@ static const struct link_map *our_object(void)
 	return m;
 }
 
-static void *next_function(const struct link_map *after, const char *name)
+static void *next_function(const struct link_map *after, const char *name,
+			   const struct link_map **owner)
 {
 	struct elf_object o;
 	void *fn = NULL;
 
-	for (const struct link_map *m = after ? after->l_next : NULL; m && !fn;
-	     m = m->l_next)
-		if (elf_object(&o, m->l_addr, m->l_ld))
+	*owner = after;
+	while (!fn && *owner && (*owner = (*owner)->l_next))
+		if (elf_object(&o, (*owner)->l_addr, (*owner)->l_ld))
 			fn = elf_function(&o, name);
 	return fn;
 }
@@ -80,7 +82,7 @@ static void find_all(void)
 	const struct link_map *us = our_object();
 
 	for (unsigned i = 0; i < ROWS; i++) {
-		void *fn = next_function(us, rows[i].name);
+		void *fn = next_function(us, rows[i].name, &owners[i]);
 
 		if (!fn && (!us || !heap_real.malloc) && !is_cxx(i)) {
 			/* A kind of symbol that we do not read: the linker must. */
@@ -109,6 +111,15 @@ bool heap_find(void)
 	atomic_compare_exchange_strong(&heap_real.mode, &cold, HEAP_IDLE);
 	atomic_store_explicit(&state, 2, memory_order_release);
 	return true;
+}
+
+bool heap_has_new(void *const *at)
+{
+	unsigned i = 0;
+
+	while (i < ROWS && slot(i) != at)
+		i++;
+	return i < ROWS && owners[i] && owners[i] == owners[0]; /* malloc's */
 }
 
 /* ---- operator new of libraries that RTLD_NEXT cannot see ---- */

@@ -81,11 +81,12 @@ static enum way way(void *const *slot)
 	return (enum way)atomic_load_explicit(way_of(slot), memory_order_relaxed);
 }
 
-static void learn(void *const *slot)
+/* malloc marks the guard only while it records: a call that a window began or ended in
+ * tells nothing. */
+static void learn(void *const *slot, bool came_back, uint32_t changes)
 {
-	if (way(slot) == UNKNOWN)
-		atomic_store_explicit(way_of(slot),
-				      thread_guard & THREAD_NESTED ? THROUGH : ALONE,
+	if (way(slot) == UNKNOWN && !heap_idle() && changes == heap_changes())
+		atomic_store_explicit(way_of(slot), came_back ? THROUGH : ALONE,
 				      memory_order_relaxed);
 }
 
@@ -98,30 +99,63 @@ static bool left_to_malloc(void *const *slot, size_t size)
 	       (mode == HEAP_COUNT || (mode == HEAP_SAMPLE && size <= heap_gap.left));
 }
 
+struct new_call {
+	void *const *slot;
+	size_t size;
+	uintptr_t a, b;
+	enum heap_part part;
+	uint32_t changes;
+};
+
+/* Of the C++ library: what malloc sees meanwhile is this call. Without a guard after it,
+ * malloc has failed, and has recorded what came then. */
+static void *new_through(struct new_call *c)
+{
+	void *p = guarded_new((new_fn)*c->slot, c->size, c->a, c->b);
+
+	if (!thread_guard)
+		c->part = HEAP_PASS;
+	else if (p)
+		learn(c->slot, thread_guard & THREAD_NESTED, c->changes);
+	return p;
+}
+
+/* Of an allocator: what malloc sees meanwhile is recorded as such. Should it be this
+ * very call, it is recorded already. */
+static void *new_alone(struct new_call *c, uintptr_t frame)
+{
+	bool looks = way(c->slot) == UNKNOWN;
+	void *p;
+
+	thread_guard = looks ? frame | THREAD_LOOKS : 0;
+	p = guarded_new((new_fn)*c->slot, c->size, c->a, c->b);
+	if (looks && !thread_guard)
+		c->part = HEAP_QUIET;
+	if (looks && p)
+		learn(c->slot, !thread_guard, c->changes);
+	thread_guard = frame;
+	return p;
+}
+
 LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b,
 			enum heap_call call, const void *caller)
 {
-	enum heap_part part;
+	struct new_call c = { slot, size, a, b, HEAP_PASS, 0 };
 	void *p;
 
 	if (!known(slot, caller))
 		return heap_any_malloc(size);
-	if (left_to_malloc(slot, size))
+	c.changes = heap_changes();
+	if (heap_idle() || left_to_malloc(slot, size))
 		return ((new_fn)*slot)(size, a, b);
-	part = heap_enter(HEAP_FRAME, size);
-	if (part == HEAP_PASS)
+	c.part = heap_enter(HEAP_FRAME, size);
+	if (c.part == HEAP_PASS)
 		return ((new_fn)*slot)(size, a, b);
-	if (way(slot) == ALONE) {
-		heap_leave();
-		p = ((new_fn)*slot)(size, a, b);
-		thread_guard = HEAP_FRAME;
-	} else {
-		p = guarded_new((new_fn)*slot, size, a, b);
-	}
-	/* Without a guard malloc has failed meanwhile, and recorded what came then. */
-	if (p && thread_guard)
-		learn(slot);
-	if (part == HEAP_WANTED && thread_guard)
+	if (way(slot) == ALONE || (way(slot) == UNKNOWN && heap_has_new(slot)))
+		p = new_alone(&c, HEAP_FRAME);
+	else
+		p = new_through(&c);
+	if (c.part == HEAP_WANTED)
 		heap_made(call, p, size);
 	heap_leave();
 	return p;
@@ -157,6 +191,7 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 			  const void *caller)
 {
 	enum heap_mode mode;
+	uint32_t changes;
 
 	if (!p)
 		return;
@@ -164,8 +199,9 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 		heap_any_free(p);
 		return;
 	}
+	changes = heap_changes();
 	mode = heap_mode();
-	if ((mode == HEAP_COUNT && way(slot) == THROUGH) ||
+	if (mode == HEAP_IDLE || (mode == HEAP_COUNT && way(slot) == THROUGH) ||
 	    (mode == HEAP_SAMPLE && !heap_maybe_sampled(p)) ||
 	    !heap_gone(HEAP_FRAME, HEAP_DELETE, p)) {
 		((delete_fn)*slot)(p, a, b);
@@ -173,7 +209,7 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 	}
 	((delete_fn)*slot)(p, a, b);
 	if (mode == HEAP_COUNT)
-		learn(slot);
+		learn(slot, thread_guard & THREAD_NESTED, changes);
 	heap_leave();
 }
 
