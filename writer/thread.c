@@ -2,17 +2,14 @@
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
 #include "agent/core/log.h"
+#include "agent/core/own_thread.h"
 #include "agent/core/sys.h"
 #include "writer/batch.h"
 #include "writer/command.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <sched.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,7 +18,6 @@
  * at normal priority. The formatter makes files; it runs at the lowest, which a thread
  * cannot leave again without privilege, and only lives while there is something to do.
  */
-#define STACK       (1024 * 1024)
 #define AHEAD_LEAST (1ull << 20) /* touched while idle ... */
 #define AHEAD_OPEN  (4ull << 20) /* ... in a window ... */
 #define AHEAD_MOST  (32ull << 20) /* ... and for a program in a hurry */
@@ -46,38 +42,16 @@ static bool started, refused;
 
 static int spawn(void *(*run)(void *), _Atomic uint32_t *who)
 {
-	pthread_attr_t attr;
-	pthread_t id;
-	uint64_t mask;
+	static struct own_thread threads[2];
 	uint32_t none = 0;
 	int err;
 
 	if (!atomic_compare_exchange_strong(who, &none, 1))
 		return 0;
-	/* Born with all signals blocked: none of the program's handlers runs in it. */
-	sys_block_signals(&mask);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK);
-	err = pthread_create(&id, &attr, run, NULL);
-	if (err) /* e.g. a program with more thread-local data than that */
-		err = pthread_create(&id, NULL, run, NULL);
-	pthread_attr_destroy(&attr);
-	sys_restore_signals(mask);
+	err = own_thread_start(&threads[who == &formatter], run);
 	if (err)
 		atomic_store(who, 0);
-	return -err;
-}
-
-static void name_thread(_Atomic uint32_t *who)
-{
-	prctl(PR_SET_NAME, "proflaunch", 0, 0, 0);
-	atomic_store(who, sys_tid());
-}
-
-static bool gone(uint32_t tid)
-{
-	return syscall(SYS_tgkill, sys_pid(), tid, 0) && errno == ESRCH;
+	return err;
 }
 
 /* ---- the formatter ---- */
@@ -93,7 +67,7 @@ static void *format(void *arg)
 	uint32_t now;
 
 	(void)arg;
-	name_thread(&formatter);
+	atomic_store(&formatter, sys_tid());
 	setpriority(PRIO_PROCESS, sys_tid(), 19);
 	do {
 		now = atomic_load(&wanted);
@@ -173,7 +147,7 @@ static void *keep(void *arg)
 
 	(void)arg;
 	do {
-		name_thread(&keeper);
+		atomic_store(&keeper, sys_tid());
 		while (!atomic_load(&stopping))
 			keep_going();
 		atomic_store(&keeper, 0);
@@ -262,7 +236,7 @@ void writer_pause(void)
 	atomic_store(&stopping, 1);
 	atomic_fetch_add(&wanted, 1);
 	sys_futex_wake(&wanted);
-	for (unsigned i = 0; i < PAUSE_TRIES && !gone(tid); i++)
+	for (unsigned i = 0; i < PAUSE_TRIES && !own_thread_gone(tid); i++)
 		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 	errno = saved;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/clock.h"
+#include "agent/core/own_thread.h"
 #include "agent/core/sys.h"
 #include "agent/cupti/parts.h"
 #include "agent/cupti/tee.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -14,7 +14,6 @@
  * The one thread that waits for CUPTI: it switches kinds, flushes, reads what comes
  * back and settles windows. The program's threads only leave word and ring.
  */
-#define STACK      (1024 * 1024)
 #define OPEN_NS    500000000ll /* between flushes in an open window */
 #define FIRST_NS   4000000ll /* after a seal, doubling ... */
 #define LONGEST_NS 500000000ll /* ... up to this */
@@ -282,26 +281,6 @@ static void *consume(void *arg)
 
 /* ---- for the others ---- */
 
-/* Born with all signals blocked: none of the program's handlers runs in it. */
-static int spawn(void)
-{
-	pthread_attr_t attr;
-	pthread_t id;
-	uint64_t mask;
-	int err;
-
-	sys_block_signals(&mask);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK);
-	err = pthread_create(&id, &attr, consume, NULL);
-	if (err) /* e.g. a program with more thread-local data than that */
-		err = pthread_create(&id, NULL, consume, NULL);
-	pthread_attr_destroy(&attr);
-	sys_restore_signals(mask);
-	return err;
-}
-
 bool consumer_ends(void)
 {
 	return atomic_load(&end_asked);
@@ -309,13 +288,14 @@ bool consumer_ends(void)
 
 bool consumer_start(void)
 {
+	static struct own_thread thread;
 	uint32_t none = 0;
 	int saved = errno;
 
 	if (!atomic_compare_exchange_strong(&tid, &none, 1))
 		return true;
 	buffers_wake = consumer_wake;
-	if (spawn()) {
+	if (own_thread_start(&thread, consume)) {
 		atomic_store(&tid, 0);
 		errno = saved;
 		return false;

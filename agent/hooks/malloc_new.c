@@ -137,6 +137,24 @@ static void *new_alone(struct new_call *c, uintptr_t frame)
 	return p;
 }
 
+static bool is_alone(void *const *slot)
+{
+	return way(slot) == ALONE || (way(slot) == UNKNOWN && heap_has_new(slot));
+}
+
+/* The C++ library's form has come to an allocator's: then that one is the call, and the
+ * other one finds its guard gone. */
+static enum heap_part enter(void *const *slot, uintptr_t frame, size_t size)
+{
+	enum heap_part part = heap_enter(frame, size);
+
+	if (part != HEAP_PASS || thread_guard & (THREAD_EMITS | THREAD_OURS) ||
+	    !is_alone(slot))
+		return part;
+	thread_guard = 0;
+	return heap_enter(frame, size);
+}
+
 LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b,
 			enum heap_call call, const void *caller)
 {
@@ -148,10 +166,10 @@ LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b
 	c.changes = heap_changes();
 	if (heap_idle() || left_to_malloc(slot, size))
 		return ((new_fn)*slot)(size, a, b);
-	c.part = heap_enter(HEAP_FRAME, size);
+	c.part = enter(slot, HEAP_FRAME, size);
 	if (c.part == HEAP_PASS)
 		return ((new_fn)*slot)(size, a, b);
-	if (way(slot) == ALONE || (way(slot) == UNKNOWN && heap_has_new(slot)))
+	if (is_alone(slot))
 		p = new_alone(&c, HEAP_FRAME);
 	else
 		p = new_through(&c);

@@ -47,7 +47,8 @@ def test_equals_the_reference():
 
 def test_equals_the_reference_behind_us():
     """In one process: whatever passes through us arrives there.  Of our own there is at most
-    what the loader allocates for a thread of ours, which one of the two runs may not need.
+    what the loader allocates for a thread of ours, and frees when that one ends, which one
+    of the two runs may not need.
     """
     with prof.folder() as work:
         def behind(command):
@@ -59,8 +60,8 @@ def test_equals_the_reference_behind_us():
 
         for section in SECTIONS:
             more = grown(behind, "every", section)
-            assert (more.frees, more.freed) == (0, 0), (section, more)
-            assert abs(more.allocs) <= 2 and abs(more.bytes) <= 512 * abs(more.allocs), (section, more)
+            for calls, size in ((more.allocs, more.bytes), (more.frees, more.freed)):
+                assert abs(calls) <= 2 and abs(size) <= 512 * abs(calls), (section, more)
 
 
 def test_equals_valgrind():
