@@ -11,6 +11,7 @@
 #define SLOT        1 /* of struct thread's, ours */
 #define KNOWN_BYTES (4u << 20)
 #define KNOWN_MOST  8192u /* stacks */
+#define OWN_FRAMES  16 /* of ours, inside of a walk */
 #define BATCH       64 /* stacks counted by a thread before it tells */
 #define EPOCH_ROUND (1u << 17) /* the table of rules knows epochs modulo this */
 
@@ -25,10 +26,14 @@ struct known {
 	_Atomic uintptr_t pc[];
 };
 
-/* What a thread counts for itself. */
+/* What a thread counts for itself, and its last walk. */
 struct walker {
 	struct walker *next;
 	uint32_t turn; /* since the last check */
+	uint32_t id; /* of the last walk's stack; 0 = walk */
+	uint64_t epochs; /* of that id */
+	unsigned flags;
+	struct unwind_near near;
 	_Atomic uint32_t counts[HEAP_FOREIGN + 1];
 };
 
@@ -54,7 +59,7 @@ void unwind_start(unsigned depth)
 __attribute__((noinline)) unsigned unwind_walk(uintptr_t *pc, unsigned most,
 					       unsigned *flags)
 {
-	struct unwind_result u = unwind_frames(UNWIND_CALLER, pc, most, false);
+	struct unwind_result u = unwind_frames(UNWIND_CALLER, pc, most, NULL);
 
 	*flags = u.flags;
 	return u.depth;
@@ -66,12 +71,16 @@ static struct walker *walker_mine(void)
 {
 	struct thread *t = thread_mine;
 	struct walker *w = t ? t->slot[SLOT] : NULL;
+	unsigned room = depth_most + OWN_FRAMES;
 
 	if (__builtin_expect(w || !t, 1))
 		return w;
-	w = arena_alloc(sizeof(*w));
+	w = arena_alloc(sizeof(*w) + 2 * room * sizeof(struct unwind_frame));
 	if (!w)
 		return NULL;
+	w->near.room = room;
+	w->near.last = (struct unwind_frame *)(w + 1);
+	w->near.next = w->near.last + room;
 	t->slot[SLOT] = w;
 	w->next = atomic_load(&walkers);
 	while (!atomic_compare_exchange_weak(&walkers, &w->next, w))
@@ -188,7 +197,7 @@ static __attribute__((noinline)) void check(struct unwind_regs regs,
 					    const uintptr_t *pc, struct cycle_info *info)
 {
 	uintptr_t *again = __builtin_alloca(depth_most * sizeof(*again));
-	struct unwind_result v = unwind_frames(regs, again, depth_most, true);
+	struct unwind_result v = unwind_frames_fresh(regs, again, depth_most);
 
 	atomic_fetch_add(&info->heap[HEAP_CHECKED], 1);
 	if (v.hash == u->hash && v.depth == u->depth && v.flags == u->flags &&
@@ -198,34 +207,59 @@ static __attribute__((noinline)) void check(struct unwind_regs regs,
 	unwind_unmapped(); /* what we know is not what is there */
 }
 
-__attribute__((noinline)) uint32_t unwind_stack(struct cycle_info *info)
+static uint32_t id_of(const struct unwind_result *u, const uintptr_t *pc, uint64_t epochs,
+		      struct cycle_info *info)
 {
-	struct unwind_regs regs = UNWIND_CALLER;
-	uintptr_t *pc = __builtin_alloca(depth_most * sizeof(*pc));
-	struct unwind_result u = unwind_frames(regs, pc, depth_most, false);
-	struct walker *w = info ? walker_mine() : NULL;
-	uint64_t epochs = epochs_now();
 	struct known *k;
 	uint32_t id;
 
-	if (info)
-		count(w, info, u.flags);
-	if (w && __builtin_expect(++w->turn >= UNWIND_CHECK, 0)) {
-		w->turn = 0;
-		check(regs, &u, pc, info);
-	}
-	if (!u.depth || !known)
+	if (!u->depth || !known)
 		return 0;
-	k = known_at(u.hash);
-	id = known_id(k, &u, pc, epochs);
+	k = known_at(u->hash);
+	id = known_id(k, u, pc, epochs);
 	if (__builtin_expect(id != 0, 1))
 		return id;
-	id = intern(&u, pc);
+	id = intern(u, pc);
 	if (id)
-		known_store(k, &u, pc, epochs, id);
+		known_store(k, u, pc, epochs, id);
 	else if (info)
 		atomic_fetch_add(&info->heap[HEAP_UNKNOWN_STACK], 1);
 	return id;
+}
+
+static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_info *info)
+{
+	uintptr_t *pc = __builtin_alloca(depth_most * sizeof(*pc));
+	struct unwind_result u;
+	uint64_t epochs = epochs_now();
+	uint32_t id;
+
+	u = unwind_frames(regs, pc, depth_most, w ? &w->near : NULL);
+	if (info)
+		count(w, info, u.flags);
+	if (w && __builtin_expect(w->turn >= UNWIND_CHECK, 0)) {
+		w->turn = 0;
+		check(regs, &u, pc, info);
+	}
+	id = id_of(&u, pc, epochs, info);
+	if (w) {
+		w->id = u.whole ? id : 0;
+		w->epochs = epochs;
+		w->flags = u.flags;
+	}
+	return id;
+}
+
+__attribute__((noinline)) uint32_t unwind_stack(struct cycle_info *info)
+{
+	struct unwind_regs regs = UNWIND_CALLER;
+	struct walker *w = info ? walker_mine() : NULL;
+
+	if (!w || ++w->turn >= UNWIND_CHECK || !w->id || w->epochs != epochs_now() ||
+	    !unwind_near_same(&w->near, regs))
+		return walk(regs, w, info);
+	count(w, info, w->flags);
+	return w->id;
 }
 
 /* ---- what changes under us ---- */

@@ -208,13 +208,37 @@ struct unwind_regs {
 struct unwind_result {
 	uint64_t hash; /* of all of it */
 	unsigned depth, flags; /* enum stack_flag */
+	bool whole; /* it ends where it was begun, or was cut */
 };
+
+/*
+ * The thread's last walk. Most calls come from where the last one came from, or from
+ * close by. What a rule makes of a frame is given by the frame's registers and the words
+ * that it loads: where these are what they were, so is the caller. Nothing is assumed.
+ */
+struct unwind_frame {
+	struct unwind_regs r;
+	uintptr_t bp_at, bp_word; /* what else was loaded; 0: by no plain rule */
+};
+struct unwind_near {
+	uint64_t epoch; /* of the rules */
+	uintptr_t end; /* of the stack */
+	unsigned count, room; /* `count` frames of `last`, innermost first */
+	struct unwind_frame *last, *next;
+};
+
 void unwind_walk_start(void);
 void unwind_rules_clear(void);
 void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule);
-/* `fresh`: rules straight from the tables. */
+/* From `regs` outwards. `near` (or NULL) is looked into, and is this walk's afterwards.
+ */
 struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most,
-				   bool fresh);
+				   struct unwind_near *near);
+/* The same, by rules straight from the tables. */
+struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
+					 unsigned most);
+/* Is a walk from `regs` the last one, which was whole, once more? */
+bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs);
 
 /* The registers of whoever called the function that this stands in. */
 #define UNWIND_CALLER                                                      \

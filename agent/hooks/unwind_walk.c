@@ -102,12 +102,15 @@ static inline __attribute__((no_sanitize("address", "thread"))) uintptr_t word(
 	return w;
 }
 
-/* To the caller. false: something would have to be loaded that may not be. */
-static inline bool step(struct unwind_regs *r, uint64_t rule, uintptr_t end)
+/* To the caller. false: something would have to be loaded that may not be. *bp_at: where
+ * rbp was loaded from; 0: more was loaded than that and the return address. */
+static inline bool step(struct unwind_regs *r, uint64_t rule, uintptr_t end,
+			uintptr_t *bp_at)
 {
 	enum rule_kind kind = rule_kind(rule);
+	bool loads = rule_bp(rule) == BP_AT_CFA || rule_bp(rule) == BP_AT_BP;
 	uintptr_t base = kind == RULE_SP || kind == RULE_LOAD_SP ? r->sp : r->bp;
-	uintptr_t cfa = base + (uintptr_t)rule_offset(rule), at;
+	uintptr_t cfa = base + (uintptr_t)rule_offset(rule), at = 0;
 
 	if (kind == RULE_LOAD_SP || kind == RULE_LOAD_BP) {
 		if (!may_load(cfa, r->sp, end))
@@ -117,19 +120,18 @@ static inline bool step(struct unwind_regs *r, uint64_t rule, uintptr_t end)
 	/* Up, always: so it ends. */
 	if (cfa <= r->sp || cfa > end || cfa - r->sp < 8)
 		return false;
-	if (rule_bp(rule) != BP_SAME) {
+	if (loads) {
 		at = (rule_bp(rule) == BP_AT_CFA ? cfa : r->bp) +
 		     (uintptr_t)rule_bp_offset(rule);
-		/* Lost: whatever needs it cannot be in [sp, end). */
-		if (rule_bp(rule) == BP_LOST)
-			r->bp = 0;
-		else if (!may_load(at, r->sp, end))
+		if (!may_load(at, r->sp, end))
 			return false;
-		else
-			r->bp = word(at);
+		r->bp = word(at);
+	} else if (rule_bp(rule) == BP_LOST) {
+		r->bp = 0; /* whatever needs it cannot be in [sp, end) */
 	}
 	r->pc = word(cfa - 8);
 	r->sp = cfa;
+	*bp_at = kind != RULE_SP && kind != RULE_BP ? 0 : loads ? at : cfa - 8;
 	return true;
 }
 
@@ -159,6 +161,10 @@ struct walk {
 	struct unwind_regs r;
 	struct unwind_bounds b;
 	bool foreign;
+	uintptr_t bp_at; /* of the last step */
+	struct unwind_result u;
+	uintptr_t *pc;
+	unsigned most;
 };
 
 /* On a stack whose end is not known: our own frames are certain to be there, and so is
@@ -167,7 +173,7 @@ static bool step_own(struct walk *w, uint64_t rule)
 {
 	uintptr_t end;
 
-	if (!step(&w->r, rule, UINTPTR_MAX))
+	if (!step(&w->r, rule, UINTPTR_MAX, &w->bp_at))
 		return false;
 	end = ((w->r.sp - 1) | (PAGE - 1)) + 1;
 	if (end > w->b.end)
@@ -175,17 +181,18 @@ static bool step_own(struct walk *w, uint64_t rule)
 	return true;
 }
 
-/* What is neither a plain frame pointer nor plainly wrong; the flags when it ends here.
- */
-static bool step_any(struct walk *w, uint64_t rule, bool own, unsigned *flags)
+/* What is neither a plain frame pointer nor plainly wrong; false when it ends here. */
+static bool step_any(struct walk *w, uint64_t rule, bool own)
 {
 	bool fine;
 
+	w->bp_at = 0;
 	switch (rule_kind(rule)) {
 	case RULE_NONE:
-		*flags |= STACK_ENDED;
+		w->u.flags |= STACK_ENDED;
 		return false;
 	case RULE_OUTERMOST:
+		w->u.whole = true;
 		return false;
 	case RULE_SIGNAL:
 		fine = step_signal(&w->r, &w->b);
@@ -193,45 +200,162 @@ static bool step_any(struct walk *w, uint64_t rule, bool own, unsigned *flags)
 		break;
 	default:
 		fine = w->foreign && own ? step_own(w, rule)
-					 : step(&w->r, rule, w->b.end);
+					 : step(&w->r, rule, w->b.end, &w->bp_at);
 	}
 	if (!fine)
-		*flags |= w->foreign ? STACK_FOREIGN : STACK_ENDED;
+		w->u.flags |= w->foreign ? STACK_FOREIGN : STACK_ENDED;
 	return fine;
 }
 
+static inline bool to_caller(struct walk *w, uint64_t rule, bool own)
+{
+	if (__builtin_expect(rule != RULE_FRAME_POINTER || w->r.bp < w->r.sp ||
+				     w->r.bp > w->b.end - 16,
+			     0))
+		return step_any(w, rule, own);
+	w->bp_at = w->r.bp;
+	w->r.sp = w->r.bp + 16;
+	w->r.pc = word(w->r.bp + 8);
+	w->r.bp = word(w->r.bp);
+	return true;
+}
+
+static inline bool is_own(uintptr_t pc)
+{
+	return pc - own_begin < own_size;
+}
+
+/* false: there is one more than is asked for. Our own are not counted. */
+static inline bool take(struct walk *w, uintptr_t pc, bool own)
+{
+	if (own)
+		return true;
+	if (__builtin_expect(w->u.depth == w->most, 0)) {
+		w->u.flags |= STACK_CUT;
+		w->u.whole = true;
+		return false;
+	}
+	w->pc[w->u.depth++] = pc;
+	w->u.hash += pc * (2 * w->u.depth + 1);
+	return true;
+}
+
+static struct unwind_result ended(struct walk *w)
+{
+	w->u.hash = (w->u.hash ^ w->u.flags) * 0x9e3779b97f4a7c15ull;
+	return w->u;
+}
+
+/* ---- the last walk ---- */
+
+static inline bool same_regs(const struct unwind_regs *a, const struct unwind_regs *b)
+{
+	return !((a->sp ^ b->sp) | (a->pc ^ b->pc) | (a->bp ^ b->bp));
+}
+
+/* How many of the frames from number `at` on are what they were, given that the first of
+ * them is. */
+static inline unsigned still_there(const struct unwind_near *near, unsigned at)
+{
+	const struct unwind_frame *f = near->last + at, *end = near->last + near->count;
+
+	while (++f < end && f->bp_at && word(f->r.sp - 8) == f->r.pc &&
+	       word(f->bp_at) == f->bp_word)
+		;
+	return (unsigned)(f - near->last) - at;
+}
+
+static bool usable(const struct unwind_near *near)
+{
+	return near->count && near->end == unwind_own.end &&
+	       near->epoch == atomic_load_explicit(&unwind_epoch, memory_order_acquire);
+}
+
+bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs)
+{
+	return usable(near) && same_regs(&near->last[0].r, &regs) &&
+	       still_there(near, 0) == near->count;
+}
+
+static inline void keep(struct unwind_near *near, unsigned *n, const struct walk *w)
+{
+	uintptr_t at = w->bp_at;
+
+	if (*n < near->room)
+		near->next[(*n)++] =
+			(struct unwind_frame){ w->r, at,
+					       at == w->r.sp - 8 ? w->r.pc : w->r.bp };
+}
+
+/* Goes on to the last of the frames that are still there, if we are at one of them.
+ * false: cut. */
+static bool skip(struct walk *w, struct unwind_near *near, unsigned *at, unsigned *n)
+{
+	const struct unwind_frame *f;
+	unsigned more;
+
+	while (*at < near->count && near->last[*at].r.sp < w->r.sp)
+		++*at;
+	if (*at == near->count || !same_regs(&near->last[*at].r, &w->r))
+		return true;
+	more = still_there(near, *at);
+	f = near->last + *at;
+	*at += more;
+	for (; --more && *n < near->room; f++) {
+		if (!take(w, f->r.pc, is_own(f->r.pc)))
+			return false;
+		near->next[(*n)++] = f[1];
+	}
+	w->r = f->r;
+	return true;
+}
+
+/* ---- all of it ---- */
+
 struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most,
-				   bool fresh)
+				   struct unwind_near *near)
 {
 	uint64_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
-	struct unwind_result u = { 0 };
-	struct walk w = { .r = regs };
-	uint64_t rule;
+	struct walk w = { .r = regs, .pc = pc, .most = most };
+	struct unwind_frame *last;
+	unsigned at, n = 0;
 
 	w.b = unwind_bounds(regs.sp, &w.foreign);
+	near = w.foreign ? NULL : near;
+	at = near && !usable(near) ? near->count : 0;
 	while (w.r.pc) { /* 0: how threads begin that are nobody's */
-		bool own = w.r.pc - own_begin < own_size;
-
-		if (!own) {
-			if (u.depth == most) {
-				u.flags |= STACK_CUT;
+		if (near) {
+			keep(near, &n, &w);
+			if (!skip(&w, near, &at, &n))
 				break;
-			}
-			pc[u.depth++] = w.r.pc;
-			u.hash = ((u.hash << 7 | u.hash >> 57) ^ w.r.pc) *
-				 0x9e3779b97f4a7c15ull;
 		}
-		rule = fresh ? rule_fresh(w.r.pc - 1) : rule_at(w.r.pc - 1, epoch);
-		if (__builtin_expect(rule == RULE_FRAME_POINTER && w.r.bp >= w.r.sp &&
-					     w.r.bp <= w.b.end - 16,
-				     1)) {
-			w.r.sp = w.r.bp + 16;
-			w.r.pc = word(w.r.bp + 8);
-			w.r.bp = word(w.r.bp);
-		} else if (!step_any(&w, rule, own, &u.flags)) {
+		bool own = is_own(w.r.pc);
+
+		if (!take(&w, w.r.pc, own) ||
+		    !to_caller(&w, rule_at(w.r.pc - 1, epoch), own))
 			break;
-		}
 	}
-	u.hash ^= u.flags;
-	return u;
+	if (near) {
+		last = near->last;
+		near->last = near->next;
+		near->next = last;
+		near->count = n < near->room ? n : 0;
+		near->epoch = epoch;
+		near->end = unwind_own.end;
+	}
+	return ended(&w);
+}
+
+struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
+					 unsigned most)
+{
+	struct walk w = { .r = regs, .pc = pc, .most = most };
+	bool own;
+
+	w.b = unwind_bounds(regs.sp, &w.foreign);
+	do
+		own = is_own(w.r.pc);
+	while (w.r.pc && take(&w, w.r.pc, own) &&
+	       to_caller(&w, rule_fresh(w.r.pc - 1), own));
+	return ended(&w);
 }

@@ -14,9 +14,10 @@
 #include <link.h>
 #include <sys/mman.h>
 
-#define TABLES 8
-#define COPY   (96u << 10) /* bytes of a library's tables, at most */
-#define ROOM   8192u /* of a stack */
+#define TABLES    8
+#define COPY      (96u << 10) /* bytes of a library's tables, at most */
+#define ROOM      8192u /* of a stack */
+#define ROOM_NEAR 80
 
 static struct {
 	const uint8_t *hdr;
@@ -104,10 +105,35 @@ static uint64_t some_rule(void)
 	return (fuzz_random() & ~15ull) | fuzz_below(7);
 }
 
+/* What is known of the last walk must change nothing, whatever the stack has become. */
+static void look(struct unwind_regs r, uintptr_t end)
+{
+	static struct unwind_frame frame[2][ROOM_NEAR];
+	static struct unwind_near near = { .room = ROOM_NEAR,
+					   .last = frame[0],
+					   .next = frame[1] };
+	uintptr_t pc[64], again[64];
+	bool same = unwind_near_same(&near, r);
+	static struct unwind_result last;
+	struct unwind_result u, v = unwind_frames(r, again, 64, NULL);
+
+	u = unwind_frames(r, pc, 64, &near);
+	fuzz_require(u.depth <= 64);
+	fuzz_require(u.depth == 64 || !(u.flags & STACK_CUT));
+	fuzz_require(u.depth == v.depth && u.flags == v.flags && u.hash == v.hash &&
+		     u.whole == v.whole && !memcmp(pc, again, u.depth * sizeof(*pc)));
+	if (same && last.whole)
+		fuzz_require(u.hash == last.hash && u.depth == last.depth);
+	if (r.sp < end)
+		last = u;
+	if (fuzz_below(50) == 0)
+		unwind_frames_fresh(r, pc, 64);
+}
+
 /* Every word is a code address that has a rule, an address in the stack, or noise. */
 static void walk(uint8_t *stack)
 {
-	uintptr_t pc[64], lo = (uintptr_t)stack, end = lo + ROOM;
+	uintptr_t lo = (uintptr_t)stack, end = lo + ROOM;
 	struct unwind_regs r;
 
 	for (uintptr_t i = 1; i < 64; i++)
@@ -122,14 +148,19 @@ static void walk(uint8_t *stack)
 	}
 	unwind_own = (struct unwind_bounds){ lo, end };
 	for (int i = 0; i < 100; i++) {
-		struct unwind_result u;
+		uintptr_t at = lo + (fuzz_below(ROOM) & ~7ull),
+			  word = 0x10001 + fuzz_below(64);
 
 		r.pc = 0x10001 + fuzz_below(64);
 		r.sp = lo + fuzz_below(ROOM);
 		r.bp = fuzz_below(4) ? lo + fuzz_below(ROOM) : fuzz_random();
-		u = unwind_frames(r, pc, 64, fuzz_below(50) == 0);
-		fuzz_require(u.depth <= 64);
-		fuzz_require(u.depth == 64 || !(u.flags & STACK_CUT));
+		for (uint64_t n = fuzz_below(4); n; n--) {
+			look(r, end);
+			if (fuzz_below(2)) /* some other caller */
+				memcpy((void *)at, &word, sizeof(word));
+			if (fuzz_below(4) == 0)
+				r.bp = lo + fuzz_below(ROOM);
+		}
 	}
 	unwind_own = (struct unwind_bounds){ 0, 0 };
 }

@@ -37,13 +37,35 @@ static inline _Unwind_Reason_Code look_frame(struct _Unwind_Context *context, vo
 static struct walked mine, other;
 static volatile unsigned agreed;
 
+/* The caller's stack again, by what is known of the last one. */
+static __attribute__((noinline)) void look_near(struct unwind_regs regs)
+{
+	static struct unwind_frame frame[2][MOST + 100];
+	static struct unwind_near near = { .room = MOST + 100 };
+	static uintptr_t pc[MOST];
+
+	near.last = near.last ? near.last : frame[0];
+	near.next = near.next ? near.next : frame[1];
+	for (int i = 0; i < 2 && !(mine.flags & STACK_FOREIGN); i++) {
+		struct unwind_result u = unwind_frames(regs, pc, MOST, &near);
+
+		if (u.depth + 1 != mine.depth || u.flags != mine.flags ||
+		    memcmp(pc, mine.pc + 1, u.depth * sizeof(*pc)))
+			ck_abort_msg("near: %u frames, flags %u; not: %u, %u", u.depth,
+				     u.flags, mine.depth - 1, mine.flags);
+	}
+}
+
 /* Both begin here, at two addresses of this function. */
 static __attribute__((noinline)) int look(int result)
 {
+	struct unwind_regs regs = UNWIND_CALLER;
+
 	memset(&mine, 0, sizeof(mine));
 	memset(&other, 0, sizeof(other));
 	_Unwind_Backtrace(look_frame, &other);
 	mine.depth = unwind_walk(mine.pc, MOST, &mine.flags);
+	look_near(regs);
 	return result;
 }
 
