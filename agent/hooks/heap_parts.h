@@ -128,9 +128,11 @@ void heap_made(enum heap_call call, void *p, size_t size);
 /* A block is about to be freed. True: end that by heap_leave. */
 bool heap_gone(uintptr_t frame, enum heap_call call, void *p);
 
-/* malloc and free of HEAP_COUNT and HEAP_ALL, not nested. p: not NULL. */
+/* malloc and free of HEAP_ALL, and of HEAP_COUNT, not nested. p: not NULL. */
 void *heap_malloc(size_t size);
 void heap_free(void *p);
+void *heap_malloc_counted(size_t size);
+void heap_free_counted(void *p);
 
 /* malloc.c: our own malloc and free, by names that a part of ours may call. */
 void *heap_any_malloc(size_t size);

@@ -52,15 +52,27 @@ bool heap_sampled_now(size_t size)
 
 /* ---- counters ---- */
 
+static __attribute__((noinline)) void count_first(unsigned what, uint64_t usable)
+{
+	struct thread *t = thread_state();
+
+	if (!t) {
+		atomic_fetch_add_explicit(&orphans[what], 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&orphans[what + 1], usable,
+					  memory_order_relaxed);
+		return;
+	}
+	t->heap[what]++;
+	t->heap[what + 1] += usable;
+}
+
 /* Single instructions: a signal handler may come between them. */
 static inline void count(unsigned what, uint64_t usable)
 {
 	struct thread *t = thread_mine;
 
-	if (__builtin_expect(!t, 0) && !(t = thread_state())) {
-		atomic_fetch_add_explicit(&orphans[what], 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&orphans[what + 1], usable,
-					  memory_order_relaxed);
+	if (__builtin_expect(!t, 0)) {
+		count_first(what, usable);
 		return;
 	}
 	t->heap[what]++;
@@ -192,16 +204,27 @@ bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 	return true;
 }
 
+void *heap_malloc_counted(size_t size)
+{
+	void *p = heap_real.malloc(size);
+
+	if (__builtin_expect(p != NULL, 1))
+		count(COUNT_ALLOCS, heap_real.malloc_usable_size(p));
+	return p;
+}
+
+void heap_free_counted(void *p)
+{
+	count(COUNT_FREES, heap_real.malloc_usable_size(p));
+	heap_real.free(p);
+}
+
 void *heap_malloc(size_t size)
 {
 	void *p = heap_real.malloc(size);
 
 	if (__builtin_expect(!p, 0))
 		return p;
-	if (heap_mode() == HEAP_COUNT) {
-		count(COUNT_ALLOCS, heap_real.malloc_usable_size(p));
-		return p;
-	}
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_alloc(p, size, HEAP_MALLOC);
 	thread_guard = 0;
@@ -210,11 +233,6 @@ void *heap_malloc(size_t size)
 
 void heap_free(void *p)
 {
-	if (heap_mode() == HEAP_COUNT) {
-		count(COUNT_FREES, heap_real.malloc_usable_size(p));
-		heap_real.free(p);
-		return;
-	}
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_free(p, HEAP_FREE, 0);
 	thread_guard = 0;

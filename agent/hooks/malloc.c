@@ -62,7 +62,9 @@ void *HOOK_EXPORT(malloc)(size_t size)
 		return real.malloc(size);
 	if (__builtin_expect(mode >= HEAP_COLD || thread_guard, 0))
 		return long_malloc(size);
-	if (mode != HEAP_SAMPLE)
+	if (mode == HEAP_COUNT)
+		return heap_malloc_counted(size);
+	if (mode == HEAP_ALL)
 		return heap_malloc(size);
 	if (__builtin_expect(size > heap_gap.left, 0))
 		return long_malloc(size);
@@ -238,6 +240,8 @@ void HOOK_EXPORT(free)(void *p)
 	else if (__builtin_expect(mode >= HEAP_COLD || thread_guard || !p, 0) ||
 		 mode == HEAP_SAMPLE)
 		long_free(p);
+	else if (mode == HEAP_COUNT)
+		heap_free_counted(p);
 	else
 		heap_free(p);
 }
