@@ -219,6 +219,11 @@ static void say_no_window(const struct closing *c)
 		seen(s), say_number(plan.skip_first + plan.wait + plan.warmup));
 }
 
+static bool waits_for_torch(const char *marker)
+{
+	return !strcmp(marker, "auto") || !strncmp(marker, "torch:", 6);
+}
+
 static void say_nothing(const struct closing *c)
 {
 	const struct sweep *s = c->sweep;
@@ -226,9 +231,16 @@ static void say_nothing(const struct closing *c)
 	if (c->started && !s->spools)
 		say_note("records lay in memory: what was written is in %s",
 			 c->config->logdir);
+	else if (!s->spools && c->config->malloc && waits_for_torch(c->config->marker))
+		say_warn(
+			"nothing was recorded: libtorch was not used, and the marker %s waits for it; the heap of any program: --marker none, or --marker time:1000 for steps",
+			c->config->marker);
 	else if (!s->spools)
 		say_note(
 			"nothing was recorded: neither libtorch nor CUDA was used by the program or its children (proflaunch doctor -- <command> says more)");
+	else if (s->windows && c->config->malloc == MALLOC_SAMPLE)
+		say_warn(
+			"nothing was recorded: a window was open, but no operator ran in it, and too little was allocated for a sample: try --malloc all");
 	else if (s->windows)
 		say_warn(
 			"nothing was recorded: a window was open, but no operator ran in it");
@@ -256,7 +268,10 @@ void closing_say(const struct closing *c)
 	say_drops(c);
 	say_gpu_losses(c);
 	say_stack_losses(c);
-	if (s->files)
+	if (s->files && (events_of(s) || !c->config->malloc))
 		say_note("to see them: tensorboard --logdir %s",
+			 quoted(c->config->logdir));
+	if (s->files && (c->config->malloc || c->config->profile_memory))
+		say_note("what ate the memory: proflaunch memory %s/*.pt.trace.json*",
 			 quoted(c->config->logdir));
 }

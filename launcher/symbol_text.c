@@ -76,6 +76,9 @@ void symbol_put_line(struct symbol_text *t, const char *name, const char *file,
 {
 	char number[16];
 
+	/* Some templates are named in DWARF only, and without what they are in. */
+	if (name && strncmp(name, "_Z", 2) && strstr(file, "/include/c++/"))
+		put(t, "std::", 5);
 	put_name(t, name);
 	file = base_of(file);
 	put(t, " (", 2);

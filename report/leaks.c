@@ -62,18 +62,8 @@ static void print_leak(const struct judge *j, const struct memory_row *r,
 	fprintf(j->out, "leak in %s: %s a step, %s held at the end of step %" PRId64 "\n",
 		s->heap ? "the heap" : s->name, out_bytes(growth / n),
 		out_bytes(r->steps[s->steps_n - 1]), s->numbers[s->steps_n - 1]);
-	for (const char *at = label, *next; at; at = next) {
-		char part[1100];
-		size_t len;
-
-		next = strstr(at, " < ");
-		len = next ? (size_t)(next - at) : strlen(at);
-		next = next ? next + 3 : NULL;
-		snprintf(part, sizeof(part), "%.*s", (int)(len < 1000 ? len : 1000), at);
-		fputs(at == label ? "  " : "    < ", j->out);
-		out_text(j->out, part, 200);
-		putc('\n', j->out);
-	}
+	fputs("  ", j->out);
+	out_site(j->out, label, 2, 200);
 	fputs("  growth in steps", j->out);
 	for (size_t i = j->from; i < s->steps_n; i++)
 		fprintf(j->out, "%s %" PRId64 ": %s", i > j->from ? "," : "",

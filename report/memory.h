@@ -48,7 +48,7 @@ struct memory_churn {
 
 struct memory_space {
 	char name[32];
-	bool heap, estimated;
+	bool heap, estimated, counted; /* counted: its call sites are not known */
 	uint32_t device;
 	int64_t peak, peak_ts; /* as the allocator counts, else as seen */
 	int64_t peak_seen; /* of what was allocated in the window */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/frame_text.h"
 #include "report/memory.h"
 
 #include <stdlib.h>
@@ -7,53 +8,6 @@
 #define LABEL_MOST 2048
 
 /* ---- call sites ---- */
-
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-/* Inside of allocators and containers: never who asked for the memory. */
-static bool is_internal(const char *frame)
-{
-	static const char *const prefixes[] = { "malloc",
-						"calloc",
-						"realloc",
-						"posix_memalign",
-						"aligned_alloc",
-						"memalign",
-						"valloc",
-						"pvalloc",
-						"__libc_",
-						"__GI___",
-						"_int_malloc",
-						"operator new",
-						"std::",
-						"void std::",
-						"__gnu_cxx::",
-						"_PyMem_",
-						"_PyObject_Malloc",
-						"_PyObject_Calloc",
-						"_PyObject_Realloc",
-						"PyMem_",
-						"PyObject_Malloc",
-						"PyObject_Calloc",
-						"PyObject_Realloc",
-						"c10::alloc_cpu",
-						"c10::(anonymous",
-						"c10::DefaultCPUAllocator",
-						"c10::StorageImpl",
-						"at::detail::empty_",
-						"at::detail::make_",
-						"strdup",
-						"strndup",
-						"??" };
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		if (starts(frame, prefixes[i]))
-			return true;
-	return false;
-}
 
 static size_t put_frames(char *text, size_t size, const struct model *m,
 			 const struct site *site, unsigned depth, bool all)
@@ -69,9 +23,8 @@ static size_t put_frames(char *text, size_t size, const struct model *m,
 		const char *name =
 			frame == SITE_NONE ? "?" : texts_get(&m->texts, h->frames[frame]);
 
-		/* What is behind the first frame of its own is shown as it is. */
-		outside |= !is_internal(name);
-		if (!outside)
+		outside |= !frame_allocates(name);
+		if (!outside || (!all && frame_dispatches(name)))
 			continue;
 		at += (size_t)snprintf(text + at, size - at, "%s%.500s", n++ ? " < " : "",
 				       name);
@@ -118,12 +71,12 @@ static bool pass(struct memory_view *v, struct memory_space *s, bool steps)
 {
 	struct model *m = v->model;
 	const struct sites *h = m->heap;
+	const char *rest = s->counted ? "(the whole heap)" : "(smaller sites)";
 
 	for (size_t i = 0; i <= h->rows_n; i++) {
 		const struct site *site = i < h->rows_n ? &h->rows[i] : &h->other;
-		uint32_t label = i < h->rows_n
-					 ? site_label(m, site, v->options.depth)
-					 : texts_add(&m->texts, "(smaller sites)", 15);
+		uint32_t label = i < h->rows_n ? site_label(m, site, v->options.depth)
+					       : texts_add(&m->texts, rest, strlen(rest));
 		struct memory_row *op, *place;
 		int64_t last = s->steps_n ? sites_at_step(h, site,
 							  s->steps_from + s->steps_n - 1)
@@ -174,6 +127,8 @@ bool memory_heap(struct memory_view *v, struct memory_space *s)
 	const struct sites *h = v->model->heap;
 
 	s->estimated = h->weighted;
+	s->counted = !h->rows_n && h->mode != TEXT_NONE &&
+		     !strcmp(texts_get(&v->model->texts, h->mode), "count");
 	s->peak = s->peak_seen = h->peak_bytes;
 	s->peak_ts = h->peak_ts;
 	s->peak_step = h->peak_step;

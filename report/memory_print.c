@@ -11,7 +11,7 @@
 
 /* ---- order ---- */
 
-enum order { BY_PEAK, BY_GROWTH, BY_BYTES };
+enum order { BY_PEAK, BY_END, BY_GROWTH, BY_BYTES };
 
 struct ranked {
 	int64_t key;
@@ -36,7 +36,9 @@ static struct ranked *rank(const struct memory_table *t, size_t steps, enum orde
 	*n = 0;
 	for (size_t i = 0; list && i < t->n; i++) {
 		const struct memory_row *r = &t->rows[i];
-		int64_t key = order == BY_PEAK ? r->peak : r->bytes;
+		int64_t key = order == BY_PEAK  ? r->peak
+			      : order == BY_END ? r->end
+						: r->bytes;
 
 		if (order == BY_GROWTH)
 			key = r->steps && steps > 1 ? r->steps[steps - 1] - r->steps[0]
@@ -57,25 +59,9 @@ static const char *label_of(const struct memory_view *v, uint32_t label)
 				  : texts_get(&v->model->texts, label);
 }
 
-/* A site has a line for each name: the innermost beside the numbers, the rest below. */
 static void put_site(FILE *out, const char *text, int indent)
 {
-	const char *next;
-	char part[1100];
-
-	for (unsigned i = 0; text; i++, text = next) {
-		size_t len;
-
-		next = strstr(text, " < ");
-		len = next ? (size_t)(next - text) : strlen(text);
-		next = next ? next + 3 : NULL;
-		snprintf(part, sizeof(part), "%.*s", (int)(len < 1000 ? len : 1000),
-			 text);
-		if (i)
-			fprintf(out, "%*s< ", indent + 2, "");
-		out_text(out, part, WIDE);
-		putc('\n', out);
-	}
+	out_site(out, text, indent, WIDE);
 }
 
 static void put_rest(FILE *out, size_t shown, size_t n)
@@ -108,8 +94,9 @@ static void print_peak(const struct memory_view *v, const struct memory_space *s
 	if (s->peak > s->peak_seen)
 		fprintf(out, "  of it %s allocated in the window, %s before it\n",
 			out_bytes(s->peak_seen), out_bytes(s->peak - s->peak_seen));
-	fprintf(out, "  allocated %s in %s blocks, freed %s in %s; ", out_bytes(s->bytes),
-		out_count(s->allocs), out_bytes(s->freed), out_count(s->frees));
+	fprintf(out, "  allocated %s%s in %s blocks, freed %s in %s; ",
+		s->estimated ? "about " : "", out_bytes(s->bytes), out_count(s->allocs),
+		out_bytes(s->freed), out_count(s->frees));
 	fprintf(out, "live at the end: %s in %s blocks\n", out_bytes(s->end),
 		out_count(s->end_blocks));
 	if (s->foreign)
@@ -141,6 +128,9 @@ static void print_live(const struct memory_view *v, const struct memory_space *s
 	size_t n;
 	struct ranked *list = rank(site ? &s->by_site : &s->by_op, 0, BY_PEAK, &n);
 
+	/* A program without operators. */
+	if (!site && n == 1 && list[0].row->label == TEXT_NONE)
+		n = 0;
 	if (n)
 		fprintf(out, "\n  live at the peak, by %s\n",
 			site ? "call site" : "operator");
@@ -168,6 +158,27 @@ static bool grows_always(const struct memory_row *r, size_t steps)
 	return true;
 }
 
+/* Without steps what is left says most. */
+static void print_left(const struct memory_view *v, const struct memory_space *s,
+		       FILE *out)
+{
+	size_t n;
+	struct ranked *list = rank(&s->by_site, 0, BY_END, &n);
+
+	fputs("\n  growth per step: cannot be told from fewer than two steps (any program "
+	      "has some with --marker time:1000)\n",
+	      out);
+	if (n && !s->counted)
+		fputs("\n  live at the end, by call site\n", out);
+	for (size_t i = 0; i < n && i < v->options.top && !s->counted; i++) {
+		fprintf(out, "  %12s %6s x  ", out_bytes(list[i].key),
+			out_count(list[i].row->end_blocks));
+		put_site(out, label_of(v, list[i].row->label), 24);
+	}
+	put_rest(out, v->options.top, s->counted ? 0 : n);
+	free(list);
+}
+
 static void print_growth(const struct memory_view *v, const struct memory_space *s,
 			 FILE *out)
 {
@@ -175,9 +186,8 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 	struct ranked *list = rank(&s->by_site, s->steps_n, BY_GROWTH, &n);
 
 	if (s->steps_n < 2) {
-		fputs("\n  growth per step: cannot be told from fewer than two steps\n",
-		      out);
 		free(list);
+		print_left(v, s, out);
 		return;
 	}
 	if (!n)
@@ -249,8 +259,8 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 	for (size_t i = 0; i < n && i < v->options.top; i++) {
 		const struct memory_row *r = list[i].row;
 
-		fprintf(out, "  %12s %9.1f allocs  ", out_bytes(r->bytes / steps),
-			(double)r->allocs / (double)steps);
+		fprintf(out, "  %12s %9.*f allocs  ", out_bytes(r->bytes / steps),
+			r->allocs % steps ? 1 : 0, (double)r->allocs / (double)steps);
 		if (!s->heap)
 			fprintf(out, "%5.1f %% temporary  ",
 				percent(r->brief, r->allocs));
@@ -261,6 +271,47 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 }
 
 /* ---- what the numbers are ---- */
+
+static void note_stacks(const struct sites *h, FILE *out)
+{
+	if (!h->walks)
+		return;
+	fprintf(out,
+		"  call stacks: %s walked, %s of them twice to check frame pointers and caches: "
+		"%s disagreed",
+		out_count(h->walks), out_count(h->checked), out_count(h->disagreed));
+	if (h->ended)
+		fprintf(out, "; %s end at code without unwind tables",
+			out_count(h->ended));
+	if (h->cut)
+		fprintf(out, "; %s cut at stack_depth", out_count(h->cut));
+	if (h->unknown)
+		fprintf(out, "; %s allocations without one, for there was no room",
+			out_count(h->unknown));
+	putc('\n', out);
+}
+
+static void note_heap(const struct model *m, const struct sites *h, FILE *out)
+{
+	const char *mode = texts_get(&m->texts, h->mode);
+	bool older =
+		h->since != TEXT_NONE && !strcmp(texts_get(&m->texts, h->since), "start");
+
+	fprintf(out, "  heap: malloc = %s, live bytes count from the %s's beginning",
+		mode, older ? "program" : "window");
+	if (!strcmp(mode, "count"))
+		fprintf(out, "; usable bytes%s",
+			older ? "" : ", less what older blocks had that were freed");
+	if (h->weighted)
+		fprintf(out,
+			";\n  sampled every %s: estimates. N bytes are right within "
+			"+- sqrt(N x %s) in two of three cases",
+			out_bytes(h->sample_bytes), out_bytes(h->sample_bytes));
+	putc('\n', out);
+	if (h->rows_n && !h->symbols)
+		fputs("  frames are module + offset: no symbols were at hand\n", out);
+	note_stacks(h, out);
+}
 
 static void print_notes(const struct memory_view *v, FILE *out)
 {
@@ -273,24 +324,8 @@ static void print_notes(const struct memory_view *v, FILE *out)
 			"  tensors: %s events of the allocators; live and by-site numbers count "
 			"from the window's beginning\n",
 			out_count((int64_t)m->memory_n));
-	if (h) {
-		fprintf(out,
-			"  heap: malloc = %s, live bytes count from the %s's beginning",
-			texts_get(&m->texts, h->mode),
-			h->since != TEXT_NONE &&
-					!strcmp(texts_get(&m->texts, h->since), "start")
-				? "program"
-				: "window");
-		if (h->weighted)
-			fprintf(out,
-				";\n  sampled every %s: estimates. N bytes are right within "
-				"+- sqrt(N x %s) in two of three cases",
-				out_bytes(h->sample_bytes), out_bytes(h->sample_bytes));
-		fprintf(out, "\n");
-		if (h->rows_n && !h->symbols)
-			fputs("  frames are module + offset: no symbols were at hand\n",
-			      out);
-	}
+	if (h)
+		note_heap(m, h, out);
 	if (v->blocks.overwritten)
 		fprintf(out,
 			"  %s addresses were given out twice without a free between\n",
@@ -299,8 +334,9 @@ static void print_notes(const struct memory_view *v, FILE *out)
 		fprintf(out,
 			"  INCOMPLETE: %s records are missing; \"drops\" in the file says why\n",
 			out_count((int64_t)m->dropped));
-	fputs("  temporary: freed inside the outermost operator that allocated it\n",
-	      out);
+	if (m->memory_n)
+		fputs("  temporary: freed inside the outermost operator that allocated it\n",
+		      out);
 }
 
 /* The process as the kernel sees it, where somebody noted that. */
@@ -333,10 +369,17 @@ void memory_print(const struct memory_view *v, const char *path, FILE *out)
 		print_peak(v, s, out);
 		if (!s->heap && s->peak > 0)
 			print_categories(s, out);
-		print_live(v, s, false, out);
-		print_live(v, s, true, out);
+		if (s->counted) {
+			fputs("  who asked for it: malloc = count does not say; record with "
+			      "--malloc sample, or all\n",
+			      out);
+		} else {
+			print_live(v, s, false, out);
+			print_live(v, s, true, out);
+		}
 		print_growth(v, s, out);
-		print_churn(v, s, out);
+		if (!s->counted)
+			print_churn(v, s, out);
 		putc('\n', out);
 	}
 	print_notes(v, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/out.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,89 @@ void out_text(FILE *out, const char *text, size_t most)
 		else
 			fwrite(p, 1, n, out);
 		p += n ? n : 1;
+	}
+}
+
+/* ---- call sites ---- */
+
+/* Behind what opens there: what closes it, or the end. "operator<" opens nothing. */
+static const char *behind(const char *p)
+{
+	char open = *p, close = open == '(' ? ')' : '>';
+	unsigned deep = 0;
+
+	for (; *p; p++) {
+		deep += *p == open;
+		if (*p == close && p[-1] != '-' && !--deep)
+			return p + 1;
+	}
+	return p;
+}
+
+static bool ends_with(const char *begin, const char *end, const char *word)
+{
+	size_t len = strlen(word);
+
+	return (size_t)(end - begin) >= len && !memcmp(end - len, word, len);
+}
+
+/* A C++ name without its parameters and without its templates' arguments. */
+static size_t shorten(char *to, const char *p, const char *end)
+{
+	static const char nameless[] = "(anonymous namespace)";
+	char *begin = to;
+
+	while (p < end) {
+		bool opens = (*p == '(' || *p == '<') &&
+			     !ends_with(begin, to, "operator") &&
+			     !ends_with(begin, to, "operator<");
+
+		if (!opens) {
+			*to++ = *p++;
+		} else if (!strncmp(p, nameless, sizeof(nameless) - 1)) {
+			memcpy(to, p, sizeof(nameless) - 1);
+			to += sizeof(nameless) - 1;
+			p += sizeof(nameless) - 1;
+		} else if (*p == '<') {
+			p = behind(p);
+			memcpy(to, "<>", 2);
+			to += 2;
+		} else {
+			p = behind(p);
+		}
+	}
+	return (size_t)(to - begin);
+}
+
+/* What is too long loses what says least first: the place in the source stays. */
+static void put_frame(FILE *out, const char *text, size_t len, size_t most)
+{
+	char part[1100], name[1100];
+	const char *place;
+	size_t n;
+
+	snprintf(part, sizeof(part), "%.*s", (int)(len < 1000 ? len : 1000), text);
+	place = strrchr(part, ' ');
+	if (strlen(part) > most && place && place[1] == '(') {
+		n = shorten(name, part, place);
+		name[n] = '\0';
+		n = strlen(place);
+		out_text(out, name, n + 20 < most ? most - n : 20);
+		out_text(out, place, n);
+	} else {
+		out_text(out, part, most);
+	}
+}
+
+void out_site(FILE *out, const char *text, int indent, size_t most)
+{
+	for (const char *next, *at = text; at; at = next) {
+		next = strstr(at, " < ");
+		if (at != text)
+			fprintf(out, "%*s< ", indent + 2, "");
+		put_frame(out, at, next ? (size_t)(next - at) : strlen(at), most);
+		putc('\n', out);
+		next = next ? next + 3 : NULL;
 	}
 }
 

@@ -21,6 +21,9 @@ const char *out_count(int64_t n);
 const char *out_ms(int64_t ns);
 /* At most `most` columns, and nothing in it that a terminal would obey. */
 void out_text(FILE *out, const char *text, size_t most);
+/* A call site, a line for each of its names: the innermost where the line is, the others
+ * below. A name that is too long loses its parameters first, its file and line never. */
+void out_site(FILE *out, const char *text, int indent, size_t most);
 /* A JSON string, with its quotes; what is no UTF-8 becomes U+FFFD. */
 void out_json(FILE *out, const char *text);
 

@@ -281,6 +281,13 @@ static enum token heap_member(struct pull *u)
 				       { "freed", &s->freed },
 				       { "foreign_frees", &s->foreign_frees },
 				       { NULL, NULL } };
+	const struct field stats[] = { { "stacks", &s->walks },
+				       { "checked", &s->checked },
+				       { "disagreed", &s->disagreed },
+				       { "cut", &s->cut },
+				       { "ended", &s->ended },
+				       { "unknown", &s->unknown },
+				       { NULL, NULL } };
 
 	if (parse_is(p, "mode"))
 		return get_text(u, &s->mode);
@@ -300,6 +307,8 @@ static enum token heap_member(struct pull *u)
 		return get_fields(u, end);
 	if (parse_is(p, "total"))
 		return get_fields(u, total);
+	if (parse_is(p, "stats"))
+		return get_fields(u, stats);
 	if (parse_is(p, "frames"))
 		return get_frames(u);
 	if (parse_is(p, "stacks"))

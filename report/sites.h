@@ -30,6 +30,8 @@ struct sites {
 	int64_t peak_ts, peak_bytes, peak_step, end_bytes,
 		end_blocks; /* peak_step -1 = none */
 	int64_t allocs, bytes, frees, freed, foreign_frees;
+	/* Walks of a stack, those done in both ways, and what is off about them. */
+	int64_t walks, checked, disagreed, cut, ended, unknown;
 	int64_t *steps, *steps_pool;
 	size_t steps_n, steps_room, pool_n, pool_room;
 	uint32_t *frames; /* texts */

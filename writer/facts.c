@@ -36,13 +36,16 @@ static bool same_key(const struct line *a, const struct line *b)
 }
 
 /* The end of what was said so far: a live program may add a line while this is read, and
- * it must count everywhere or nowhere. */
+ * it must count everywhere or nowhere. A line's first byte is written last; nothing is
+ * read of a line before it. */
 static const char *end_of(const char *lines, size_t size)
 {
-	const char *end = lines + strnlen(lines, size);
+	const char *at = lines, *end = lines + size;
 
-	atomic_thread_fence(memory_order_acquire);
-	return end;
+	while (at < end && __atomic_load_n(at, __ATOMIC_ACQUIRE))
+		while (at < end && *at && *at++ != '\n')
+			;
+	return at;
 }
 
 /* What is said again later was not settled yet: the last word counts. */

@@ -105,8 +105,10 @@ static int count(struct trace *t, const struct rec_heap *r, const struct rec_hea
 	h->all.frees = (r->frees - base->frees) * HEAP_ONE;
 	h->all.bytes = r->allocated - base->allocated;
 	h->all.freed = h->all.bytes - (uint64_t)(r->live - base->live);
-	if (t->config->malloc_since)
+	if (t->config->malloc_since) {
 		h->older = base->live;
+		h->older_blocks = (int64_t)(base->allocs - base->frees);
+	}
 	if (heap_now(h) > h->peak) {
 		h->peak = heap_now(h);
 		h->peak_ticks = ticks;

@@ -165,7 +165,8 @@ struct heap {
 	struct heap_sums all;
 	uint64_t foreign; /* frees of blocks older than the window */
 	uint64_t implied; /* frees not seen, for the address came back */
-	int64_t older; /* malloc_since=start: live when the window began */
+	/* malloc_since=start: bytes and blocks that were live when the window began */
+	int64_t older, older_blocks;
 	int64_t peak;
 	uint64_t peak_ticks;
 	uint32_t peaks; /* counted */
@@ -231,6 +232,8 @@ int heap_frames_want(struct heap *h, uint32_t stack); /* 0: none */
 int heap_frames_find(struct trace *t);
 /* Place in the file's "stacks", or -1. */
 int64_t heap_frames_stack(const struct heap *h, uint32_t stack);
+/* A JSON string: the innermost frames that are not an allocator's; or null. */
+void heap_frames_site(struct trace *t, uint32_t stack);
 void heap_frames_write(struct trace *t);
 void heap_frames_free(struct heap *h);
 

@@ -69,7 +69,7 @@ static void put_peak(struct trace *t)
 	else
 		json_lit(j, ", \"step\": null");
 	put_signed(j, "}, \"end\": {\"bytes\": ", heap_now(h));
-	put_signed(j, ", \"blocks\": ", blocks(&h->all));
+	put_signed(j, ", \"blocks\": ", blocks(&h->all) + h->older_blocks);
 	json_lit(j, "}");
 }
 
@@ -176,7 +176,7 @@ static void put_other(struct trace *t, struct heap_sums rest, int64_t peak)
 	json_lit(j, ", ");
 	put_sums(j, &rest);
 	put_signed(j, ", \"live\": ", heap_live(&rest) + h->older);
-	put_signed(j, ", \"blocks\": ", blocks(&rest));
+	put_signed(j, ", \"blocks\": ", blocks(&rest) + h->older_blocks);
 	put_signed(j, ", \"peak\": ", peak);
 	put_steps(j, h->rest, h->steps.n);
 	json_lit(j, "}");
@@ -270,6 +270,8 @@ static void put_large(struct trace *t, const struct heap_large *l)
 	json_string(j, call, strlen(call));
 	json_lit(j, ",\"stack\":");
 	put_stack(t, a->r.name);
+	json_lit(j, ",\"site\":");
+	heap_frames_site(t, a->r.name);
 	json_lit(j, ",\"op\":");
 	put_op(t, l->op);
 	if (s)

@@ -69,12 +69,13 @@ def test_equals_the_reference_event_by_event():
                          bisect.bisect_right(ns, moment + EDGE_NS) + 1)
 
         # A thread of ours that is born meanwhile costs one block of the loader's, which is
-        # no doing of the program's.
-        born = [(n, size) for n in range(4) for size in ({0} if not n else BIRTHS)]
+        # no doing of the program's, nor is its free when the thread ends.
+        born = [(n, size, gone) for n in range(4) for size in ({0} if not n else BIRTHS)
+                for gone in range(n + 1)]
         begins = {(allocs[i], sizes[i], frees[i]) for i in around(first)}
-        found = [(n, size) for j in around(last) for n, size in born
+        found = [(n, size, gone) for j in around(last) for n, size, gone in born
                  if (allocs[j] - want.allocs - n, sizes[j] - want.bytes - n * size,
-                     frees[j] - want.frees) in begins]
+                     frees[j] - want.frees - gone) in begins]
         nearest = events.counts(bisect.bisect_left(ns, first), bisect.bisect_left(ns, last))
         assert found, f"no stretch of the log has {want}; the one between the edges: {nearest}"
         assert want.allocs > 1000, want
@@ -82,10 +83,10 @@ def test_equals_the_reference_event_by_event():
 
 
 def innermost(trace):
-    """(thread, moment) -> name of the operator that is in flight there."""
+    """(thread, moment) -> name of the operator or annotation that is in flight there."""
     threads = collections.defaultdict(list)
     for event in trace.slices:
-        if event["cat"] == "cpu_op":
+        if event["cat"] in ("cpu_op", "user_annotation") and "ProfilerStep" not in event["name"]:
             threads[event["tid"]].append(event)
 
     def name(tid, moment):

@@ -3,6 +3,7 @@
 #include "agent/core/gate.h"
 #include "agent/core/record_cuda.h"
 #include "agent/core/side.h"
+#include "agent/core/thread.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -83,11 +84,33 @@ START_TEST(what_has_no_room_is_counted)
 }
 END_TEST
 
+/* As the keeper does it, when it is told; at first only the header is there. */
+static void prepare(void)
+{
+	ck_assert_int_eq(spool_prepare(1 << 20), 0);
+}
+
+START_TEST(memory_is_asked_for)
+{
+	struct side s = { .info = &info };
+	const unsigned most = 2000000; /* far more than is reserved in one go */
+
+	clock_start();
+	gate_start();
+	ck_assert_int_eq(spool_open(NULL, 256 << 20), 0);
+	thread_wants = prepare;
+	for (unsigned i = 0; i < most; i++)
+		put(&s, i);
+	ck_assert_uint_eq(info.drops[REC_CALL], 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("side");
 
 	tcase_add_test(tc, records_lie_in_the_cycles_own_chunks);
 	tcase_add_test(tc, what_has_no_room_is_counted);
+	tcase_add_test(tc, memory_is_asked_for);
 	return unit_run(tc, "side");
 }

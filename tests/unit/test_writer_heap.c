@@ -328,6 +328,9 @@ START_TEST(or_from_the_programs_start)
 	ck_assert_int_eq(heap_other(m).live, -40000);
 	ck_assert_int_eq(heap_other(m).steps[0], 70000);
 	ck_assert_int_eq(heap_total(m).allocs, 4000);
+	/* 10 - 5 when the window began, and as many as that at its end */
+	ck_assert_int_eq(heap_total(m).blocks, 5);
+	ck_assert_int_eq(heap_other(m).blocks, 5);
 	image_free(m);
 }
 END_TEST

@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What is said of the heap of a program without torch, and what to do next.
+. tests/e2e/launcher.inc
+cat > program.c <<'EOF'
+#include <stdlib.h>
+
+int main(void)
+{
+	for (int i = 0; i < 100; i++)
+		*(char *volatile *)malloc(sizeof(char *)) = 0;
+	return 0;
+}
+EOF
+cc -O0 -g -o program program.c || fail "no compiler"
+
+run --malloc all --logdir none -- ./program
+want 0 $status "the marker auto"
+has "libtorch was not used, and the marker auto waits for it" err "the marker auto"
+has "--marker none" err "what to do about it"
+
+run --malloc all --marker none --logdir log -- ./program
+want 0 $status "the marker none"
+has "on the heap: 100 allocations" err "the closing lines"
+has "proflaunch memory $work/log/" err "the next command"
+grep -q tensorboard err && fail "TensorBoard shows no heap"
+run memory log/*.pt.trace.json
+want 0 $status "the next command"
+has "main (program.c:6)" out "the call site"
+has "twice" out "how many stacks were checked"
+has "live at the end, by call site" out "what is left"
+grep -q "outside operators" out && fail "a program without torch has no operators"
+grep -q '"site":"main (program.c:6)' log/*.pt.trace.json || fail "annotations say no site"
+
+run --malloc sample --marker none --logdir none -- ./program
+has "too little was allocated for a sample" err "a sample of nothing"
+
+run --malloc count --marker none --logdir count -- ./program
+run memory count/*.pt.trace.json
+want 0 $status "count"
+has "malloc = count does not say" out "who it was"
+exit 0
