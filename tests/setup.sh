@@ -11,14 +11,14 @@
 set -eu
 
 build_list='
-apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libiberty-dev apt:libzydis4.0 apt:libunwind8
-apt:libdw1
+apt:gcc apt:libc6-dev apt:make apt:libdeflate-dev apt:libiberty-dev apt:zlib1g-dev
+apt:libzydis4.0 apt:libdw1
 '
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='
 apt:python3 apt:python3-venv apt:python3-torch
-apt:binutils apt:g++ apt:libtorch-dev apt:check apt:pkg-config apt:clang-format
-apt:universal-ctags apt:util-linux apt:procps apt:valgrind apt:git apt:groff-base
+apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libtorch-dev apt:check apt:pkg-config
+apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 suite:bullseye

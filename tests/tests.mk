@@ -17,6 +17,7 @@ torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh v
 cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
 .PHONY: built-check built-readers
 include tests/fake/fake.mk
+include tests/heap/heap.mk
 
 setup: ## install what building and testing need and this machine lacks
 	$(Q)tests/setup.sh build test
@@ -34,13 +35,13 @@ demo-gpu: ## the same for a CUDA program, on a synthetic GPU where there is none
 check: setup ## install what is missing, build, run every test
 	$(Q)$(ready) built-check
 
-built-check: all $(tests) $(progs) $(cxx_progs) fake
+built-check: all $(tests) $(progs) $(cxx_progs) fake heap
 	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)
 
-check-unit: $(tests) fake ## Check suites
+check-unit: all $(tests) fake ## Check suites
 	$(Q)$(run) $(unit_runs)
 
-check-e2e: all $(progs) $(cxx_progs) fake ## real programs under the launcher
+check-e2e: all $(progs) $(cxx_progs) fake heap ## real programs under the launcher
 	$(Q)$(run) $(e2e_runs)
 
 check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, event by event
@@ -59,7 +60,7 @@ check-matrix: setup ## torch tests on other torch versions; see docs/measured/ma
 lint: all ## layers, exports, banned calls, sizes, format, what the binary asks for
 	$(Q)$(run) $(lint_runs)
 
-bench: all $(progs) $(BUILD)/fake/run-13.0/done ## what recording costs; the table of the README
+bench: all $(progs) $(BUILD)/fake/run-13.0/done heap ## what recording costs; the table of the README
 	$(Q)tests/bench/run.sh
 
 check-gpu: all ## on a machine with an NVIDIA GPU; leaves a folder of results

@@ -3,12 +3,13 @@
  * A hostile spool: what a killed program left, with some bytes changed, is finished as
  * `recover` does it. Whatever comes of it must be valid JSON.
  *
- * fuzz_spool SECONDS SEED SPOOL; the spool's configuration is left alone, for it says
+ * fuzz_spool SECONDS SEED SPOOL...; a spool's configuration is left alone, for it says
  * where files go.
  */
 #include "agent/core/clock.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_heap.h"
 #include "agent/core/stacks.h"
 #include "tests/fuzz/fuzz.h"
 #include "writer/json.h"
@@ -48,7 +49,7 @@ static void finished(const struct writer_result *r, void *arg)
 	files++;
 }
 
-/* ---- a GPU part, for what was killed had none ---- */
+/* ---- a GPU part and more of the heap than what was killed had ---- */
 
 struct part {
 	uint8_t *base;
@@ -141,6 +142,40 @@ static void add_thread_records(struct part *p)
 	add(p, REC_KERNEL, sizeof(struct rec_kernel), function, at + 301000, at + 302000);
 }
 
+/* Inside the annotation; every fourth block stays. */
+static void add_heap_records(struct part *p)
+{
+	uint64_t at = p->begin + 310000;
+	struct rec_memory *tensor;
+	struct rec_heap *sums;
+	struct rec_alloc *a;
+	struct record *r;
+
+	for (unsigned i = 0; i < 60; i++, at += 1000) {
+		uint64_t address = 0x7f0000000000 + i % 7 * 4096;
+
+		a = add(p, REC_ALLOC, sizeof(*a), stack_at(p), at, address);
+		a->r.flags = (uint8_t)(i % HEAP_FREE | (i & 1 ? HEAP_SAMPLED : 0));
+		a->bytes = 1ull << i;
+		if (i & 3) {
+			r = add(p, REC_FREE, sizeof(*r), 0, at + 100, address);
+			r->flags = HEAP_FREE;
+		}
+		tensor = add(p, REC_MEMORY, sizeof(*tensor), 0, at + 200, 0);
+		tensor->allocated = tensor->reserved = 1ull << i;
+		tensor->device_type = i & 1;
+		sums = add(p, REC_HEAP, sizeof(*sums), 0, at + 300, 0);
+		sums->r.flags = HEAP_HAS_COUNTS | HEAP_HAS_RSS;
+		sums->live = (int64_t)(i * address);
+		sums->allocs = sums->frees = i;
+		sums->allocated = sums->rss = i * address;
+		if (i % 9 == 8)
+			((struct rec_step *)add(p, REC_STEP, sizeof(struct rec_step), 0,
+						at - 8000, at + 400))
+				->number = i / 9;
+	}
+}
+
 static void add_gpu_records(struct part *p)
 {
 	static const struct {
@@ -212,6 +247,7 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 	p.ns = (uint64_t)clock_real_ns(head, p.begin);
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
+	add_heap_records(&p);
 	p.chunk = add_chunk(&p, CHUNK_CUDA, cycle);
 	add_gpu_records(&p);
 }
@@ -232,26 +268,33 @@ static void damage(uint8_t *bytes, size_t len)
 		fuzz_mutate(bytes + used - 2 * CHUNK_LARGE, 2 * CHUNK_LARGE, times);
 }
 
+#define SPOOLS 8
+
 int main(int argc, char **argv)
 {
-	size_t len;
-	uint8_t *good, *bad;
+	uint8_t *good[SPOOLS], *bad;
+	size_t len[SPOOLS];
+	unsigned n = 0;
 
-	fuzz_require(argc > 3);
-	good = (uint8_t *)slurp(argv[3], &len);
-	add_gpu(&good, &len);
-	bad = malloc(len);
+	for (; n < SPOOLS && 3 + (int)n < argc; n++) {
+		good[n] = (uint8_t *)slurp(argv[3 + n], &len[n]);
+		add_gpu(&good[n], &len[n]);
+	}
+	fuzz_require(n);
 	while (fuzz_goes_on(argc, argv)) {
 		struct spool_view view;
-		size_t part = fuzz_below(10) ? len : fuzz_below(len);
+		unsigned i = (unsigned)fuzz_below(n);
+		size_t part = fuzz_below(10) ? len[i] : fuzz_below(len[i]);
 
-		memcpy(bad, good, len);
+		bad = malloc(len[i]);
+		memcpy(bad, good[i], len[i]);
 		damage(bad, part);
 		if (!spool_view_init(&view, bad, part))
 			writer_recover(&view, finished, NULL);
+		free(bad);
 	}
 	printf("%llu files\n", (unsigned long long)files);
-	free(good);
-	free(bad);
+	while (n)
+		free(good[--n]);
 	return 0;
 }
