@@ -90,8 +90,7 @@ install: all ## honours PREFIX and DESTDIR
 	install -D -m 755 $(BUILD)/proflaunch $(DESTDIR)$(PREFIX)/bin/proflaunch
 	install -D -m 755 $(BUILD)/libproflaunch.so $(DESTDIR)$(PREFIX)/lib/libproflaunch.so
 	install -D -m 644 agent/proflaunch.h $(DESTDIR)$(PREFIX)/include/proflaunch.h
-	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 /usr/lib/*/libunwind.so.8 \
-		/lib/*/liblzma.so.5 2>/dev/null); do \
+	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 2>/dev/null); do \
 		install -m 644 $$lib $(DESTDIR)$(PREFIX)/lib/; done
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	$(BUILD)/proflaunch --print-man proflaunch.1 > $(DESTDIR)$(PREFIX)/share/man/man1/proflaunch.1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/side.h"
 #include "agent/core/gate.h"
+#include "agent/core/thread.h"
 
 static bool refill(struct side *s, uint32_t size)
 {
@@ -13,6 +14,9 @@ static bool refill(struct side *s, uint32_t size)
 		want *= 4;
 	if (want < size + sizeof(struct chunk))
 		return false;
+	/* Where nothing but the GPU is recorded, nobody else asks for memory. */
+	if (thread_wants)
+		thread_wants();
 	at = chunk_take(CHUNK_CUDA, want, s->info->number);
 	if (!at)
 		return false;

@@ -45,7 +45,8 @@ enum {
 };
 
 int thread_start(void); /* once per process */
-/* Called by a thread that takes a new chunk: set by agent.c, may be NULL. */
+/* Called by a thread that takes a new chunk, a side (side.h) as well: set by agent.c, may
+ * be NULL. */
 extern void (*thread_wants)(void);
 /* The calling thread's state; makes one. Cold. NULL when it is dying. */
 struct thread *thread_new(void);
