@@ -13,7 +13,7 @@ socklen_t hold_address(struct sockaddr_un *a, const char *id)
 	memset(a, 0, sizeof(*a));
 	a->sun_family = AF_UNIX;
 	/* No file: sun_path begins with a zero. */
-	n = fmt(a->sun_path + 1, sizeof(a->sun_path) - 1, "proflaunch/%.72s", id);
+	n = fmt(a->sun_path + 1, sizeof(a->sun_path) - 1, "proflaunch/%.*s", 72, id);
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
