@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
 __thread uintptr_t thread_guard __attribute__((tls_model("initial-exec")));
@@ -23,7 +25,8 @@ static pthread_key_t at_end;
 #define TAG_SHIFT      40 /* offsets below 1 TiB, a change count above */
 #define OFFSETS        ((1ull << TAG_SHIFT) - 1)
 #define LEFTOVER_LEAST 256 /* bytes that make a chunk worth handing on */
-#define LAST_TRIES     1000
+#define LAST_SPINS     100 /* for the state of threads that are over ... */
+#define LAST_TRIES     2000 /* ... then the processor is given away */
 
 /* ---- what dead threads left ---- */
 
@@ -165,30 +168,41 @@ struct thread *thread_new(void)
 }
 
 /* `emitting` is the lock: emit_leave opens it, and the writer sees it as any other. Its
- * holder may be this very thread, interrupted: so nobody waits for long. */
+ * holder may be this very thread, interrupted, and then it never opens; or one that has
+ * lost its processor. */
+static bool take_last(uint64_t cycle, uint32_t tid)
+{
+	for (unsigned i = 0; i < LAST_TRIES; i++) {
+		uint64_t free = 0;
+
+		if (atomic_compare_exchange_weak(&last.emitting, &free, cycle))
+			return true;
+		if (i < LAST_SPINS)
+			__builtin_ia32_pause();
+		else if (__atomic_load_n(&last.tid, __ATOMIC_RELAXED) == tid)
+			return false;
+		else
+			syscall(SYS_sched_yield);
+	}
+	return false;
+}
+
 struct thread *thread_last(enum record_kind kind, uint64_t cycle)
 {
-	uint64_t free;
+	uint32_t tid = sys_tid();
 
-	for (unsigned i = 0; (kind == REC_ALLOC || kind == REC_FREE) && i < LAST_TRIES;
-	     i++) {
-		free = 0;
-		if (atomic_compare_exchange_weak(&last.emitting, &free, cycle)) {
-			uint32_t tid = sys_tid();
-
-			if (gate_cycle() != cycle) {
-				atomic_store(&last.emitting, 0);
-				return NULL;
-			}
-			if (last.tid != tid)
-				last.said_ordinal = last.ordinal + 1; /* say who it is */
-			last.tid = tid;
-			return &last;
-		}
-		__builtin_ia32_pause();
+	if ((kind != REC_ALLOC && kind != REC_FREE) || !take_last(cycle, tid)) {
+		thread_drop(kind, DROP_DEAD);
+		return NULL;
 	}
-	thread_drop(kind, DROP_DEAD);
-	return NULL;
+	if (gate_cycle() != cycle) {
+		atomic_store(&last.emitting, 0);
+		return NULL;
+	}
+	if (last.tid != tid)
+		last.said_ordinal = last.ordinal + 1; /* say who it is */
+	__atomic_store_n(&last.tid, tid, __ATOMIC_RELAXED);
+	return &last;
 }
 
 void thread_sum(uint64_t sum[THREAD_HEAP])

@@ -57,14 +57,17 @@ def marked(spool):
     return [r for r in spool.records if r[1] == "alloc" and r[6] == MARK]
 
 
-def whole(spool, made, freed):
-    """Its blocks of MARK bytes, all of them."""
+def whole(spool, made, freed, handlers=False):
+    """Its blocks of MARK bytes, all of them.  What a signal's handler does in the middle of
+    a record of ours is not recorded, but counted."""
     blocks = marked(spool)
     live, _ = spool.live()
     left = [r for r in live.values() if r[6] == MARK]
-    dropped = spool.drops["ALLOC"] + spool.drops["FREE"]
-    assert (len(blocks), len(left), dropped) == (made, made - freed, 0), \
-        (len(blocks), made, len(left), freed, spool.drops)
+    allocs, frees = spool.drops["ALLOC"], spool.drops["FREE"]
+    found = (len(blocks), made, len(left), freed, spool.drops)
+    assert handlers or not allocs + frees, found
+    assert len(blocks) + allocs == made, found
+    assert made - freed - allocs <= len(left) <= made - freed + frees, found
 
 
 def test_constructors():
@@ -89,7 +92,7 @@ def test_a_thousand_threads():
 def test_signal_handlers():
     for given in {}, {"malloc_stacks": "on"}:
         own, _, made, freed, _ = scene("signals", 1000, **given)
-        whole(own, made, freed)
+        whole(own, made, freed, handlers=True)
 
 
 def test_children_have_windows_of_their_own():
@@ -173,7 +176,7 @@ def test_under_valgrind():
     for name in "constructor", "destructors", "signals", "forks":
         own, _, made, freed, got = scene(name, 20, wrap)
         assert "==" not in got.stderr, got.stderr[-3000:]
-        whole(own, made, freed)
+        whole(own, made, freed, handlers=name == "signals")
 
 
 if __name__ == "__main__":
