@@ -116,6 +116,27 @@ static unsigned judge(const struct judge *j)
 	return found;
 }
 
+/* Counters are some ms apart: a shorter step may have none of its own, and looks as if
+ * nothing had grown in it. */
+static bool counters_too_far(const struct judge *j)
+{
+	const struct model *m = j->v->model;
+	uint32_t name = texts_find(&m->texts, "Heap");
+
+	for (size_t i = 0; j->s->counted && i < m->steps_n; i++) {
+		const struct step *step = &m->steps[i];
+		bool any = step->number < j->s->numbers[j->from];
+
+		for (size_t k = 0; !any && k < m->counters_n; k++)
+			any = m->counters[k].name == name &&
+			      m->counters[k].ts > step->begin &&
+			      m->counters[k].ts <= step->end;
+		if (!any)
+			return true;
+	}
+	return false;
+}
+
 /* Why this space cannot be judged; NULL = it can. */
 static const char *cannot(const struct judge *j)
 {
@@ -129,6 +150,9 @@ static const char *cannot(const struct judge *j)
 		return "it has too few steps";
 	if (j->s->heap && !h->rows_n && !h->other.allocs)
 		return "it has no call sites of the heap: record with --malloc all";
+	if (counters_too_far(j))
+		return "its counters are further apart than its steps: record with "
+		       "--malloc all or sample";
 	return NULL;
 }
 
@@ -143,20 +167,23 @@ int leaks_print(const struct memory_view *v, const struct leak_options *o,
 		const char *reason;
 
 		j.s = &v->spaces[i];
+		j.from = j.s->steps_n > o->steps ? j.s->steps_n - o->steps : 0;
 		reason = cannot(&j);
 		if (reason) {
 			why = reason;
 			continue;
 		}
-		j.from = j.s->steps_n - o->steps;
 		judged++;
 		found += judge(&j);
 	}
 	out_text(out, path, 1000);
 	if (!judged) {
-		fprintf(out, ": cannot say whether memory leaks: %s (%s of %u steps)\n",
-			why, out_count((int64_t)(v->spaces_n ? v->spaces[0].steps_n : 0)),
-			o->steps);
+		size_t steps = v->spaces_n ? v->spaces[0].steps_n : 0;
+
+		fprintf(out, ": cannot say whether memory leaks: %s", why);
+		if (steps <= o->steps)
+			fprintf(out, " (%zu, for the last %u)", steps, o->steps);
+		putc('\n', out);
 		return 2;
 	}
 	if (found)

@@ -87,5 +87,35 @@ def test_no_leak_no_finding():
         assert answer.returncode == 0, (answer.stdout, answer.stderr)
 
 
+STEPS = """
+#include <stdlib.h>
+void proflaunch_step(void) __attribute__((weak));
+void *volatile kept;
+int main(void)
+{
+	for (int step = 0; step < 12; step++) {
+		for (int i = 0; i < 100; i++)
+			kept = malloc(4096);
+		if (proflaunch_step)
+			proflaunch_step();
+	}
+}
+"""
+
+
+def test_counters_that_are_too_far_apart_say_nothing():
+    """Steps of microseconds, counters of milliseconds: that is no "no leak"."""
+    with prof.folder() as log:
+        source, program = os.path.join(log, "steps.c"), os.path.join(log, "steps")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(STEPS)
+        assert prof.plain(["cc", "-o", program, source]).returncode == 0
+        for malloc, status in (("count", 2), ("all", 1)):
+            run = prof.launch([program], os.path.join(log, malloc), malloc=malloc,
+                              schedule="wait=1,warmup=1,active=8,repeat=1")
+            answer = leaks(run.only().path)
+            assert answer.returncode == status, (malloc, answer.stdout, answer.stderr)
+
+
 if __name__ == "__main__":
     prof.main(sys.modules[__name__])
