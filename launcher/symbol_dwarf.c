@@ -99,7 +99,8 @@ static void read_units(struct symbol_dwarf *d, Dwarf *dwarf)
 			break;
 		add_unit(d, &die, &split);
 	}
-	qsort(d->range, d->ranges, sizeof(*d->range), by_begin);
+	if (d->ranges) /* a file may have none that make sense */
+		qsort(d->range, d->ranges, sizeof(*d->range), by_begin);
 }
 
 static const struct range *unit_of(const struct symbol_dwarf *d, uint64_t pc)
@@ -354,7 +355,8 @@ void symbol_dwarf_find(struct symbol_dwarf *d, struct symbol_frame *frame, size_
 			p[found++] = (struct place){ frame[i].pc - d->bias, r->unit,
 						     &frame[i], NULL };
 	}
-	qsort(p, found, sizeof(*p), by_unit);
+	if (found)
+		qsort(p, found, sizeof(*p), by_unit);
 	for (size_t first = 0, end; first < found; first = end) {
 		for (end = first; end < found && p[end].unit == p[first].unit; end++)
 			p[end].chain = &chains[end];

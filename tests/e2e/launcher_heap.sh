@@ -39,4 +39,26 @@ run --malloc count --marker none --logdir count -- ./program
 run memory count/*.pt.trace.json
 want 0 $status "count"
 has "malloc = count does not say" out "who it was"
+
+# DWARF names templates of local types bare: they are the C++ library's all the same.
+command -v c++ > /dev/null || exit 0
+cat > local.cc <<'EOF'
+#include <vector>
+
+int main()
+{
+	struct here {
+		char bytes[64];
+	};
+	std::vector<here> *volatile kept = new std::vector<here>;
+	for (int i = 0; i < 5; i++)
+		kept->emplace_back();
+	return 0;
+}
+EOF
+c++ -std=c++17 -O2 -g -o local local.cc || fail "no C++ compiler"
+run --malloc all --marker none --logdir local.log -- ./local
+run memory local.log/*.pt.trace.json
+has "main (local.cc:10)" out "who fills the vector"
+grep -q '^ *[0-9.]* [KB].*allocs  .*_M_realloc\|emplace_back' out && { cat out; fail "the vector asked for itself"; }
 exit 0

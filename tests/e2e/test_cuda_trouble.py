@@ -191,6 +191,17 @@ def test_fork_with_full_buffers():
             cuda.whole(traces[0])
 
 
+def test_a_long_window():
+    """Only the GPU is recorded, more of it than is made ready at first: nothing is lost."""
+    with prof.folder() as log:
+        run = cuda.run("13.0", "loop", 60000, log, fake={"KERNEL_NS": 1, "LATENCY_NS": 0},
+                       marker="none", buffer_mb=1024)
+        (path,) = run.paths()
+        with open(path, encoding="utf-8") as file:
+            head = file.read(60000)
+        assert '"drops": {}, "drop reasons": {}' in head, head[head.find('"drops"'):][:300]
+
+
 def test_hangs():
     """The end of the program waits a bounded time for CUPTI."""
     for way in ("flush", "complete"):

@@ -167,5 +167,20 @@ def test_the_program_does_not_notice():
             chain_of(heap_of(trace), GRAB, HIDDEN)
 
 
+def test_under_valgrind():
+    """It ends a program that starts a process as the writer does: recover fills names in."""
+    if not shutil.which("valgrind"):
+        raise prof.Skip("no valgrind")
+    with prof.folder() as log:
+        run = record(["valgrind", "-q", "--soname-synonyms=somalloc=nouserintercepts",
+                      prof.prog("heap_pairs"), "100"], log)
+        assert "==" not in run.err, run.err
+        path = run.paths()[-1]  # what valgrind's own first program left comes before it
+        chain_of(heap_of(prof.Trace(path)), "?? (heap_pairs+0x")
+        done = prof.plain([prof.LAUNCHER, "recover", path])
+        assert done.returncode == 0, done.stderr
+        chain_of(heap_of(prof.Trace(path)), "work (heap_pairs.c:", "main (heap_pairs.c:")
+
+
 if __name__ == "__main__":
     prof.main(sys.modules[__name__])

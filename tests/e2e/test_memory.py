@@ -108,6 +108,21 @@ def test_a_list_that_keeps_tensors():
         assert "no leak" in memory("--leaks", "--max-growth", "0", clean).stdout
 
 
+def test_the_native_site_of_what_a_list_keeps():
+    """With the heap recorded: the tensors' operator, and the code of libtorch's it belongs to."""
+    with prof.folder() as log:
+        run = prof.launch([PYTHON, TRAIN, "linear", "leak"], log, profile_memory=True, malloc="all",
+                          schedule="wait=1,warmup=1,active=6,repeat=1")
+        path = run.only().path
+        answer = memory("--leaks", "--max-growth", "10000", path, status=1).stdout
+        assert answer.count("leak in") == 2 and "leak in cpu" in answer, answer
+        heap = answer[answer.index("leak in the heap"):]
+        site = heap[:heap.index("growth in steps")]
+        assert "(libtorch_cpu.so+0x" in site and site.rstrip().endswith("< [aten::mul]"), answer
+        assert "c10::" not in site.splitlines()[1].split("(")[0], answer
+        assert "7: 16.1 KiB" in heap or "7: 16.0 KiB" in heap, answer
+
+
 def test_the_line_that_keeps_tensors():
     path = torch_trace("linear", "leak", "stack")[0]
     answer = memory("--leaks", "--max-growth", "10000", path, status=1)
