@@ -11,9 +11,9 @@ static unsigned frames(const struct trace *t, size_t i,
 {
 	const struct cuda_stack *s = (struct cuda_stack *)t->cuda->stacks.mem + i;
 	const struct rec_stack *r = cuda_record(t, s->at);
-	unsigned flags;
+	unsigned flags, most = t->config->stack_depth;
 
-	return stacks_get(t->view, r->stack, frame, &flags);
+	return stacks_get(t->view, r->stack, frame, most ? most : STACKS_MOST, &flags);
 }
 
 int cuda_stacks_ready(struct trace *t)

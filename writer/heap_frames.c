@@ -39,11 +39,11 @@ static int sort_stacks(struct trace *t)
 
 	for (size_t i = 0; !err && i < h->stacks.n; i++) {
 		struct stack_frame frame[STACKS_MOST];
-		unsigned depth, flags;
+		unsigned depth;
 
 		if (i && id[i] == id[i - 1])
 			continue;
-		depth = stacks_get(t->view, id[i], frame, &flags);
+		depth = heap_frames_get(t, id[i], frame);
 		if (!depth)
 			continue;
 		id[n++] = id[i];
@@ -241,7 +241,7 @@ static int add_list(struct trace *t, uint32_t stack)
 {
 	struct heap *h = t->heap;
 	struct stack_frame frame[STACKS_MOST];
-	unsigned flags, depth = stacks_get(t->view, stack, frame, &flags);
+	unsigned depth = heap_frames_get(t, stack, frame);
 	size_t head = h->lists.n;
 	int err = push(&h->lists, 0);
 

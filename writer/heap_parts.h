@@ -137,7 +137,7 @@ struct heap_large {
 	uint64_t ticks;
 	uint32_t at; /* offset / 8 */
 	uint32_t op, tid;
-	uint32_t spare;
+	uint32_t stack;
 };
 
 struct heap_rate { /* calls since `from` */
@@ -158,6 +158,7 @@ struct heap {
 	double mean; /* bytes from one sample to the next */
 	struct pile sites; /* struct heap_site; the first is for what is not kept */
 	uint32_t *index; /* open addressing: site by key */
+	struct heap_cut *cut;
 	struct heap_blocks blocks;
 	struct pile held; /* struct heap_held */
 	struct pile steps; /* struct heap_step, by end */
@@ -225,6 +226,16 @@ int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 int heap_rate_end(struct heap *h, int64_t begin, int64_t end);
 /* cudaMalloc and so on, from the GPU part. */
 int heap_device(struct trace *t);
+
+/* ---- heap_cut.c: stacks no deeper than the file is to show them ---- */
+
+int heap_cut_start(struct heap *h);
+void heap_cut_end(struct heap *h);
+/* The one id of all stacks with the same frames. */
+uint32_t heap_cut(struct trace *t, uint32_t stack);
+/* Its frames, as many as are shown. */
+unsigned heap_frames_get(const struct trace *t, uint32_t stack,
+			 struct stack_frame frame[STACKS_MOST]);
 
 /* ---- heap_frames.c: stacks as the file has them ---- */
 

@@ -124,7 +124,7 @@ static int choose_largest(struct trace *t)
 	int err = sort_merge(h->largest, h->large, sizeof(*h->largest), earlier);
 
 	for (size_t i = 0; !err && i < h->large; i++)
-		err = heap_frames_want(h, heap_record_at(t, h->largest[i].at)->r.name);
+		err = heap_frames_want(h, h->largest[i].stack);
 	return err;
 }
 

@@ -152,12 +152,15 @@ int heap_sum_start(struct trace *t)
 
 	h->mean = (double)t->config->malloc_sample_kb * 1024;
 	h->index = pile_map(SLOTS * sizeof(*h->index));
-	return h->index && pile_push(&h->sites, sizeof(struct heap_site)) ? 0 : -ENOMEM;
+	if (!h->index || !pile_push(&h->sites, sizeof(struct heap_site)))
+		return -ENOMEM;
+	return heap_cut_start(h);
 }
 
 void heap_sum_unmap(struct heap *h)
 {
 	pile_unmap(h->index, SLOTS * sizeof(*h->index));
+	heap_cut_end(h);
 }
 
 static int release(struct trace *t, const struct heap_block *b)
@@ -181,8 +184,8 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 	struct heap_block mine = { .address = r->end, .at = (uint32_t)(l->at / 8) }, was;
 	uint64_t bytes = bytes_of(t, mine.at);
 	struct heap_sums w = weigh(h, bytes);
-	uint32_t op = heap_merge_op(l);
-	int64_t site = site_of(h, r->name, op, r->flags & HEAP_CALL_MASK);
+	uint32_t op = heap_merge_op(l), stack = heap_cut(t, r->name);
+	int64_t site = site_of(h, stack, op, r->flags & HEAP_CALL_MASK);
 	struct heap_site *s;
 	int err = site < 0 ? (int)site : 0;
 
@@ -208,7 +211,7 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 		h->peak_ticks = l->ticks;
 		h->peaks++;
 	}
-	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, op, l->tid, 0 });
+	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, op, l->tid, stack });
 	return err;
 }
 

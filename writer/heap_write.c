@@ -269,9 +269,9 @@ static void put_large(struct trace *t, const struct heap_large *l)
 	json_lit(j, ",\"call\":");
 	json_string(j, call, strlen(call));
 	json_lit(j, ",\"stack\":");
-	put_stack(t, a->r.name);
+	put_stack(t, l->stack);
 	json_lit(j, ",\"site\":");
-	heap_frames_site(t, a->r.name);
+	heap_frames_site(t, l->stack);
 	json_lit(j, ",\"op\":");
 	put_op(t, l->op);
 	if (s)

@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-#define SLOTS     (1u << 18) /* of the lock-free index; a power of two */
-#define PROBES    64
-#define PATH_MOST 4095
-#define SHARE     4 /* stacks may take cap / SHARE bytes */
-#define ID_MOST   0x7fffffffu /* stacks_pack: the top bit is taken */
+#define SLOTS        (1u << 22) /* of the lock-free index; a power of two */
+#define PROBES       64
+#define LINE         8 /* slots */
+#define NODES_A_LINE (LINE / 2 * sizeof(struct stack) / 8) /* in ids */
+#define PATH_MOST    4095
+#define SHARE        4 /* stacks may take cap / SHARE bytes */
+#define ID_MOST      0x7fffffffu /* stacks_pack: the top bit is taken */
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. The
  * lowest bit of the hash tells modules from stacks. */
@@ -24,9 +26,7 @@ enum { HASH_STACK = 0, HASH_MODULE = 1 };
 struct entry {
 	uint32_t hash;
 	uint32_t size; /* in the spool */
-	/* a stack */
-	const struct stack_frame *frame;
-	unsigned depth, flags;
+	struct stack stack;
 	/* a module */
 	uint64_t bias;
 	const uint8_t *build_id;
@@ -41,14 +41,10 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 32;
 }
 
-static bool same_stack(const struct stack *s, const struct entry *e)
+static bool same_stack(const struct stack *s, const struct stack *other)
 {
-	if (s->hash != e->hash || s->depth != e->depth || s->flags != e->flags)
-		return false;
-	for (unsigned i = 0; i < e->depth; i++)
-		if (s->frame[i] != stacks_pack(e->frame[i]))
-			return false;
-	return true;
+	return s->caller == other->caller && s->frame == other->frame &&
+	       s->flags == other->flags;
 }
 
 static bool same_module(const struct stack_module *m, const struct entry *e)
@@ -57,15 +53,6 @@ static bool same_module(const struct stack_module *m, const struct entry *e)
 	       m->build_id_len == e->build_id_len &&
 	       (!e->build_id_len || !memcmp(m->build_id, e->build_id, e->build_id_len)) &&
 	       !memcmp(m->path, e->path, e->path_len);
-}
-
-static void fill_stack(struct stack *s, const struct entry *e)
-{
-	s->hash = e->hash;
-	s->depth = (uint16_t)e->depth;
-	s->flags = (uint16_t)e->flags;
-	for (unsigned i = 0; i < e->depth; i++)
-		s->frame[i] = stacks_pack(e->frame[i]);
 }
 
 static void fill_module(struct stack_module *m, const struct entry *e)
@@ -116,7 +103,7 @@ static uint32_t store(const struct entry *e)
 	if (e->hash & HASH_MODULE)
 		fill_module((struct stack_module *)(spool.base + where), e);
 	else
-		fill_stack((struct stack *)(spool.base + where), e);
+		*(struct stack *)(spool.base + where) = e->stack;
 	return (uint32_t)(where / 8);
 }
 
@@ -125,7 +112,7 @@ static bool same(uint32_t id, const struct entry *e)
 	const uint8_t *at = spool.base + (uint64_t)id * 8;
 
 	return e->hash & HASH_MODULE ? same_module((const struct stack_module *)at, e)
-				     : same_stack((const struct stack *)at, e);
+				     : same_stack((const struct stack *)at, &e->stack);
 }
 
 static _Atomic uint64_t *index_get(void)
@@ -141,6 +128,21 @@ static _Atomic uint64_t *index_get(void)
 	return index;
 }
 
+/*
+ * A stack begins near where its caller's number says, in one cache line that it shares
+ * with other new ones: a program that goes through code for the first time finds them
+ * there. Callers with many callees go on anywhere.
+ */
+static _Atomic uint64_t *slot_of(_Atomic uint64_t *index, const struct entry *e,
+				 uint32_t probe)
+{
+	uint32_t at = (e->hash >> 1) + probe;
+
+	if (e->stack.caller && probe < LINE)
+		at = e->stack.caller / NODES_A_LINE * LINE + at % LINE;
+	return &index[at & (SLOTS - 1)];
+}
+
 static uint32_t intern(const struct entry *e)
 {
 	_Atomic uint64_t *index;
@@ -149,7 +151,7 @@ static uint32_t intern(const struct entry *e)
 	if (!spool.head || !(index = index_get()))
 		return 0;
 	for (uint32_t i = 0; i < PROBES; i++) {
-		_Atomic uint64_t *slot = &index[((e->hash >> 1) + i) & (SLOTS - 1)];
+		_Atomic uint64_t *slot = slot_of(index, e, i);
 		uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
 
 		if (!word) {
@@ -167,23 +169,23 @@ static uint32_t intern(const struct entry *e)
 	return id ? id : store(e);
 }
 
-uint32_t stacks_add(const struct stack_frame *frame, unsigned depth, unsigned flags)
+uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags)
 {
-	struct entry e = { .frame = frame, .flags = (uint16_t)flags };
+	unsigned depth = 1;
 	uint64_t h;
 
-	if (depth > STACKS_MOST) {
-		depth = STACKS_MOST;
-		e.flags |= STACK_CUT;
-	}
-	if (!depth)
+	if (caller)
+		depth += ((struct stack *)(spool.base + (uint64_t)caller * 8))->depth;
+	if (depth > STACKS_MOST)
 		return 0;
-	e.depth = depth;
-	h = mix(depth, e.flags);
-	for (unsigned i = 0; i < depth; i++)
-		h = mix(h, stacks_pack(frame[i]));
+	struct entry e = { .size = sizeof(struct stack),
+			   .stack = { .caller = caller,
+				      .depth = (uint16_t)depth,
+				      .flags = (uint16_t)flags,
+				      .frame = stacks_pack(frame) } };
+
+	h = mix(mix(flags, caller), e.stack.frame);
 	e.hash = (uint32_t)(h ^ h >> 32) & ~(uint32_t)HASH_MODULE;
-	e.size = (uint32_t)(sizeof(struct stack) + depth * sizeof(uint64_t));
 	return intern(&e);
 }
 
@@ -215,32 +217,49 @@ void stacks_forget(void)
 
 /* ---- reading ---- */
 
-unsigned stacks_get(const struct spool_view *v, uint32_t id,
-		    struct stack_frame frame[STACKS_MOST], unsigned *flags)
+static const struct stack *stack_at(const struct spool_view *v, uint32_t id)
 {
 	uint64_t where = (uint64_t)id * 8;
-	const struct stack *s;
-	unsigned depth;
+
+	return where < SPOOL_HEADER || where + sizeof(struct stack) > v->size
+		       ? NULL
+		       : (const struct stack *)(v->base + where);
+}
+
+unsigned stacks_depth(const struct spool_view *v, uint32_t id)
+{
+	const struct stack *s = stack_at(v, id);
+
+	return s ? s->depth : 0;
+}
+
+/* Each caller has one frame less: so it ends. */
+unsigned stacks_get(const struct spool_view *v, uint32_t id,
+		    struct stack_frame frame[STACKS_MOST], unsigned most, unsigned *flags)
+{
+	unsigned n = 0, left = 0;
 
 	*flags = 0;
-	if (where < SPOOL_HEADER || where + sizeof(*s) > v->size)
-		return 0;
-	s = (const struct stack *)(v->base + where);
-	depth = *(const volatile uint16_t *)&s->depth; /* read once: may change */
-	if (depth > STACKS_MOST ||
-	    where + sizeof(*s) + depth * sizeof(uint64_t) > v->size)
-		return 0;
-	*flags = s->flags & (STACK_CUT | STACK_ENDED | STACK_FOREIGN);
-	for (unsigned i = 0; i < depth; i++) {
-		uint64_t word = s->frame[i];
+	do {
+		const volatile struct stack *s = stack_at(v, id); /* may change */
+		unsigned depth = s ? s->depth : 0;
+		uint64_t word;
 
+		if (!depth || depth > STACKS_MOST || (n && depth != left))
+			return 0;
+		left = depth - 1;
+		word = s->frame;
 		if (word >> 63)
-			frame[i] = (struct stack_frame){ 0, word & INT64_MAX };
+			frame[n++] = (struct stack_frame){ 0, word & INT64_MAX };
 		else
-			frame[i] = (struct stack_frame){ (uint32_t)(word >> 32),
-							 (uint32_t)word };
-	}
-	return depth;
+			frame[n++] = (struct stack_frame){ (uint32_t)(word >> 32),
+							   (uint32_t)word };
+		*flags = s->flags & (STACK_CUT | STACK_ENDED | STACK_FOREIGN);
+		id = s->caller;
+	} while (left && n < most);
+	if (left)
+		*flags = STACK_CUT;
+	return n;
 }
 
 const struct stack_module *stacks_module_get(const struct spool_view *v, uint32_t id)

@@ -2,6 +2,9 @@
 /*
  * stacks - native call stacks and the modules they lie in, each stored once in the spool.
  *
+ * A stack is its innermost frame and the stack that called it, so that stacks share what
+ * they have in common: most of it.
+ *
  * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.  Equal stacks
  *          have equal ids, but for a few when the index is crowded.
  * Memory   CHUNK_STACKS chunks, for the life of the process; a quarter of the cap at
@@ -33,11 +36,12 @@ struct stack_frame {
 	uint64_t offset;
 };
 
-/* As it lies in the spool: a frame is one word, see stacks_pack. */
+/* As it lies in the spool. */
 struct stack {
-	uint32_t hash;
-	uint16_t depth, flags;
-	uint64_t frame[];
+	uint32_t caller; /* id; 0: this frame is the outermost one */
+	uint16_t depth; /* frames from here on */
+	uint16_t flags; /* of the outermost frame */
+	uint64_t frame; /* see stacks_pack */
 };
 
 /* The module's id above 32 bits of offset; what has no module, or does not fit, is an
@@ -58,14 +62,19 @@ enum stack_flag {
 /* ---- the writing side ---- */
 uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 		       const char *path);
-uint32_t stacks_add(const struct stack_frame *frame, unsigned depth, unsigned flags);
+/* `frame`, called by the stack `caller`; 0: by nobody, and flags say why it ends there.
+ */
+uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags);
 void stacks_forget(void); /* after fork: the spool is another one */
 extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are void */
 
 /* ---- the reader's side; the spool may be damaged or hostile ---- */
-/* Depth (0: no such stack), flags and frames of a stack. */
+/* Depth (0: no such stack), flags and the innermost frames, `most` at most, of a stack.
+ */
 unsigned stacks_get(const struct spool_view *v, uint32_t id,
-		    struct stack_frame frame[STACKS_MOST], unsigned *flags);
+		    struct stack_frame frame[STACKS_MOST], unsigned most,
+		    unsigned *flags);
+unsigned stacks_depth(const struct spool_view *v, uint32_t id);
 /* NULL: no such module. Its path ends with NUL inside the view. */
 const struct stack_module *stacks_module_get(const struct spool_view *v, uint32_t id);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a walk to the id of a stack: what was walked lately is known by its addresses. */
+/* From a walk to the id of a stack: callers that were there the last time have theirs. */
 #include "agent/hooks/unwind.h"
-#include "agent/core/arena.h"
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
 #include "agent/hooks/unwind_parts.h"
@@ -9,22 +8,9 @@
 #include <string.h>
 
 #define SLOT        1 /* of struct thread's, ours */
-#define KNOWN_BYTES (4u << 20)
-#define KNOWN_MOST  8192u /* stacks */
 #define OWN_FRAMES  16 /* of ours, inside of a walk */
 #define BATCH       64 /* stacks counted by a thread before it tells */
 #define EPOCH_ROUND (1u << 17) /* the table of rules knows epochs modulo this */
-
-/* A stack walked lately. seq is odd while it is written; whoever reads it compares all
- * of it and looks at seq again. */
-struct known {
-	_Atomic uint32_t seq;
-	_Atomic uint32_t id;
-	_Atomic uint64_t epochs; /* unwind_epoch, stacks_epoch */
-	_Atomic uint64_t hash;
-	_Atomic uint32_t depth, flags;
-	_Atomic uintptr_t pc[];
-};
 
 /* What a thread counts for itself, and its last walk. */
 struct walker {
@@ -35,25 +21,22 @@ struct walker {
 	unsigned flags;
 	struct unwind_near near;
 	_Atomic uint32_t counts[HEAP_FOREIGN + 1];
+	/* All of a stack, however much of it is to be shown: so that it shares its
+	 * callers with others. */
+	uintptr_t pc[STACKS_MOST], again[STACKS_MOST];
+	struct unwind_fresh fresh[UNWIND_FRESH];
+	struct unwind_frame frame[2][STACKS_MOST + OWN_FRAMES];
 };
 
-static unsigned depth_most = 64;
-static uint8_t *known; /* KNOWN_BYTES */
-static size_t known_size, known_count; /* of one; a power of two of them */
+static unsigned depth_shown = 64;
 static _Atomic(struct walker *) walkers;
 
 void unwind_start(unsigned depth)
 {
-	depth_most = depth < 1 ? 1 : depth > STACKS_MOST ? STACKS_MOST : depth;
+	depth_shown = depth < 1 ? 1 : depth > STACKS_MOST ? STACKS_MOST : depth;
 	unwind_bounds_start();
 	unwind_find_start();
 	unwind_walk_start();
-	known_size = sizeof(struct known) + depth_most * sizeof(uintptr_t);
-	known_size = (known_size + 63) & ~(size_t)63;
-	for (known_count = KNOWN_MOST; known_count * known_size > KNOWN_BYTES;)
-		known_count /= 2;
-	if (!known)
-		known = sys_map(KNOWN_BYTES);
 }
 
 __attribute__((noinline)) unsigned unwind_walk(uintptr_t *pc, unsigned most,
@@ -71,16 +54,15 @@ static struct walker *walker_mine(void)
 {
 	struct thread *t = thread_mine;
 	struct walker *w = t ? t->slot[SLOT] : NULL;
-	unsigned room = depth_most + OWN_FRAMES;
 
 	if (__builtin_expect(w || !t, 1))
 		return w;
-	w = arena_alloc(sizeof(*w) + 2 * room * sizeof(struct unwind_frame));
+	w = sys_map(sizeof(*w)); /* most of it is never touched */
 	if (!w)
 		return NULL;
-	w->near.room = room;
-	w->near.last = (struct unwind_frame *)(w + 1);
-	w->near.next = w->near.last + room;
+	w->near.room = STACKS_MOST + OWN_FRAMES;
+	w->near.last = w->frame[0];
+	w->near.next = w->frame[1];
 	t->slot[SLOT] = w;
 	w->next = atomic_load(&walkers);
 	while (!atomic_compare_exchange_weak(&walkers, &w->next, w))
@@ -104,17 +86,19 @@ static void bump(struct walker *w, enum heap_count what)
 static void count(struct walker *w, struct cycle_info *info, unsigned flags)
 {
 	static const unsigned flag[] = { STACK_CUT, STACK_ENDED, STACK_FOREIGN };
-	struct walker once = { 0 };
-	bool mine = w;
 
-	w = mine ? w : &once;
+	if (!w) {
+		atomic_fetch_add(&info->heap[HEAP_STACKS], 1);
+		for (unsigned i = 0; i < 3; i++)
+			if (flags & flag[i])
+				atomic_fetch_add(&info->heap[HEAP_CUT + i], 1);
+		return;
+	}
 	bump(w, HEAP_STACKS);
 	for (unsigned i = 0; flags && i < 3; i++)
 		if (flags & flag[i])
 			bump(w, HEAP_CUT + i);
-	if (atomic_load_explicit(&w->counts[HEAP_STACKS], memory_order_relaxed) >=
-		    BATCH ||
-	    !mine)
+	if (atomic_load_explicit(&w->counts[HEAP_STACKS], memory_order_relaxed) >= BATCH)
 		tell(w, info);
 }
 
@@ -124,12 +108,7 @@ void unwind_settle(struct cycle_info *info)
 		tell(w, info);
 }
 
-/* ---- what was walked lately ---- */
-
-static struct known *known_at(uint64_t hash)
-{
-	return (struct known *)(known + (hash >> 32 & (known_count - 1)) * known_size);
-}
+/* ---- a stack ---- */
 
 static uint64_t epochs_now(void)
 {
@@ -137,116 +116,104 @@ static uint64_t epochs_now(void)
 	       atomic_load_explicit(&stacks_epoch, memory_order_relaxed);
 }
 
-static uint32_t known_id(struct known *k, const struct unwind_result *u,
-			 const uintptr_t *pc, uint64_t epochs)
+static uint32_t called(uint32_t caller, uintptr_t pc, unsigned flags)
 {
-	uint32_t seq = atomic_load_explicit(&k->seq, memory_order_acquire), id;
-	uintptr_t differs = 0;
+	uintptr_t at = pc - 1;
+	struct unwind_module *m = unwind_find(at);
+	struct stack_frame frame = { m ? unwind_module_id(m) : 0, at };
 
-	if (seq & 1 || atomic_load_explicit(&k->hash, memory_order_relaxed) != u->hash ||
-	    atomic_load_explicit(&k->epochs, memory_order_relaxed) != epochs ||
-	    atomic_load_explicit(&k->depth, memory_order_relaxed) != u->depth ||
-	    atomic_load_explicit(&k->flags, memory_order_relaxed) != u->flags)
-		return 0;
-	id = atomic_load_explicit(&k->id, memory_order_relaxed);
-	for (unsigned i = 0; i < u->depth; i++)
-		differs |= atomic_load_explicit(&k->pc[i], memory_order_relaxed) ^ pc[i];
-	atomic_thread_fence(memory_order_acquire);
-	return differs || atomic_load_explicit(&k->seq, memory_order_relaxed) != seq ? 0
-										     : id;
+	if (frame.module)
+		frame.offset = at - m->bias;
+	return stacks_add(caller, frame, caller ? 0 : flags);
 }
 
-static void known_store(struct known *k, const struct unwind_result *u,
-			const uintptr_t *pc, uint64_t epochs, uint32_t id)
+/* The id of a stack of which nothing is known. */
+static uint32_t id_of(const struct unwind_result *u, const uintptr_t *pc)
 {
-	uint32_t seq = atomic_load_explicit(&k->seq, memory_order_relaxed);
+	uint32_t id = 0;
 
-	if (seq & 1 || !atomic_compare_exchange_strong(&k->seq, &seq, seq + 1))
-		return; /* another thread is at it, or we are in a handler within
-			   ourselves */
-	atomic_thread_fence(memory_order_release);
-	atomic_store_explicit(&k->hash, u->hash, memory_order_relaxed);
-	atomic_store_explicit(&k->epochs, epochs, memory_order_relaxed);
-	atomic_store_explicit(&k->depth, u->depth, memory_order_relaxed);
-	atomic_store_explicit(&k->flags, u->flags, memory_order_relaxed);
-	atomic_store_explicit(&k->id, id, memory_order_relaxed);
-	for (unsigned i = 0; i < u->depth; i++)
-		atomic_store_explicit(&k->pc[i], pc[i], memory_order_relaxed);
-	atomic_store_explicit(&k->seq, seq + 2, memory_order_release);
-}
-
-/* ---- a stack ---- */
-
-static __attribute__((noinline)) uint32_t intern(const struct unwind_result *u,
-						 const uintptr_t *pc)
-{
-	struct stack_frame *frame = __builtin_alloca(u->depth * sizeof(*frame));
-
-	for (unsigned i = 0; i < u->depth; i++) {
-		uintptr_t at = pc[i] - 1;
-		struct unwind_module *m = unwind_find(at);
-
-		frame[i].module = m ? unwind_module_id(m) : 0;
-		frame[i].offset = frame[i].module ? at - m->bias : at;
+	for (unsigned i = u->depth; i--;) {
+		id = called(id, pc[i], u->flags);
+		if (!id)
+			return 0;
 	}
-	return stacks_add(frame, u->depth, u->flags);
+	return id;
+}
+
+/* The same of near's, whose callers from frame `known` on have theirs already. Frames of
+ * ours, and the one that was cut off, have the id of what is outside of them. */
+static uint32_t id_near(const struct unwind_result *u, struct unwind_near *near,
+			unsigned known)
+{
+	struct unwind_frame *f = near->last + known;
+	uint32_t id = 0;
+
+	if (known < near->count)
+		id = f->stack;
+	if (!id)
+		f = near->last + near->count;
+	while (f-- > near->last) {
+		if (f->depth < u->depth && !unwind_is_own(f->r.pc)) {
+			id = called(id, f->r.pc, u->flags);
+			if (!id)
+				break;
+		}
+		f->stack = id;
+	}
+	if (!id)
+		near->count = 0;
+	return id;
 }
 
 static __attribute__((noinline)) void check(struct unwind_regs regs,
 					    const struct unwind_result *u,
-					    const uintptr_t *pc, struct cycle_info *info)
+					    struct walker *w, struct cycle_info *info)
 {
-	uintptr_t *again = __builtin_alloca(depth_most * sizeof(*again));
-	struct unwind_result v = unwind_frames_fresh(regs, again, depth_most);
+	struct unwind_result v =
+		unwind_frames_fresh(regs, w->again, STACKS_MOST, w->fresh);
 
 	atomic_fetch_add(&info->heap[HEAP_CHECKED], 1);
-	if (v.hash == u->hash && v.depth == u->depth && v.flags == u->flags &&
-	    !memcmp(again, pc, v.depth * sizeof(*pc)))
+	if (v.depth == u->depth && v.flags == u->flags &&
+	    !memcmp(w->again, w->pc, v.depth * sizeof(w->pc[0])))
 		return;
 	atomic_fetch_add(&info->heap[HEAP_DISAGREED], 1);
 	unwind_unmapped(); /* what we know is not what is there */
 }
 
-static uint32_t id_of(const struct unwind_result *u, const uintptr_t *pc, uint64_t epochs,
-		      struct cycle_info *info)
+/* Of a thread that has no state any more. */
+static __attribute__((noinline)) uint32_t walk_once(struct unwind_regs regs,
+						    struct cycle_info *info)
 {
-	struct known *k;
-	uint32_t id;
+	uintptr_t *pc = __builtin_alloca(depth_shown * sizeof(*pc));
+	struct unwind_result u = unwind_frames(regs, pc, depth_shown, NULL);
 
-	if (!u->depth || !known)
-		return 0;
-	k = known_at(u->hash);
-	id = known_id(k, u, pc, epochs);
-	if (__builtin_expect(id != 0, 1))
-		return id;
-	id = intern(u, pc);
-	if (id)
-		known_store(k, u, pc, epochs, id);
-	else if (info)
-		atomic_fetch_add(&info->heap[HEAP_UNKNOWN_STACK], 1);
-	return id;
+	if (info)
+		count(NULL, info, u.flags);
+	return id_of(&u, pc);
 }
 
 static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_info *info)
 {
-	uintptr_t *pc = __builtin_alloca(depth_most * sizeof(*pc));
-	struct unwind_result u;
 	uint64_t epochs = epochs_now();
+	struct unwind_result u;
 	uint32_t id;
 
-	u = unwind_frames(regs, pc, depth_most, w ? &w->near : NULL);
-	if (info)
-		count(w, info, u.flags);
-	if (w && __builtin_expect(w->turn >= UNWIND_CHECK, 0)) {
+	u = unwind_frames(regs, w->pc, STACKS_MOST, &w->near);
+	if (w->turn >= UNWIND_CHECK) {
 		w->turn = 0;
-		check(regs, &u, pc, info);
+		check(regs, &u, w, info);
 	}
-	id = id_of(&u, pc, epochs, info);
-	if (w) {
-		w->id = u.whole ? id : 0;
+	if (u.near)
+		id = id_near(&u, &w->near, w->epochs == epochs ? u.known : w->near.count);
+	else
+		id = id_of(&u, w->pc);
+	w->id = u.near && u.whole ? id : 0;
+	if (u.near)
 		w->epochs = epochs;
-		w->flags = u.flags;
-	}
+	w->flags = u.flags | (u.depth > depth_shown ? STACK_CUT : 0);
+	count(w, info, w->flags);
+	if (!id && u.depth)
+		atomic_fetch_add(&info->heap[HEAP_UNKNOWN_STACK], 1);
 	return id;
 }
 
@@ -255,7 +222,9 @@ __attribute__((noinline)) uint32_t unwind_stack(struct cycle_info *info)
 	struct unwind_regs regs = UNWIND_CALLER;
 	struct walker *w = info ? walker_mine() : NULL;
 
-	if (!w || ++w->turn >= UNWIND_CHECK || !w->id || w->epochs != epochs_now() ||
+	if (__builtin_expect(!w, 0))
+		return walk_once(regs, info);
+	if (++w->turn >= UNWIND_CHECK || !w->id || w->epochs != epochs_now() ||
 	    !unwind_near_same(&w->near, regs))
 		return walk(regs, w, info);
 	count(w, info, w->flags);
@@ -275,11 +244,4 @@ void unwind_unmapped(void)
 void unwind_fork_child(void)
 {
 	atomic_store(&walkers, NULL);
-	for (size_t i = 0; known && i < known_count; i++) {
-		struct known *k = (struct known *)(known + i * known_size);
-
-		/* Whoever was writing it is not with us. */
-		if (atomic_load(&k->seq) & 1)
-			atomic_store(&k->seq, 0);
-	}
 }

@@ -206,9 +206,12 @@ struct unwind_regs {
 	uintptr_t pc, sp, bp; /* after the return to `pc` */
 };
 struct unwind_result {
-	uint64_t hash; /* of all of it */
 	unsigned depth, flags; /* enum stack_flag */
 	bool whole; /* it ends where it was begun, or was cut */
+	/* The frames are near->last's; those from number `known` on, and where they end,
+	 * are as they were. */
+	bool near;
+	unsigned known;
 };
 
 /*
@@ -219,11 +222,14 @@ struct unwind_result {
 struct unwind_frame {
 	struct unwind_regs r;
 	uintptr_t bp_at, bp_word; /* what else was loaded; 0: by no plain rule */
+	uint32_t stack; /* id of it with its callers; 0 = not known */
+	uint32_t depth; /* frames further in, without ours */
 };
 struct unwind_near {
 	uint64_t epoch; /* of the rules */
 	uintptr_t end; /* of the stack */
 	unsigned count, room; /* `count` frames of `last`, innermost first */
+	unsigned flags; /* of it */
 	struct unwind_frame *last, *next;
 };
 
@@ -234,9 +240,19 @@ void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule);
  */
 struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most,
 				   struct unwind_near *near);
-/* The same, by rules straight from the tables. */
+/* The same by rules straight from the tables; the linker is asked for each frame's object
+ * anew, and what that one's tables say of an address is kept in `known`, or NULL. */
+#define UNWIND_FRESH 1024u
+struct unwind_fresh {
+	uintptr_t at;
+	const struct unwind_module *module;
+	uint64_t rule;
+};
 struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
-					 unsigned most);
+					 unsigned most,
+					 struct unwind_fresh known[UNWIND_FRESH]);
+/* Is that code the agent's? Such frames are walked, but are none of the stack's. */
+bool unwind_is_own(uintptr_t pc);
 /* Is a walk from `regs` the last one, which was whole, once more? */
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs);
 

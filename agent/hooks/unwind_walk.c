@@ -40,17 +40,22 @@ void unwind_rules_clear(void)
 	}
 }
 
-static uint64_t rule_fresh(uintptr_t at)
-{
-	struct unwind_module *m = unwind_find(at);
-
-	return m && unwind_find_holds(m, at) ? unwind_tables_rule(&m->tables, at)
-					     : RULE_NONE;
-}
-
 static inline size_t slot_of(uintptr_t at)
 {
 	return at * 0x9e3779b97f4a7c15ull >> (64 - RULES_BITS);
+}
+
+static uint64_t rule_fresh(uintptr_t at, struct unwind_fresh *known)
+{
+	struct unwind_module *m = unwind_find(at);
+	struct unwind_fresh none = { 0, NULL, RULE_NONE }, *k;
+
+	if (!m || !unwind_find_holds(m, at))
+		return RULE_NONE;
+	k = known ? &known[slot_of(at) % UNWIND_FRESH] : &none;
+	if (k->at != at || k->module != m)
+		*k = (struct unwind_fresh){ at, m, unwind_tables_rule(&m->tables, at) };
+	return k->rule;
 }
 
 void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule)
@@ -164,7 +169,7 @@ struct walk {
 	uintptr_t bp_at; /* of the last step */
 	struct unwind_result u;
 	uintptr_t *pc;
-	unsigned most;
+	unsigned most, known_end;
 };
 
 /* On a stack whose end is not known: our own frames are certain to be there, and so is
@@ -225,6 +230,11 @@ static inline bool is_own(uintptr_t pc)
 	return pc - own_begin < own_size;
 }
 
+bool unwind_is_own(uintptr_t pc)
+{
+	return is_own(pc);
+}
+
 /* false: there is one more than is asked for. Our own are not counted. */
 static inline bool take(struct walk *w, uintptr_t pc, bool own)
 {
@@ -236,14 +246,7 @@ static inline bool take(struct walk *w, uintptr_t pc, bool own)
 		return false;
 	}
 	w->pc[w->u.depth++] = pc;
-	w->u.hash += pc * (2 * w->u.depth + 1);
 	return true;
-}
-
-static struct unwind_result ended(struct walk *w)
-{
-	w->u.hash = (w->u.hash ^ w->u.flags) * 0x9e3779b97f4a7c15ull;
-	return w->u;
 }
 
 /* ---- the last walk ---- */
@@ -282,9 +285,9 @@ static inline void keep(struct unwind_near *near, unsigned *n, const struct walk
 	uintptr_t at = w->bp_at;
 
 	if (*n < near->room)
-		near->next[(*n)++] =
-			(struct unwind_frame){ w->r, at,
-					       at == w->r.sp - 8 ? w->r.pc : w->r.bp };
+		near->next[(*n)++] = (struct unwind_frame){
+			w->r, at, at == w->r.sp - 8 ? w->r.pc : w->r.bp, 0, w->u.depth
+		};
 }
 
 /* Goes on to the last of the frames that are still there, if we are at one of them.
@@ -301,13 +304,35 @@ static bool skip(struct walk *w, struct unwind_near *near, unsigned *at, unsigne
 	more = still_there(near, *at);
 	f = near->last + *at;
 	*at += more;
+	if (*at == near->count) {
+		w->u.known = *n - 1;
+		w->known_end = *n - 1 + more;
+	}
+	near->next[*n - 1].stack = f->stack;
 	for (; --more && *n < near->room; f++) {
 		if (!take(w, f->r.pc, is_own(f->r.pc)))
 			return false;
-		near->next[(*n)++] = f[1];
+		near->next[*n] = f[1];
+		near->next[(*n)++].depth = w->u.depth;
 	}
 	w->r = f->r;
 	return true;
+}
+
+static void turn(struct unwind_near *near, unsigned n, uint64_t epoch, struct walk *w)
+{
+	struct unwind_frame *last = near->last;
+
+	/* A walk that goes on, or is cut earlier, has other callers. */
+	if (near->flags != w->u.flags || n != w->known_end || n == near->room)
+		w->u.known = n;
+	near->last = near->next;
+	near->next = last;
+	near->count = n < near->room ? n : 0;
+	w->u.near = near->count;
+	near->flags = w->u.flags;
+	near->epoch = epoch;
+	near->end = unwind_own.end;
 }
 
 /* ---- all of it ---- */
@@ -317,7 +342,6 @@ struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsig
 {
 	uint64_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
 	struct walk w = { .r = regs, .pc = pc, .most = most };
-	struct unwind_frame *last;
 	unsigned at, n = 0;
 
 	w.b = unwind_bounds(regs.sp, &w.foreign);
@@ -335,19 +359,14 @@ struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsig
 		    !to_caller(&w, rule_at(w.r.pc - 1, epoch), own))
 			break;
 	}
-	if (near) {
-		last = near->last;
-		near->last = near->next;
-		near->next = last;
-		near->count = n < near->room ? n : 0;
-		near->epoch = epoch;
-		near->end = unwind_own.end;
-	}
-	return ended(&w);
+	if (near)
+		turn(near, n, epoch, &w);
+	return w.u;
 }
 
 struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
-					 unsigned most)
+					 unsigned most,
+					 struct unwind_fresh known[UNWIND_FRESH])
 {
 	struct walk w = { .r = regs, .pc = pc, .most = most };
 	bool own;
@@ -356,6 +375,6 @@ struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
 	do
 		own = is_own(w.r.pc);
 	while (w.r.pc && take(&w, w.r.pc, own) &&
-	       to_caller(&w, rule_fresh(w.r.pc - 1), own));
-	return ended(&w);
+	       to_caller(&w, rule_fresh(w.r.pc - 1, known), own));
+	return w.u;
 }

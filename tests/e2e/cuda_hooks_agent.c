@@ -69,7 +69,7 @@ static void show_frames(uint32_t stack)
 
 	if (spool_view_init(&view, spool.base, atomic_load(&spool.head->used)))
 		return;
-	n = stacks_get(&view, stack, frame, &flags);
+	n = stacks_get(&view, stack, frame, STACKS_MOST, &flags);
 	for (unsigned i = 0; i < n; i++) {
 		const struct stack_module *m = stacks_module_get(&view, frame[i].module);
 		uintptr_t at = frame[i].offset + (m ? m->bias : 0);

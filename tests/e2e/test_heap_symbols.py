@@ -172,10 +172,12 @@ def test_under_valgrind():
     if not shutil.which("valgrind"):
         raise prof.Skip("no valgrind")
     with prof.folder() as log:
-        run = record(["valgrind", "-q", "--soname-synonyms=somalloc=nouserintercepts",
-                      prof.prog("heap_pairs"), "100"], log)
-        assert "==" not in run.err, run.err
-        path = run.paths()[-1]  # what valgrind's own first program left comes before it
+        env = {**os.environ, "LD_PRELOAD": prof.AGENT, "PROF_LOGDIR": log, "PROF_MARKER": "none",
+               "PROF_MALLOC": "all"}
+        run = prof.plain(["valgrind", "-q", "--soname-synonyms=somalloc=nouserintercepts",
+                          prof.prog("heap_pairs"), "100"], env=env)
+        assert run.returncode == 0 and "==" not in run.stderr, (run.returncode, run.stderr)
+        path = prof.Run(run, log).paths()[-1]
         chain_of(heap_of(prof.Trace(path)), "?? (heap_pairs+0x")
         done = prof.plain([prof.LAUNCHER, "recover", path])
         assert done.returncode == 0, done.stderr

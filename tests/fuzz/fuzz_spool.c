@@ -92,8 +92,10 @@ static uint32_t stack_at(struct part *p)
 
 	m->path_len = 8;
 	memcpy(m->path, "/libx.so", 9);
-	s->depth = 2;
-	s->frame[0] = s->frame[1] =
+	s[0].depth = 2;
+	s[1].depth = 1;
+	s[0].caller = (uint32_t)(((uint8_t *)&s[1] - p->base) / 8);
+	s[0].frame = s[1].frame =
 		stacks_pack((struct stack_frame){ (uint32_t)((at - p->base) / 8), 18 });
 	return (uint32_t)(((uint8_t *)s - p->base) / 8);
 }

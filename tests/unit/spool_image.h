@@ -256,13 +256,18 @@ static inline uint32_t image_module(struct image *m, const char *path)
 static inline uint32_t image_call_stack(struct image *m, uint32_t module, uint64_t offset,
 					unsigned depth)
 {
-	struct stack *to = image_stacks_room(m, sizeof(*to) + 8ul * depth);
+	uint32_t id = 0;
 
-	to->depth = (uint16_t)depth;
-	for (unsigned i = 0; i < depth; i++)
-		to->frame[i] =
+	for (unsigned i = depth; i--;) {
+		struct stack *to = image_stacks_room(m, sizeof(*to));
+
+		to->depth = (uint16_t)(depth - i);
+		to->caller = id;
+		to->frame =
 			stacks_pack((struct stack_frame){ module, offset + 16ul * i });
-	return (uint32_t)(((uint8_t *)to - m->base) / 8);
+		id = (uint32_t)(((uint8_t *)to - m->base) / 8);
+	}
+	return id;
 }
 
 /* ---- the file ---- */

@@ -24,18 +24,19 @@ static struct stack_frame some(unsigned i)
 
 static uint32_t add(unsigned from, unsigned depth, unsigned flags)
 {
-	struct stack_frame frame[STACKS_MOST + 1];
+	uint32_t id = 0;
 
-	for (unsigned i = 0; i < depth; i++)
-		frame[i] = some(from + i);
-	return stacks_add(frame, depth, flags);
+	for (unsigned i = depth; i--;)
+		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags)))
+			return 0;
+	return id;
 }
 
 /* Is what lies behind `id` what add() was asked for? */
 static bool holds(uint32_t id, unsigned from, unsigned depth, unsigned flags)
 {
 	struct stack_frame frame[STACKS_MOST];
-	unsigned have, n = stacks_get(&view, id, frame, &have);
+	unsigned have, n = stacks_get(&view, id, frame, STACKS_MOST, &have);
 
 	for (unsigned i = 0; i < n; i++)
 		if (frame[i].module != some(from + i).module ||
@@ -71,11 +72,23 @@ START_TEST(the_same_stack_has_one_id)
 }
 END_TEST
 
-START_TEST(too_deep_a_stack_is_cut_and_an_empty_one_is_none)
+START_TEST(too_deep_a_stack_has_no_id)
 {
 	open_spool(4 << 20);
-	ck_assert(holds(add(0, STACKS_MOST + 1, 0), 0, STACKS_MOST, STACK_CUT));
+	ck_assert(holds(add(0, STACKS_MOST, 0), 0, STACKS_MOST, 0));
+	ck_assert_uint_eq(add(0, STACKS_MOST + 1, 0), 0);
 	ck_assert_uint_eq(add(0, 0, 0), 0);
+}
+END_TEST
+
+START_TEST(stacks_share_their_callers)
+{
+	uint32_t caller;
+
+	open_spool(4 << 20);
+	caller = add(100, 50, 0);
+	for (unsigned i = 0; i < 100; i++)
+		ck_assert_uint_eq(stacks_add(caller, some(i), 0), caller + 2 * (i + 1));
 }
 END_TEST
 
@@ -86,9 +99,12 @@ START_TEST(frames_without_a_module_are_addresses)
 				     { 12345, 1ull << 32 } },
 			   out[STACKS_MOST];
 	unsigned flags;
+	uint32_t id = 0;
 
 	open_spool(4 << 20);
-	ck_assert_uint_eq(stacks_get(&view, stacks_add(in, 3, 0), out, &flags), 3);
+	for (unsigned i = 3; i--;)
+		id = stacks_add(id, in[i], 0);
+	ck_assert_uint_eq(stacks_get(&view, id, out, STACKS_MOST, &flags), 3);
 	ck_assert_uint_eq(out[0].module, 0);
 	ck_assert_uint_eq(out[0].offset, 0x7fffdeadbeef);
 	ck_assert_uint_eq(out[1].module, 12345);
@@ -146,9 +162,9 @@ START_TEST(at_its_share_of_the_cap_a_new_stack_has_no_id)
 	while (id && n < 1000000)
 		id = add(++n * 50, 50, 0);
 	ck_assert_uint_eq(id, 0);
-	/* 2 MiB of them, 408 bytes each. */
-	ck_assert_uint_gt(n, 4000);
-	ck_assert_uint_lt(n, 5200);
+	/* 2 MiB of them, 50 times 16 bytes each. */
+	ck_assert_uint_gt(n, 2000);
+	ck_assert_uint_lt(n, 2700);
 	ck_assert_uint_eq(add(0, 50, 0), first);
 	ck_assert(holds(first, 0, 50, 0));
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
@@ -221,7 +237,7 @@ START_TEST(a_hostile_spool_is_read_within_its_bounds)
 	v.head = (const void *)base;
 	for (uint32_t id = 0; id < size / 8 + 4096; id++) {
 		const struct stack_module *m = stacks_module_get(&v, id);
-		unsigned n = stacks_get(&v, id, frame, &flags);
+		unsigned n = stacks_get(&v, id, frame, STACKS_MOST, &flags);
 
 		ck_assert_uint_le(n, STACKS_MOST);
 		if (m)
@@ -229,7 +245,7 @@ START_TEST(a_hostile_spool_is_read_within_its_bounds)
 		found += n > 0;
 	}
 	ck_assert_uint_gt(found, 1000);
-	ck_assert_uint_eq(stacks_get(&v, UINT32_MAX, frame, &flags), 0);
+	ck_assert_uint_eq(stacks_get(&v, UINT32_MAX, frame, STACKS_MOST, &flags), 0);
 	ck_assert_ptr_null(stacks_module_get(&v, UINT32_MAX));
 }
 END_TEST
@@ -240,7 +256,8 @@ int main(void)
 
 	tcase_add_test(tc, a_stack_comes_back_as_it_was);
 	tcase_add_test(tc, the_same_stack_has_one_id);
-	tcase_add_test(tc, too_deep_a_stack_is_cut_and_an_empty_one_is_none);
+	tcase_add_test(tc, too_deep_a_stack_has_no_id);
+	tcase_add_test(tc, stacks_share_their_callers);
 	tcase_add_test(tc, frames_without_a_module_are_addresses);
 	tcase_add_test(tc, modules_are_told_apart_by_all_they_are);
 	tcase_add_test(tc, a_path_of_any_length_is_kept_or_cut);

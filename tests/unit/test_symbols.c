@@ -332,8 +332,7 @@ int main(void)
 {
 	TCase *tc = tcase_create("symbols");
 
-	unit_not_under_thread_sanitizer(
-		"who starts the launcher shares our thread's data");
+	unit_not_under_thread_sanitizer("its launcher shares our thread's data");
 	has_launcher();
 	tcase_add_test(tc, functions_and_lines_and_inlined_calls);
 	tcase_add_test(tc, what_was_replaced_tells_nothing);

@@ -125,6 +125,29 @@ END_TEST
 
 /* ---- threads ---- */
 
+/* More and fewer frames inside of the same callers, around where a stack is cut. */
+static __attribute__((noinline)) int deeper(int depth)
+{
+	volatile int sum = 0;
+
+	if (depth > 45)
+		sum += look(depth);
+	if (depth < 80)
+		sum += deeper(depth + 1);
+	if (depth > 45 && depth % 3)
+		sum += look(depth);
+	return sum;
+}
+
+START_TEST(a_recursion_up_and_down)
+{
+	start();
+	deeper(0);
+	deeper(10);
+	agree(20);
+}
+END_TEST
+
 static void *in_thread(void *arg)
 {
 	(void)arg;
@@ -352,6 +375,7 @@ int main(void)
 	tcase_add_test(tc, without_the_linkers_help_it_is_the_same);
 	tcase_add_test(tc, a_threads_stack_ends_where_it_began);
 	tcase_add_test(tc, a_forked_child_goes_on_with_the_threads_stack);
+	tcase_add_test(tc, a_recursion_up_and_down);
 	tcase_add_test(tc, a_handler_is_walked_through);
 	tcase_add_test(tc, a_handler_is_walked_through_from_any_instruction);
 	tcase_add_test(tc, from_a_signal_stack_back_to_the_threads);

@@ -94,7 +94,7 @@ START_TEST(another_library_in_its_place_has_its_own_rules)
 		call(back);
 		agree(4);
 		call(back_id);
-		ck_assert_uint_gt(stacks_get(&v, id, frame, &flags), 3);
+		ck_assert_uint_gt(stacks_get(&v, id, frame, STACKS_MOST, &flags), 3);
 		m = stacks_module_get(&v, frame[1].module);
 		ck_assert_ptr_nonnull(m);
 		ck_assert_ptr_nonnull(strstr(m->path, name));

@@ -43,7 +43,7 @@ START_TEST(a_stack_has_an_id_and_only_that)
 	spool_view_init(&v, spool.base, spool.head->cap);
 	ck_assert_int_gt(readlink("/proc/self/exe", exe, sizeof(exe) - 1), 0);
 	for (int i = 1; i < 40; i++) {
-		unsigned n = stacks_get(&v, id[i], f, &flags);
+		unsigned n = stacks_get(&v, id[i], f, STACKS_MOST, &flags);
 		const struct stack_module *m = stacks_module_get(&v, f[1].module);
 
 		ck_assert_uint_gt(n, (unsigned)i + 3);
@@ -66,11 +66,12 @@ START_TEST(a_stack_deeper_than_wanted_is_cut)
 	start();
 	unwind_start(10);
 	spool_view_init(&v, spool.base, spool.head->cap);
-	ck_assert_uint_eq(stacks_get(&v, id_here(20), f, &flags), 10);
+	ck_assert_uint_eq(stacks_get(&v, id_here(20), f, 10, &flags), 10);
 	ck_assert_uint_eq(flags, STACK_CUT);
 	look(0);
 	unwind_start(mine.depth + 2);
-	ck_assert_uint_eq(stacks_get(&v, id_here(1), f, &flags), mine.depth + 1);
+	ck_assert_uint_eq(stacks_get(&v, id_here(1), f, STACKS_MOST, &flags),
+			  mine.depth + 1);
 	ck_assert_uint_eq(flags, 0);
 }
 END_TEST

@@ -8,6 +8,7 @@
 #define TESTS_UNWIND_LOOK_H
 
 #include "agent/core/clock.h"
+#include "agent/core/stacks.h"
 #include "agent/core/thread.h"
 #include "agent/hooks/unwind.h"
 #include "agent/hooks/unwind_parts.h"
@@ -35,6 +36,7 @@ static inline _Unwind_Reason_Code look_frame(struct _Unwind_Context *context, vo
 }
 
 static struct walked mine, other;
+static struct cycle_info look_info;
 static volatile unsigned agreed;
 
 /* The caller's stack again, by what is known of the last one. */
@@ -56,6 +58,28 @@ static __attribute__((noinline)) void look_near(struct unwind_regs regs)
 	}
 }
 
+/* The same stack as it lies in the spool: what its callers are is known from before. */
+static __attribute__((noinline)) void look_id(uint32_t id)
+{
+	static struct stack_frame frame[STACKS_MOST];
+	struct spool_view v;
+	unsigned flags, depth;
+
+	if (mine.flags & STACK_FOREIGN)
+		return;
+	spool_view_init(&v, spool.base, spool.head->cap);
+	depth = stacks_get(&v, id, frame, STACKS_MOST, &flags);
+	if (depth != mine.depth || flags != mine.flags)
+		ck_abort_msg("id %u: %u frames, flags %u; not: %u, %u", id, depth, flags,
+			     mine.depth, mine.flags);
+	for (unsigned i = 1; i < depth; i++) {
+		const struct stack_module *m = stacks_module_get(&v, frame[i].module);
+
+		if (frame[i].offset + (m ? m->bias : 0) != mine.pc[i] - 1)
+			ck_abort_msg("id %u: frame %u is another one", id, i);
+	}
+}
+
 /* Both begin here, at two addresses of this function. */
 static __attribute__((noinline)) int look(int result)
 {
@@ -66,6 +90,7 @@ static __attribute__((noinline)) int look(int result)
 	_Unwind_Backtrace(look_frame, &other);
 	mine.depth = unwind_walk(mine.pc, MOST, &mine.flags);
 	look_near(regs);
+	look_id(unwind_stack(&look_info));
 	return result;
 }
 
