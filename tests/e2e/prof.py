@@ -106,8 +106,8 @@ def launch(command, logdir, *, env=None, timeout=100, check=True, wrap=(), **giv
     return run
 
 
-def plain(command, **given):
-    return subprocess.run(command, capture_output=True, text=True, timeout=100,
+def plain(command, *, timeout=100, **given):
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout,
                           stdin=subprocess.DEVNULL, **given)
 
 

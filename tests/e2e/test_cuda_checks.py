@@ -37,7 +37,7 @@ def test_on_the_fake():
         for name in ("CUDART", "CUPTI"):
             environment.pop(name)
         process = prof.plain([RUN, "--out", os.path.join(out, "results"), "--python", sys.executable,
-                              "--only", ",".join(HERE)], env=environment)
+                              "--only", ",".join(HERE)], env=environment, timeout=350)
         with open(os.path.join(out, "results", "results.json"), encoding="utf-8") as file:
             found = json.load(file)["checks"]
         states = {name: one["state"] for name, one in found.items()}
