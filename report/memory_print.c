@@ -104,7 +104,10 @@ static void print_peak(const struct memory_view *v, const struct memory_space *s
 			"  %s blocks that are older than the window were freed in it\n",
 			out_count(s->foreign));
 	if (s->reserved)
-		fprintf(out, "  reserved from the device: at most %s\n",
+		fprintf(out,
+			strcmp(s->name, "cpu")
+				? "  reserved from the device: at most %s\n"
+				: "  shared with other processes: a block of up to %s\n",
 			out_bytes(s->reserved));
 	if (s->oom)
 		fprintf(out, "  OUT OF MEMORY: %s requests failed\n", out_count(s->oom));

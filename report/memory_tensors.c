@@ -189,10 +189,14 @@ static bool count_steps(struct memory_view *v, struct memory_space *s)
 static void add_older(struct memory_view *v, struct memory_space *s)
 {
 	struct category_before before;
-	int64_t room = s->peak - s->peak_seen, *known[3], part;
+	int64_t room, *known[3], part;
 	const enum category what[] = { CATEGORY_PARAMETER, CATEGORY_OPTIMIZER,
 				       CATEGORY_INPUT };
 
+	/* Memory shared between processes is in no allocator's totals. */
+	if (s->peak < s->peak_seen)
+		s->peak = s->peak_seen;
+	room = s->peak - s->peak_seen;
 	categories_before(&v->blocks, s->device, &before);
 	known[0] = &before.parameters;
 	known[1] = &before.optimizer;

@@ -49,6 +49,26 @@ START_TEST(counters_have_no_call_sites)
 }
 END_TEST
 
+#define MEMORY(ts, addr, bytes, allocated, reserved)                                  \
+	"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":" #ts         \
+	",\"args\":{\"Total Reserved\":" #reserved ",\"Total Allocated\":" #allocated \
+	",\"Bytes\":" #bytes ",\"Device Id\":-1,\"Device Type\":0,\"Addr\":" #addr "}}"
+
+/* A DataLoader's blocks are in no allocator's totals: nothing is less than nothing. */
+START_TEST(shared_memory_is_counted_once)
+{
+	const char *text =
+		printed("{\"traceEvents\":[" MEMORY(1, 64, 4096, 4096, 0) "," MEMORY(
+			2, 4096, 393216, 0, 393216) "," MEMORY(3, 128, 8192, 12288,
+							       0) "]}");
+
+	ck_assert_ptr_nonnull(strstr(text, "cpu: peak 396.0 KiB"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "shared with other processes: a block of up to"));
+	ck_assert_ptr_null(strstr(text, "parameters"));
+}
+END_TEST
+
 START_TEST(checks_of_stacks_are_said)
 {
 	const char *text = printed(
@@ -103,6 +123,7 @@ int main(void)
 	TCase *tc = tcase_create("print");
 
 	tcase_add_test(tc, counters_have_no_call_sites);
+	tcase_add_test(tc, shared_memory_is_counted_once);
 	tcase_add_test(tc, checks_of_stacks_are_said);
 	tcase_add_test(tc, long_names_keep_their_line);
 	return unit_run(tc, "report_print");
