@@ -64,6 +64,28 @@ static inline struct thread *emit_enter(enum record_kind kind)
 	return t;
 }
 
+/* emit_enter and emit_reserve where nothing is to be done for either: then there is room
+ * at t->at. NULL says nothing. */
+static inline struct thread *emit_ready(uint32_t size)
+{
+	struct thread *t = thread_mine;
+	uint64_t cycle = gate_cycle();
+
+	if (__builtin_expect(
+		    !t || !cycle || t->cycle != cycle ||
+			    atomic_load_explicit(&t->emitting, memory_order_relaxed) ||
+			    (size_t)(t->limit - t->at) < size ||
+			    t->ordinal != t->said_ordinal,
+		    0))
+		return NULL;
+	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
+	emit_barrier();
+	if (__builtin_expect(gate_cycle() == cycle, 1))
+		return t;
+	atomic_store_explicit(&t->emitting, 0, memory_order_release);
+	return NULL;
+}
+
 static inline void emit_leave(struct thread *t)
 {
 	atomic_store_explicit(&t->emitting, 0, memory_order_release);

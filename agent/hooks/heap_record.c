@@ -219,23 +219,60 @@ void heap_free_counted(void *p)
 	heap_real.free(p);
 }
 
-void *heap_malloc(size_t size)
+static __attribute__((noinline)) void *malloc_any(void *p, size_t size)
 {
-	void *p = heap_real.malloc(size);
-
-	if (__builtin_expect(!p, 0))
-		return p;
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_alloc(p, size, HEAP_MALLOC);
 	thread_guard = 0;
 	return p;
 }
 
-void heap_free(void *p)
+static __attribute__((noinline)) void free_any(void *p)
 {
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_free(p, HEAP_FREE, 0);
 	thread_guard = 0;
+}
+
+void *heap_malloc(size_t size)
+{
+	void *p = heap_real.malloc(size);
+	struct thread *t;
+	struct rec_alloc *r;
+
+	if (__builtin_expect(!p, 0))
+		return p;
+	if (heap_settings.stacks || !(t = emit_ready(sizeof(*r))))
+		return malloc_any(p, size);
+	thread_guard = HEAP_FRAME | THREAD_EMITS;
+	r = (struct rec_alloc *)t->at;
+	r->r.name = 0;
+	r->r.begin = clock_ticks();
+	r->r.end = (uintptr_t)p;
+	r->bytes = size;
+	emit_commit(t, &r->r, REC_ALLOC, HEAP_MALLOC, sizeof(*r));
+	emit_leave(t);
+	thread_guard = 0;
+	return p;
+}
+
+void heap_free(void *p)
+{
+	struct thread *t = emit_ready(sizeof(struct record));
+	struct record *r;
+
+	if (t) {
+		thread_guard = HEAP_FRAME | THREAD_EMITS;
+		r = (struct record *)t->at;
+		r->name = 0;
+		r->begin = clock_ticks();
+		r->end = (uintptr_t)p;
+		emit_commit(t, r, REC_FREE, HEAP_FREE, sizeof(*r));
+		emit_leave(t);
+		thread_guard = 0;
+	} else {
+		free_any(p);
+	}
 	heap_real.free(p);
 }
 
