@@ -73,14 +73,15 @@ class Numbers:
 
 
 class Comparison:
-    def __init__(self, torch, ours):
+    def __init__(self, torch, ours, times):
         self.torch, self.ours, self.problems, self.points = torch, ours, [], 0
+        self.times = times
 
     def say(self, text):
         self.problems.append(text)
 
     def close(self, what, theirs, ours, slack, part=0.05):
-        if abs(theirs - ours) > slack + part * abs(theirs):
+        if self.times and abs(theirs - ours) > slack + part * abs(theirs):
             self.say(f"{what}: torch {theirs:.1f}, ours {ours:.1f}")
 
     def same(self, what, theirs, ours):
@@ -133,12 +134,12 @@ class Comparison:
                        slack, 0.1)
 
 
-def main(torch_path, our_path):
+def main(torch_path, our_path, times="times"):
     torch, ours = load(torch_path), load(our_path)
     dialect = "tb043" if is_tb043(ours) else "kineto"
     if dialect == "tb043":
         respell(torch)
-    comparison = Comparison(Numbers(torch), Numbers(ours))
+    comparison = Comparison(Numbers(torch), Numbers(ours), times == "times")
     comparison.run()
     for problem in comparison.problems[:30]:
         print(problem)
