@@ -25,12 +25,12 @@ record() {	# DIALECT [option...]
 }
 
 # Two observers look at the clock one after the other: a thread that loses its processor
-# in between shows in one of them only. So what differs must differ five times; and beside
+# in between shows in one of them only. So what differs must differ three times; and beside
 # the records of each malloc, which take time of their own, times are not compared at all.
 same() {	# DIALECT off|all
 	times=times
 	[ "$2" = off ] || times=none
-	for try in 1 2 3 4 5; do
+	for try in 1 2 3; do
 		record "$1" --malloc "$2" --buffer-mb 2048
 		$python $here/plugin.py "$work/$1"/torch/*.json "$work/$1"/ours/*.json $times && return
 		echo "$*: try $try differs"
