@@ -11,8 +11,7 @@
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. */
 static _Atomic uint64_t *_Atomic slots;
-static _Atomic uint64_t filling; /* offset of the chunk that takes new names */
-static _Atomic uint64_t taken; /* bytes of name chunks so far */
+static struct chunk_fill fill;
 
 uint32_t names_epoch = 1;
 
@@ -47,39 +46,12 @@ static bool same(uint32_t id, uint32_t hash, const char *text, size_t len,
 	       (!extra_len || !memcmp(n->text + len + 1, extra, extra_len));
 }
 
-/* Room for `size` bytes of name, by one compare-and-swap on the chunk's length. */
-static uint64_t room(uint32_t size)
-{
-	for (;;) {
-		uint64_t chunk = atomic_load(&filling), fresh;
-
-		if (chunk) {
-			struct chunk *c = chunk_at(chunk);
-			uint32_t used = atomic_load(&c->used);
-
-			while (used + size <= c->size)
-				if (atomic_compare_exchange_weak(&c->used, &used,
-								 used + size))
-					return chunk + used;
-		}
-		if (atomic_load(&taken) + CHUNK_LARGE > spool.head->cap / SHARE && chunk)
-			return 0;
-		fresh = chunk_take(CHUNK_NAMES, chunk ? CHUNK_LARGE : CHUNK_MIDDLE, 0);
-		if (!fresh)
-			return 0;
-		if (atomic_compare_exchange_strong(&filling, &chunk, fresh))
-			atomic_fetch_add(&taken, chunk_at(fresh)->size);
-		else
-			chunk_give(fresh);
-	}
-}
-
 static uint32_t store(uint32_t hash, const char *text, size_t len, const char *extra,
 		      size_t extra_len)
 {
 	uint32_t size =
 		(uint32_t)((sizeof(struct name) + len + extra_len + 2 + 7) & ~7ull);
-	uint64_t where = room(size);
+	uint64_t where = chunk_room(&fill, CHUNK_NAMES, size, SHARE);
 	struct name *n;
 
 	if (!where)
@@ -147,8 +119,8 @@ void names_forget(void)
 	/* The map stays behind: somebody interrupted may still be looking into it. */
 	atomic_store(&slots, NULL);
 	names_epoch++;
-	atomic_store(&filling, 0);
-	atomic_store(&taken, 0);
+	atomic_store(&fill.chunk, 0);
+	atomic_store(&fill.taken, 0);
 }
 
 const struct name *names_get(const struct spool_view *v, uint32_t id)

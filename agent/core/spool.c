@@ -90,6 +90,35 @@ uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle)
 	return at;
 }
 
+/* By one compare-and-swap on the chunk's length. */
+uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
+		    unsigned share)
+{
+	for (;;) {
+		uint64_t chunk = atomic_load(&f->chunk), fresh;
+
+		if (chunk) {
+			struct chunk *c = chunk_at(chunk);
+			uint32_t used = atomic_load(&c->used);
+
+			while (used + size <= c->size)
+				if (atomic_compare_exchange_weak(&c->used, &used,
+								 used + size))
+					return chunk + used;
+		}
+		if (chunk &&
+		    atomic_load(&f->taken) + CHUNK_LARGE > spool.head->cap / share)
+			return 0;
+		fresh = chunk_take(kind, chunk ? CHUNK_LARGE : CHUNK_MIDDLE, 0);
+		if (!fresh)
+			return 0;
+		if (atomic_compare_exchange_strong(&f->chunk, &chunk, fresh))
+			atomic_fetch_add(&f->taken, chunk_at(fresh)->size);
+		else
+			chunk_give(fresh);
+	}
+}
+
 /* ---- reading ---- */
 
 int spool_view_init(struct spool_view *v, const void *base, uint64_t size)

@@ -215,6 +215,15 @@ int spool_prepare(uint64_t ahead);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);
+/* Chunks of one kind that all threads put entries into, one chunk after the other. */
+struct chunk_fill {
+	_Atomic uint64_t chunk; /* offset of the one that takes new entries */
+	_Atomic uint64_t taken; /* bytes of all so far */
+};
+/* Offset of room for `size` bytes; all of them together take cap / share at most. 0: no
+ * room. */
+uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
+		    unsigned share);
 void spool_forget_chunks(void); /* part of spool_forget */
 static inline struct chunk *chunk_at(uint64_t offset)
 {

@@ -15,8 +15,7 @@
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. The
  * lowest bit of the hash tells modules from stacks. */
 static _Atomic uint64_t *_Atomic slots;
-static _Atomic uint64_t filling; /* offset of the chunk that takes new entries */
-static _Atomic uint64_t taken; /* bytes of chunks so far */
+static struct chunk_fill fill;
 
 _Atomic uint32_t stacks_epoch = 1;
 
@@ -67,36 +66,9 @@ static void fill_module(struct stack_module *m, const struct entry *e)
 	m->path[e->path_len] = '\0';
 }
 
-/* Room for `size` bytes, by one compare-and-swap on the chunk's length. */
-static uint64_t room(uint32_t size)
-{
-	for (;;) {
-		uint64_t chunk = atomic_load(&filling), fresh;
-
-		if (chunk) {
-			struct chunk *c = chunk_at(chunk);
-			uint32_t used = atomic_load(&c->used);
-
-			while (used + size <= c->size)
-				if (atomic_compare_exchange_weak(&c->used, &used,
-								 used + size))
-					return chunk + used;
-		}
-		if (chunk && atomic_load(&taken) + CHUNK_LARGE > spool.head->cap / SHARE)
-			return 0;
-		fresh = chunk_take(CHUNK_STACKS, chunk ? CHUNK_LARGE : CHUNK_MIDDLE, 0);
-		if (!fresh)
-			return 0;
-		if (atomic_compare_exchange_strong(&filling, &chunk, fresh))
-			atomic_fetch_add(&taken, chunk_at(fresh)->size);
-		else
-			chunk_give(fresh);
-	}
-}
-
 static uint32_t store(const struct entry *e)
 {
-	uint64_t where = room(e->size);
+	uint64_t where = chunk_room(&fill, CHUNK_STACKS, e->size, SHARE);
 
 	if (!where || where / 8 > ID_MOST)
 		return 0;
@@ -211,8 +183,8 @@ void stacks_forget(void)
 	/* The map stays behind: somebody interrupted may still be looking into it. */
 	atomic_store(&slots, NULL);
 	atomic_fetch_add(&stacks_epoch, 1);
-	atomic_store(&filling, 0);
-	atomic_store(&taken, 0);
+	atomic_store(&fill.chunk, 0);
+	atomic_store(&fill.taken, 0);
 }
 
 /* ---- reading ---- */
