@@ -130,6 +130,10 @@ def test_a_buffer_that_is_refused():
     run = Beside("13.0", "small", **WINDOWS[0])
     assert re.search(r"^100$", run.err, re.M), run.err  # records and losses together
     same("13.0", "small", run.out, alone("13.0", "small").stdout)
+    # Buffers come in the order in which they were filled, also if several wait.
+    out = alone("13.0", "small", LATE_MS=300).stdout
+    grids = [int(n) for n in re.findall(r" gridX=(\d+) .* name=_Z5firstPf", out)]
+    assert grids == sorted(grids) and len(grids) > 20, grids
 
 
 def test_a_clock_of_its_own():

@@ -30,7 +30,7 @@ static __thread bool in_completed;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t more = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static struct buffer *full; /* wait for their last record */
-static struct buffer *ready, **ready_tail = &ready; /* to be handed back */
+static struct buffer *ready; /* to be handed back */
 static struct buffer *out; /* handed to nobody: what we hold, to notice reuse */
 static uint64_t queued, handed;
 static bool working;
@@ -92,6 +92,15 @@ static void hand_back(struct buffer *b)
 	free(b);
 }
 
+/* In order, however many wait; mutex held. */
+static void append(struct buffer **link, struct buffer *b)
+{
+	while (*link)
+		link = &(*link)->next;
+	b->next = NULL;
+	*link = b;
+}
+
 /* Full buffers whose records are complete by now go to the queue; mutex held. */
 static void move_complete(bool forced)
 {
@@ -105,9 +114,7 @@ static void move_complete(bool forced)
 			continue;
 		}
 		*link = b->next;
-		b->next = NULL;
-		*ready_tail = b;
-		ready_tail = &b->next;
+		append(&ready, b);
 		queued++;
 	}
 }
@@ -136,8 +143,6 @@ static void *worker(void *arg)
 			continue;
 		}
 		ready = b->next;
-		if (!ready)
-			ready_tail = &ready;
 		pthread_mutex_unlock(&mutex);
 		if (cupti_text("FAKE_COMPLETE") &&
 		    strcmp(cupti_text("FAKE_COMPLETE"), "late") == 0)
@@ -165,8 +170,7 @@ static void wake(void)
 static void retire(struct buffer *b)
 {
 	pthread_mutex_lock(&mutex);
-	b->next = full;
-	full = b;
+	append(&full, b);
 	wake();
 	pthread_mutex_unlock(&mutex);
 }
@@ -342,8 +346,7 @@ static void take_all(bool forced)
 			if (forced)
 				cut(b);
 			pthread_mutex_lock(&mutex);
-			b->next = full;
-			full = b;
+			append(&full, b);
 			pthread_mutex_unlock(&mutex);
 		}
 		pthread_mutex_unlock(&s->mutex);
@@ -374,8 +377,6 @@ int buffers_flush(bool forced)
 			struct buffer *b = ready;
 
 			ready = b->next;
-			if (!ready)
-				ready_tail = &ready;
 			handed++;
 			pthread_mutex_unlock(&mutex);
 			hand_back(b);
