@@ -140,6 +140,7 @@ static void on_leave(void)
 	sched_leave();
 	gpu_leave();
 	atomic_store(&h->exit_ticks, clock_ticks());
+	spool_close();
 }
 
 static void on_backward(void)

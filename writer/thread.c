@@ -37,6 +37,7 @@ static _Atomic uint32_t sleeping;
 static _Atomic uint32_t stopping;
 static _Atomic uint32_t keeper, formatter; /* OS thread ids; 0 = none, 1 = being born */
 static bool started, refused;
+static uint64_t last_used; /* bytes handed out when the keeper last looked; 0 = never */
 
 /* ---- threads of ours ---- */
 
@@ -89,9 +90,8 @@ static void *format(void *arg)
 /* As far ahead as the program may come before we look again. */
 static int64_t keep_memory(void)
 {
-	static uint64_t last_used;
 	uint64_t used = atomic_load(&spool.head->used), ahead = AHEAD_LEAST;
-	uint64_t grown = used > last_used ? used - last_used : 0;
+	uint64_t grown = last_used && used > last_used ? used - last_used : 0;
 	bool open = gate_cycle() != 0;
 	int err;
 
@@ -211,6 +211,7 @@ bool writer_drain(int64_t ns)
 void writer_forget(void)
 {
 	started = refused = false;
+	last_used = 0;
 	atomic_store(&wanted, 0);
 	atomic_store(&served, 0);
 	atomic_store(&looked, 0);
@@ -251,6 +252,10 @@ void writer_resume(void)
 
 void writer_wanted(void)
 {
-	if (started && !atomic_load(&keeper))
+	if (!started)
+		return;
+	if (!atomic_load(&keeper))
 		writer_wake();
+	else if (spool_low())
+		sys_futex_wake(&wanted);
 }

@@ -137,7 +137,11 @@ int spool_view_init(struct spool_view *v, const void *base, uint64_t size)
 static bool sound(const struct chunk *c, uint64_t room)
 {
 	if (c->magic != CHUNK_MAGIC || c->size > room || c->size % CHUNK_SMALL ||
-	    c->size < CHUNK_SMALL || c->size > CHUNK_LARGE)
+	    c->size < CHUNK_SMALL)
+		return false;
+	if (atomic_load(&((struct chunk *)c)->kind) == CHUNK_REST)
+		return true;
+	if (c->size > CHUNK_LARGE)
 		return false;
 	return atomic_load_explicit(&((struct chunk *)c)->used, memory_order_relaxed) <=
 	       c->size;

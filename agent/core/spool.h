@@ -118,7 +118,8 @@ enum chunk_kind {
 	CHUNK_NAMES,
 	CHUNK_CYCLE,
 	CHUNK_CUDA, /* records of a cycle's GPU part: agent/core/side.h */
-	CHUNK_STACKS /* call stacks and modules: agent/core/stacks.h */
+	CHUNK_STACKS, /* call stacks and modules: agent/core/stacks.h */
+	CHUNK_REST /* of any size: what spool_close gave back */
 };
 
 struct chunk {
@@ -212,6 +213,11 @@ void spool_forget(void);
 /* Writer thread: touch `ahead` bytes, and reserve several times as many, past what is
  * handed out. 0, or -errno when the space is refused (what is reserved stays usable). */
 int spool_prepare(uint64_t ahead);
+/* Is half of what was last prepared in use? True once after each spool_prepare. */
+bool spool_low(void);
+/* At the process's end: what was reserved and never handed out goes back to the disk, for
+ * a sweep may come much later. No chunk can be taken from then on. Any thread. */
+void spool_close(void);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);

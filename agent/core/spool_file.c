@@ -22,11 +22,14 @@
 
 struct spool spool = { .fd = -1 };
 
-static _Atomic uint32_t facts_busy;
+static _Atomic uint32_t facts_busy, preparing, closing;
+static _Atomic uint64_t low; /* once so much is handed out, more must be made ready */
 
 #define FACT_TRIES    1000
 #define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
-#define RESERVE_LEAST (32ull * 1024 * 1024) /* a thousand threads may begin at once */
+#define RESERVE_LEAST (8ull * 1024 * 1024) /* a thousand threads may begin ... */
+#define RESERVE_MOST  (32ull * 1024 * 1024) /* ... and go on */
+#define CLOSE_TRIES   40 /* of 50 us: what a keeper is in the middle of */
 
 /* ---- reserving and touching: the writer thread, so that the program never waits ---- */
 
@@ -68,19 +71,19 @@ void spool_share(unsigned divisor)
 	atomic_store(&spool.head->limit, limit < least_of_all ? least_of_all : limit);
 }
 
-int spool_prepare(uint64_t ahead)
+static uint64_t most(uint64_t a, uint64_t b)
 {
-	struct spool_header *h = spool.head;
-	int saved = errno, err = 0;
-	uint64_t used, limit, want, from;
+	return a > b ? a : b;
+}
 
-	if (!h)
-		return 0;
-	used = atomic_load(&h->used);
-	limit = atomic_load(&h->limit);
-	want = 4 * ahead > RESERVE_LEAST ? 4 * ahead : RESERVE_LEAST;
-	want = least((used + want + 65535) & ~65535ull, limit);
-	for (from = atomic_load(&h->reserved); from < want && !err;) {
+static int prepare(struct spool_header *h, uint64_t ahead)
+{
+	uint64_t used = atomic_load(&h->used), limit = atomic_load(&h->limit), from;
+	uint64_t want = most(least(4 * used, RESERVE_MOST), RESERVE_LEAST);
+	int err = 0;
+
+	want = least((used + most(2 * ahead, want) + 65535) & ~65535ull, limit);
+	for (from = atomic_load(&h->reserved); from < want && !err && !closing;) {
 		uint64_t to = least(from + STEP, limit);
 
 		err = reserve(from, to);
@@ -89,14 +92,73 @@ int spool_prepare(uint64_t ahead)
 	}
 	/* In pieces: a host thread that overtakes us finds the next one touched. */
 	want = least((used + ahead + 65535) & ~65535ull, atomic_load(&h->reserved));
-	for (from = atomic_load(&h->ready); from < want;) {
+	for (from = atomic_load(&h->ready); from < want && !closing;) {
 		uint64_t to = least(from + 1024 * 1024, want);
 
 		touch(from, to);
 		atomic_store(&h->ready, from = to);
 	}
+	atomic_store(&low, err || from >= limit ? UINT64_MAX : from - ahead / 2);
+	return err;
+}
+
+int spool_prepare(uint64_t ahead)
+{
+	int saved = errno, err = 0;
+
+	if (!spool.head || atomic_exchange(&preparing, 1))
+		return 0; /* another does it, or nobody ever again */
+	err = prepare(spool.head, ahead);
+	atomic_store(&preparing, 0);
 	errno = saved;
 	return err;
+}
+
+bool spool_low(void)
+{
+	uint64_t mark = atomic_load_explicit(&low, memory_order_relaxed);
+
+	return atomic_load_explicit(&spool.head->used, memory_order_relaxed) >= mark &&
+	       atomic_compare_exchange_strong(&low, &mark, UINT64_MAX);
+}
+
+/* From now on nobody prepares. False where somebody is in the middle of it. */
+static bool stop_preparing(void)
+{
+	atomic_store(&closing, 1);
+	for (unsigned i = 0; atomic_exchange(&preparing, 1); i++) {
+		if (i == CLOSE_TRIES)
+			return false;
+		sys_futex_wait(&preparing, 1, 50000);
+	}
+	return true;
+}
+
+/* The rest becomes one chunk, taken as any other: nobody else can have it then. */
+void spool_close(void)
+{
+	struct spool_header *h = spool.head;
+	uint64_t at, end;
+	int saved = errno;
+	struct chunk *c;
+
+	if (!h || spool.fd < 0 || !stop_preparing())
+		return;
+	end = atomic_load(&h->reserved);
+	at = atomic_load(&h->used);
+	do
+		if (at + CHUNK_SMALL >= end)
+			return;
+	while (!atomic_compare_exchange_weak(&h->used, &at, end));
+	atomic_store(&h->limit, end);
+	c = chunk_at(at);
+	c->size = (uint32_t)(end - at);
+	c->kind = CHUNK_REST;
+	c->magic = CHUNK_MAGIC;
+	at += CHUNK_SMALL;
+	syscall(SYS_fallocate, spool.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
+		end - at);
+	errno = saved;
 }
 
 /* ---- making it ---- */
@@ -272,6 +334,8 @@ errno_is_why:
 void spool_forget(void)
 {
 	atomic_store(&facts_busy, 0);
+	atomic_store(&preparing, 0);
+	atomic_store(&closing, 0);
 	/* The mapping stays: somebody interrupted in the middle of a record may still
 	 * finish it. The descriptor goes, and with it our share of the parent's lock. */
 	if (spool.fd >= 0)

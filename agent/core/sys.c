@@ -306,3 +306,17 @@ void sys_restore_signals(uint64_t saved)
 {
 	CALL(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(saved));
 }
+
+/* This is how it is asked for; on a processor these instructions change nothing. */
+bool sys_under_valgrind(void)
+{
+	uint64_t question[6] = { 0x1001 }, answer = 0;
+
+	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"
+			 "rolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
+			 "xchgq %%rbx, %%rbx"
+			 : "+d"(answer)
+			 : "a"(question)
+			 : "cc", "memory");
+	return answer != 0;
+}

@@ -38,6 +38,7 @@ uint32_t sys_parent(uint32_t pid); /* 0 = unknown */
 int sys_futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns);
 void sys_futex_wake(_Atomic uint32_t *word);
 void sys_host(char *buf, size_t size); /* host name, file-name safe */
+bool sys_under_valgrind(void);
 const char *sys_error(int err); /* text of -errno or errno */
 /* Blocks every signal in the calling thread; restores with the saved mask. */
 void sys_block_signals(uint64_t *saved);
