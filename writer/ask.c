@@ -100,21 +100,6 @@ static bool trusted(const char *path, const struct sys_stat *agent)
 	       (!st.uid || st.uid == geteuid() || st.uid == agent->uid);
 }
 
-/* valgrind ends a program that starts a process as we do. This is how it is asked whether
- * it is there; on a processor these instructions change nothing. */
-static bool under_valgrind(void)
-{
-	uint64_t question[6] = { 0x1001 }, answer = 0;
-
-	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"
-			 "rolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
-			 "xchgq %%rbx, %%rbx"
-			 : "+d"(answer)
-			 : "a"(question)
-			 : "cc", "memory");
-	return answer != 0;
-}
-
 /* The launcher finds the agent beside itself, or in ../lib: the way back. */
 static int find_launcher(char *path, size_t size)
 {
@@ -123,7 +108,8 @@ static int find_launcher(char *path, size_t size)
 	struct self self;
 	const char *slash;
 
-	if (getauxval(AT_SECURE) || under_valgrind())
+	/* valgrind ends a program that starts a process as we do. */
+	if (getauxval(AT_SECURE) || sys_under_valgrind())
 		return -ENOENT;
 	find_self(&self);
 	if (!self.found || sys_stat(self.path, &agent))

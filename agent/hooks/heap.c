@@ -62,6 +62,8 @@ void heap_start(const struct config *config, uint64_t seed)
 	look_ahead(config->malloc);
 	if (*ahead || !heap_find())
 		return;
+	if (heap_is_glibc())
+		heap_sizes_try();
 	s->mode = config->malloc;
 	s->stacks = config->malloc_stacks && s->mode >= HEAP_SAMPLE;
 	s->sample_bytes = (uint64_t)config->malloc_sample_kb << 10;

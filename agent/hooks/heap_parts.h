@@ -53,6 +53,7 @@ bool heap_find(void);
 void heap_find_cxx(const void *caller);
 /* Is that form of operator new (of heap_real) in the library that has malloc? */
 bool heap_has_new(void *const *slot);
+bool heap_is_glibc(void); /* the library that has malloc; after heap_find */
 /* Who has malloc before us; NULL: nobody. "": the program itself. */
 const char *heap_ahead(void);
 
@@ -128,11 +129,9 @@ void heap_made(enum heap_call call, void *p, size_t size);
 /* A block is about to be freed. True: end that by heap_leave. */
 bool heap_gone(uintptr_t frame, enum heap_call call, void *p);
 
-/* malloc and free of HEAP_ALL, and of HEAP_COUNT, not nested. p: not NULL. */
+/* malloc and free of HEAP_ALL, not nested. p: not NULL. */
 void *heap_malloc(size_t size);
 void heap_free(void *p);
-void *heap_malloc_counted(size_t size);
-void heap_free_counted(void *p);
 
 /* malloc.c: our own malloc and free, by names that a part of ours may call. */
 void *heap_any_malloc(size_t size);
@@ -148,10 +147,20 @@ struct heap_move { /* realloc */
 void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t size);
 void heap_moved(const struct heap_move *m, void *p, size_t size);
 
+/* ---- heap_count.c ---- */
+
 /* Counters since they began; usable bytes. */
 enum { COUNT_ALLOCS, COUNT_ALLOCATED, COUNT_FREES, COUNT_FREED };
 void heap_sum(uint64_t sum[THREAD_HEAP]);
 void heap_sum_forget(void);
+/* COUNT_ALLOCS or COUNT_FREES, and the bytes of it. */
+void heap_count(unsigned what, size_t usable);
+size_t heap_usable(void *p); /* p: not NULL */
+/* malloc and free of HEAP_COUNT, not nested. p: not NULL. */
+void *heap_malloc_counted(size_t size);
+void heap_free_counted(void *p);
+/* malloc is glibc's: its blocks may be told from their headers. */
+void heap_sizes_try(void);
 
 /* ---- heap_table.c: which blocks are samples ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call becomes: counters, a sample, or a record. */
+/* What a call becomes: a count, a sample, or a record. */
 #include "agent/core/emit.h"
 #include "agent/hooks/heap_parts.h"
 #include "agent/hooks/unwind.h"
@@ -9,9 +9,6 @@
 
 struct heap_settings heap_settings;
 static _Atomic uint64_t seeds; /* threads that sample so far */
-
-/* Of threads after their end, all together. */
-static _Atomic uint64_t orphans[THREAD_HEAP];
 
 /* The guarded call lies further out on the stack; if it does not, a longjmp has left
  * it. A new that looks whether anything comes back finds its guard gone. A signal handler
@@ -48,48 +45,6 @@ bool heap_sampled_now(size_t size)
 	}
 	heap_gap_next(g, heap_settings.sample_bytes);
 	return true;
-}
-
-/* ---- counters ---- */
-
-static __attribute__((noinline)) void count_first(unsigned what, uint64_t usable)
-{
-	struct thread *t = thread_state();
-
-	if (!t) {
-		atomic_fetch_add_explicit(&orphans[what], 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&orphans[what + 1], usable,
-					  memory_order_relaxed);
-		return;
-	}
-	t->heap[what]++;
-	t->heap[what + 1] += usable;
-}
-
-/* Single instructions: a signal handler may come between them. */
-static inline void count(unsigned what, uint64_t usable)
-{
-	struct thread *t = thread_mine;
-
-	if (__builtin_expect(!t, 0)) {
-		count_first(what, usable);
-		return;
-	}
-	t->heap[what]++;
-	t->heap[what + 1] += usable;
-}
-
-void heap_sum(uint64_t sum[THREAD_HEAP])
-{
-	thread_sum(sum);
-	for (unsigned i = 0; i < THREAD_HEAP; i++)
-		sum[i] += atomic_load_explicit(&orphans[i], memory_order_relaxed);
-}
-
-void heap_sum_forget(void)
-{
-	for (unsigned i = 0; i < THREAD_HEAP; i++)
-		atomic_store(&orphans[i], 0);
 }
 
 /* ---- records ---- */
@@ -170,7 +125,7 @@ void heap_made(enum heap_call call, void *p, size_t size)
 		emit_sample(p, size, call);
 		break;
 	case HEAP_COUNT:
-		count(COUNT_ALLOCS, heap_real.malloc_usable_size(p));
+		heap_count(COUNT_ALLOCS, heap_usable(p));
 		break;
 	case HEAP_IDLE:
 	case HEAP_COLD:
@@ -193,7 +148,7 @@ bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 			emit_free(p, call | HEAP_SAMPLED, 0);
 		break;
 	case HEAP_COUNT:
-		count(COUNT_FREES, heap_real.malloc_usable_size(p));
+		heap_count(COUNT_FREES, heap_usable(p));
 		break;
 	case HEAP_IDLE:
 	case HEAP_COLD:
@@ -202,21 +157,6 @@ bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 	}
 	thread_guard = frame;
 	return true;
-}
-
-void *heap_malloc_counted(size_t size)
-{
-	void *p = heap_real.malloc(size);
-
-	if (__builtin_expect(p != NULL, 1))
-		count(COUNT_ALLOCS, heap_real.malloc_usable_size(p));
-	return p;
-}
-
-void heap_free_counted(void *p)
-{
-	count(COUNT_FREES, heap_real.malloc_usable_size(p));
-	heap_real.free(p);
 }
 
 static __attribute__((noinline)) void *malloc_any(void *p, size_t size)
@@ -295,7 +235,7 @@ void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t si
 		m->sampled = heap_samples_take(old);
 	}
 	if (mode == HEAP_COUNT)
-		m->usable = heap_real.malloc_usable_size(old);
+		m->usable = heap_usable(old);
 }
 
 /* realloc(p, 0) may free p and give NULL; else NULL means that nothing has changed. */
@@ -315,7 +255,7 @@ void heap_moved(const struct heap_move *m, void *p, size_t size)
 	else if (gone && mode == HEAP_ALL)
 		emit_free(m->old, flags, m->begin);
 	else if (gone && mode == HEAP_COUNT)
-		count(COUNT_FREES, m->usable);
+		heap_count(COUNT_FREES, m->usable);
 	if (m->part == HEAP_WANTED)
 		heap_made(HEAP_REALLOC, p, size);
 	heap_leave();

@@ -122,6 +122,14 @@ bool heap_has_new(void *const *at)
 	return i < ROWS && owners[i] && owners[i] == owners[0]; /* malloc's */
 }
 
+/* Not where something takes the place of its functions, as valgrind does. */
+bool heap_is_glibc(void)
+{
+	const char *name = owners[0] ? owners[0]->l_name : "", *base = strrchr(name, '/');
+
+	return !strcmp(base ? base + 1 : name, "libc.so.6") && !sys_under_valgrind();
+}
+
 /* ---- operator new of libraries that RTLD_NEXT cannot see ---- */
 
 struct cxx_look {
