@@ -105,14 +105,28 @@ static _Atomic uint64_t *index_get(void)
  * with other new ones: a program that goes through code for the first time finds them
  * there. Callers with many callees go on anywhere.
  */
+static uint32_t line_of(uint32_t caller)
+{
+	return caller / NODES_A_LINE * LINE & (SLOTS - 1);
+}
+
 static _Atomic uint64_t *slot_of(_Atomic uint64_t *index, const struct entry *e,
 				 uint32_t probe)
 {
 	uint32_t at = (e->hash >> 1) + probe;
 
 	if (e->stack.caller && probe < LINE)
-		at = e->stack.caller / NODES_A_LINE * LINE + at % LINE;
+		return &index[line_of(e->stack.caller) + at % LINE];
 	return &index[at & (SLOTS - 1)];
+}
+
+void stacks_expect(uint32_t caller)
+{
+	const _Atomic uint64_t *index =
+		atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (caller && index)
+		__builtin_prefetch((const void *)&index[line_of(caller)]);
 }
 
 static uint32_t intern(const struct entry *e)

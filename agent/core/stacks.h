@@ -65,6 +65,8 @@ uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 /* `frame`, called by the stack `caller`; 0: by nobody, and flags say why it ends there.
  */
 uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags);
+/* Stacks that `caller` (or 0) calls will be added soon: a hint. */
+void stacks_expect(uint32_t caller);
 void stacks_forget(void); /* after fork: the spool is another one */
 extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are void */
 

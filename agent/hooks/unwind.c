@@ -7,8 +7,11 @@
 
 #include <string.h>
 
-#define SLOT        1 /* of struct thread's, ours */
-#define OWN_FRAMES  16 /* of ours, inside of a walk */
+#define SLOT       1 /* of struct thread's, ours */
+#define OWN_FRAMES 16 /* of ours, inside of a walk */
+#define CALLEES \
+	4096u /* of the last stacks' frames a thread knows by heart; a power of two */
+#define PLAIN       15 /* walks after one that could not be kept: the next cannot either */
 #define BATCH       64 /* stacks counted by a thread before it tells */
 #define EPOCH_ROUND (1u << 17) /* the table of rules knows epochs modulo this */
 
@@ -17,15 +20,21 @@ struct walker {
 	struct walker *next;
 	uint32_t turn; /* since the last check */
 	uint32_t id; /* of the last walk's stack; 0 = walk */
-	uint64_t epochs; /* of that id */
+	uint32_t plain; /* walks to come that do without the last one */
+	uint64_t epochs; /* of all ids here */
 	unsigned flags;
 	struct unwind_near near;
 	_Atomic uint32_t counts[HEAP_FOREIGN + 1];
 	/* All of a stack, however much of it is to be shown: so that it shares its
 	 * callers with others. */
-	uintptr_t pc[STACKS_MOST], again[STACKS_MOST];
+	uintptr_t pc[STACKS_MOST + OWN_FRAMES], again[STACKS_MOST];
 	struct unwind_fresh fresh[UNWIND_FRESH];
-	struct unwind_frame frame[2][STACKS_MOST + OWN_FRAMES];
+	struct unwind_frame frame[STACKS_MOST + OWN_FRAMES];
+	/* A program goes the same ways again: this is nearer than the index of all. */
+	struct callee {
+		uintptr_t pc;
+		uint32_t caller, id;
+	} callee[CALLEES];
 };
 
 static unsigned depth_shown = 64;
@@ -42,7 +51,7 @@ void unwind_start(unsigned depth)
 __attribute__((noinline)) unsigned unwind_walk(uintptr_t *pc, unsigned most,
 					       unsigned *flags)
 {
-	struct unwind_result u = unwind_frames(UNWIND_CALLER, pc, most, NULL);
+	struct unwind_result u = unwind_frames(UNWIND_CALLER, pc, most);
 
 	*flags = u.flags;
 	return u.depth;
@@ -61,8 +70,8 @@ static struct walker *walker_mine(void)
 	if (!w)
 		return NULL;
 	w->near.room = STACKS_MOST + OWN_FRAMES;
-	w->near.last = w->frame[0];
-	w->near.next = w->frame[1];
+	w->near.matter = depth_shown + OWN_FRAMES;
+	w->near.frame = w->frame;
 	t->slot[SLOT] = w;
 	w->next = atomic_load(&walkers);
 	while (!atomic_compare_exchange_weak(&walkers, &w->next, w))
@@ -140,40 +149,50 @@ static uint32_t id_of(const struct unwind_result *u, const uintptr_t *pc)
 	return id;
 }
 
-/* The same of near's, whose callers from frame `known` on have theirs already. Frames of
- * ours, and the one that was cut off, have the id of what is outside of them. */
-static uint32_t id_near(const struct unwind_result *u, struct unwind_near *near,
-			unsigned known)
+/* As called(), where there is a caller, so that flags do not matter. */
+static inline uint32_t called_again(struct walker *w, uint32_t caller, uintptr_t pc)
 {
-	struct unwind_frame *f = near->last + known;
-	uint32_t id = 0;
+	uint64_t hash = (pc ^ (uint64_t)caller << 24) * 0x9e3779b97f4a7c15ull;
+	struct callee *c = &w->callee[hash >> 40 & (CALLEES - 1)];
 
-	if (known < near->count)
-		id = f->stack;
-	if (!id)
-		f = near->last + near->count;
-	while (f-- > near->last) {
-		if (f->depth < u->depth && !unwind_is_own(f->r.pc)) {
-			id = called(id, f->r.pc, u->flags);
-			if (!id)
+	if (c->pc != pc || c->caller != caller)
+		*c = (struct callee){ pc, caller, called(caller, pc, 0) };
+	return c->id;
+}
+
+/* The same of near's: `known` outer frames have theirs; ours, their callers'. */
+static uint32_t id_near(struct walker *w, unsigned known)
+{
+	struct unwind_near *near = &w->near;
+	struct unwind_frame *f = near->frame + known, *end = near->frame + near->count;
+	uint32_t id = known ? f[-1].stack : 0;
+
+	for (; f < end; f++) {
+		if (!f->own) {
+			id = id ? called_again(w, id, f->r.pc)
+				: called(0, f->r.pc, near->flags);
+			if (!id) {
+				near->count = 0;
 				break;
+			}
 		}
 		f->stack = id;
 	}
-	if (!id)
-		near->count = 0;
 	return id;
 }
 
+/* What is to be shown of it: w->pc. */
 static __attribute__((noinline)) void check(struct unwind_regs regs,
 					    const struct unwind_result *u,
 					    struct walker *w, struct cycle_info *info)
 {
 	struct unwind_result v =
-		unwind_frames_fresh(regs, w->again, STACKS_MOST, w->fresh);
+		unwind_frames_fresh(regs, w->again, depth_shown, w->fresh);
+	bool cut = u->depth > depth_shown;
 
 	atomic_fetch_add(&info->heap[HEAP_CHECKED], 1);
-	if (v.depth == u->depth && v.flags == u->flags &&
+	if (v.depth == (cut ? depth_shown : u->depth) &&
+	    v.flags == (cut ? STACK_CUT : u->flags) &&
 	    !memcmp(w->again, w->pc, v.depth * sizeof(w->pc[0])))
 		return;
 	atomic_fetch_add(&info->heap[HEAP_DISAGREED], 1);
@@ -185,7 +204,7 @@ static __attribute__((noinline)) uint32_t walk_once(struct unwind_regs regs,
 						    struct cycle_info *info)
 {
 	uintptr_t *pc = __builtin_alloca(depth_shown * sizeof(*pc));
-	struct unwind_result u = unwind_frames(regs, pc, depth_shown, NULL);
+	struct unwind_result u = unwind_frames(regs, pc, depth_shown);
 
 	if (info)
 		count(NULL, info, u.flags);
@@ -195,21 +214,28 @@ static __attribute__((noinline)) uint32_t walk_once(struct unwind_regs regs,
 static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_info *info)
 {
 	uint64_t epochs = epochs_now();
+	bool checked = w->turn >= UNWIND_CHECK, near;
 	struct unwind_result u;
 	uint32_t id;
 
-	u = unwind_frames(regs, w->pc, STACKS_MOST, &w->near);
-	if (w->turn >= UNWIND_CHECK) {
+	if (w->epochs != epochs) {
+		w->near.count = 0;
+		memset(w->callee, 0, sizeof(w->callee));
+		w->epochs = epochs;
+	}
+	near = !w->plain && unwind_near(regs, &w->near, &u);
+	if (!near) {
+		w->plain = w->plain ? w->plain - 1 : PLAIN;
+		u = unwind_frames(regs, w->pc, STACKS_MOST);
+	}
+	if (checked) {
 		w->turn = 0;
+		if (near)
+			unwind_near_pcs(&w->near, w->pc);
 		check(regs, &u, w, info);
 	}
-	if (u.near)
-		id = id_near(&u, &w->near, w->epochs == epochs ? u.known : w->near.count);
-	else
-		id = id_of(&u, w->pc);
-	w->id = u.near && u.whole ? id : 0;
-	if (u.near)
-		w->epochs = epochs;
+	id = near ? id_near(w, u.known) : id_of(&u, w->pc);
+	w->id = near && u.whole ? id : 0;
 	w->flags = u.flags | (u.depth > depth_shown ? STACK_CUT : 0);
 	count(w, info, w->flags);
 	if (!id && u.depth)

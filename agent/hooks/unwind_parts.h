@@ -208,10 +208,7 @@ struct unwind_regs {
 struct unwind_result {
 	unsigned depth, flags; /* enum stack_flag */
 	bool whole; /* it ends where it was begun, or was cut */
-	/* The frames are near->last's; those from number `known` on, and where they end,
-	 * are as they were. */
-	bool near;
-	unsigned known;
+	unsigned known; /* unwind_near: so many outer frames are as they were */
 };
 
 /*
@@ -222,27 +219,32 @@ struct unwind_result {
 struct unwind_frame {
 	struct unwind_regs r;
 	uintptr_t bp_at, bp_word; /* what else was loaded; 0: by no plain rule */
-	uint32_t stack; /* id of it with its callers; 0 = not known */
-	uint32_t depth; /* frames further in, without ours */
+	uint32_t stack; /* id of it with its callers; 0 = none */
+	uint32_t depth : 31; /* frames from the outermost to this one, without ours */
+	uint32_t own : 1; /* the agent's */
 };
 struct unwind_near {
 	uint64_t epoch; /* of the rules */
 	uintptr_t end; /* of the stack */
-	unsigned count, room; /* `count` frames of `last`, innermost first */
-	unsigned flags; /* of it */
-	struct unwind_frame *last, *next;
+	unsigned count, room; /* of frame, outermost first: so the most of it can stay */
+	unsigned matter; /* frames that must be right; those further out may be old */
+	unsigned flags; /* of the walk */
+	struct unwind_frame *frame;
 };
 
 void unwind_walk_start(void);
 void unwind_rules_clear(void);
 void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule);
-/* From `regs` outwards. `near` (or NULL) is looked into, and is this walk's afterwards.
- */
-struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most,
-				   struct unwind_near *near);
+/* From `regs` outwards; `most` frames at most. */
+struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most);
+/* The same, starting from what is known of the last walk; this one's frames are near's
+ * afterwards. false: not known of this one; it is deep, or leaves the thread's stack. */
+bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
+		 struct unwind_result *u);
+unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc); /* how many */
 /* The same by rules straight from the tables; the linker is asked for each frame's object
  * anew, and what that one's tables say of an address is kept in `known`, or NULL. */
-#define UNWIND_FRESH 1024u
+#define UNWIND_FRESH 4096u
 struct unwind_fresh {
 	uintptr_t at;
 	const struct unwind_module *module;

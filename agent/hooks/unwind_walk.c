@@ -169,7 +169,7 @@ struct walk {
 	uintptr_t bp_at; /* of the last step */
 	struct unwind_result u;
 	uintptr_t *pc;
-	unsigned most, known_end;
+	unsigned most;
 };
 
 /* On a stack whose end is not known: our own frames are certain to be there, and so is
@@ -256,16 +256,18 @@ static inline bool same_regs(const struct unwind_regs *a, const struct unwind_re
 	return !((a->sp ^ b->sp) | (a->pc ^ b->pc) | (a->bp ^ b->bp));
 }
 
-/* How many of the frames from number `at` on are what they were, given that the first of
- * them is. */
+/* How many of the frames from number `at` outwards are what they were, given that the
+ * first of them is; so far out that it does not matter, they are. */
 static inline unsigned still_there(const struct unwind_near *near, unsigned at)
 {
-	const struct unwind_frame *f = near->last + at, *end = near->last + near->count;
+	const struct unwind_frame *first = near->frame + at, *f = first;
+	const struct unwind_frame *last =
+		at > near->matter ? first - near->matter : near->frame;
 
-	while (++f < end && f->bp_at && word(f->r.sp - 8) == f->r.pc &&
-	       word(f->bp_at) == f->bp_word)
-		;
-	return (unsigned)(f - near->last) - at;
+	while (f > last && f[-1].bp_at && word(f[-1].r.sp - 8) == f[-1].r.pc &&
+	       word(f[-1].bp_at) == f[-1].bp_word)
+		f--;
+	return f == last ? at + 1 : (unsigned)(first - f) + 1;
 }
 
 static bool usable(const struct unwind_near *near)
@@ -276,91 +278,108 @@ static bool usable(const struct unwind_near *near)
 
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs)
 {
-	return usable(near) && same_regs(&near->last[0].r, &regs) &&
-	       still_there(near, 0) == near->count;
+	return usable(near) && same_regs(&near->frame[near->count - 1].r, &regs) &&
+	       still_there(near, near->count - 1) == near->count;
 }
 
-static inline void keep(struct unwind_near *near, unsigned *n, const struct walk *w)
+unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc)
 {
-	uintptr_t at = w->bp_at;
+	unsigned n = 0;
 
-	if (*n < near->room)
-		near->next[(*n)++] = (struct unwind_frame){
-			w->r, at, at == w->r.sp - 8 ? w->r.pc : w->r.bp, 0, w->u.depth
-		};
+	for (unsigned i = near->count; i--;)
+		if (!near->frame[i].own)
+			pc[n++] = near->frame[i].r.pc;
+	return n;
 }
 
-/* Goes on to the last of the frames that are still there, if we are at one of them.
- * false: cut. */
-static bool skip(struct walk *w, struct unwind_near *near, unsigned *at, unsigned *n)
+/* To the caller, if that is somebody; 0: how threads begin that are nobody's. */
+static inline bool goes_on(struct walk *w, uint64_t epoch, bool own)
 {
-	const struct unwind_frame *f;
-	unsigned more;
+	return to_caller(w, rule_at(w->r.pc - 1, epoch), own) && w->r.pc;
+}
 
-	while (*at < near->count && near->last[*at].r.sp < w->r.sp)
-		++*at;
-	if (*at == near->count || !same_regs(&near->last[*at].r, &w->r))
-		return true;
-	more = still_there(near, *at);
-	f = near->last + *at;
-	*at += more;
-	if (*at == near->count) {
-		w->u.known = *n - 1;
-		w->known_end = *n - 1 + more;
+/* New frames are put down from the array's end backwards; at its beginning lie the last
+ * walk's. Returns how many of those are still there, *n is where the new ones begin; -1:
+ * this stack is not one to be kept. */
+static int meet(struct walk *w, struct unwind_near *near, uint64_t epoch, unsigned *n)
+{
+	struct unwind_frame *frame = near->frame;
+	unsigned at = usable(near) ? near->count : 0, more;
+
+	for (*n = near->room; !w->foreign;) {
+		while (at && frame[at - 1].r.sp < w->r.sp)
+			at--;
+		if (at && same_regs(&frame[at - 1].r, &w->r)) {
+			stacks_expect(frame[at - 1].stack);
+			more = still_there(near, at - 1);
+			*w = (struct walk){ .r = frame[at - more].r, .b = w->b };
+			if (more == at)
+				return goes_on(w, epoch, frame[0].own) ? -1 : (int)at;
+			at -= more;
+			*n -= more;
+			memmove(frame + *n, frame + at, more * sizeof(*frame));
+		} else if (*n > at) {
+			frame[--*n] = (struct unwind_frame){
+				.r = w->r,
+				.bp_at = w->bp_at,
+				.bp_word = w->bp_at == w->r.sp - 8 ? w->r.pc : w->r.bp,
+				.own = is_own(w->r.pc),
+			};
+		} else {
+			break;
+		}
+		if (!goes_on(w, epoch, frame[*n].own))
+			return w->foreign ? -1 : 0;
 	}
-	near->next[*n - 1].stack = f->stack;
-	for (; --more && *n < near->room; f++) {
-		if (!take(w, f->r.pc, is_own(f->r.pc)))
-			return false;
-		near->next[*n] = f[1];
-		near->next[(*n)++].depth = w->u.depth;
-	}
-	w->r = f->r;
-	return true;
-}
-
-static void turn(struct unwind_near *near, unsigned n, uint64_t epoch, struct walk *w)
-{
-	struct unwind_frame *last = near->last;
-
-	/* A walk that goes on, or is cut earlier, has other callers. */
-	if (near->flags != w->u.flags || n != w->known_end || n == near->room)
-		w->u.known = n;
-	near->last = near->next;
-	near->next = last;
-	near->count = n < near->room ? n : 0;
-	w->u.near = near->count;
-	near->flags = w->u.flags;
-	near->epoch = epoch;
-	near->end = unwind_own.end;
+	return -1;
 }
 
 /* ---- all of it ---- */
 
-struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most,
-				   struct unwind_near *near)
+bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
+		 struct unwind_result *u)
+{
+	uint64_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
+	struct unwind_frame *frame = near->frame;
+	struct walk w = { .r = regs };
+	unsigned n, depth = 0;
+	int at;
+
+	w.b = unwind_bounds(regs.sp, &w.foreign);
+	if (w.foreign)
+		return false;
+	at = meet(&w, near, epoch, &n);
+	near->count = 0;
+	if (at < 0)
+		return false;
+	*u = w.u;
+	u->known = near->flags == w.u.flags ? (unsigned)at : 0;
+	memmove(frame + at, frame + n, (near->room - n) * sizeof(*frame));
+	n = (unsigned)at + near->room - n;
+	if (at)
+		depth = frame[at - 1].depth;
+	for (; (unsigned)at < n; at++)
+		frame[at].depth = depth += !frame[at].own;
+	if (depth > STACKS_MOST)
+		return false;
+	u->depth = depth;
+	near->count = n;
+	near->flags = w.u.flags;
+	near->epoch = epoch;
+	near->end = unwind_own.end;
+	return true;
+}
+
+struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsigned most)
 {
 	uint64_t epoch = atomic_load_explicit(&unwind_epoch, memory_order_acquire);
 	struct walk w = { .r = regs, .pc = pc, .most = most };
-	unsigned at, n = 0;
+	bool own;
 
 	w.b = unwind_bounds(regs.sp, &w.foreign);
-	near = w.foreign ? NULL : near;
-	at = near && !usable(near) ? near->count : 0;
-	while (w.r.pc) { /* 0: how threads begin that are nobody's */
-		if (near) {
-			keep(near, &n, &w);
-			if (!skip(&w, near, &at, &n))
-				break;
-		}
-		bool own = is_own(w.r.pc);
-
-		if (!take(&w, w.r.pc, own) ||
-		    !to_caller(&w, rule_at(w.r.pc - 1, epoch), own))
-			break;
-	}
-	if (near)
-		turn(near, n, epoch, &w);
+	do
+		own = is_own(w.r.pc);
+	while (w.r.pc && take(&w, w.r.pc, own) && goes_on(&w, epoch, own));
 	return w.u;
 }
 

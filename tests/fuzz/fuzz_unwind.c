@@ -18,6 +18,7 @@
 #define COPY      (96u << 10) /* bytes of a library's tables, at most */
 #define ROOM      8192u /* of a stack */
 #define ROOM_NEAR 80
+#define MATTER    6
 
 static struct {
 	const uint8_t *hdr;
@@ -105,27 +106,52 @@ static uint64_t some_rule(void)
 	return (fuzz_random() & ~15ull) | fuzz_below(7);
 }
 
+/* As far out as it matters. */
+static void look_inside(struct unwind_regs r, const struct unwind_result *v,
+			const uintptr_t *pc)
+{
+	static struct unwind_frame frame[ROOM_NEAR];
+	static struct unwind_near near = { .room = ROOM_NEAR,
+					   .matter = MATTER,
+					   .frame = frame };
+	uintptr_t mine[ROOM_NEAR];
+	struct unwind_result u;
+	unsigned n;
+
+	if (!unwind_near(r, &near, &u))
+		return;
+	n = unwind_near_pcs(&near, mine);
+	fuzz_require(n == u.depth);
+	fuzz_require(v->depth > MATTER ? n > MATTER
+				       : n == v->depth && u.flags == v->flags);
+	fuzz_require(!memcmp(mine, pc, (n < MATTER ? n : MATTER) * sizeof(*pc)));
+}
+
 /* What is known of the last walk must change nothing, whatever the stack has become. */
 static void look(struct unwind_regs r, uintptr_t end)
 {
-	static struct unwind_frame frame[2][ROOM_NEAR];
+	static struct unwind_frame frame[ROOM_NEAR];
 	static struct unwind_near near = { .room = ROOM_NEAR,
-					   .last = frame[0],
-					   .next = frame[1] };
-	uintptr_t pc[64], again[64];
-	bool same = unwind_near_same(&near, r);
+					   .matter = ROOM_NEAR,
+					   .frame = frame };
 	static struct unwind_result last;
-	struct unwind_result u, v = unwind_frames(r, again, 64, NULL);
+	uintptr_t pc[ROOM_NEAR], again[ROOM_NEAR];
+	bool same = unwind_near_same(&near, r), known;
+	struct unwind_result u, v = unwind_frames(r, again, ROOM_NEAR);
 
-	u = unwind_frames(r, pc, 64, &near);
-	fuzz_require(u.depth <= 64);
-	fuzz_require(u.depth == 64 || !(u.flags & STACK_CUT));
-	fuzz_require(u.depth == v.depth && u.flags == v.flags && u.whole == v.whole &&
-		     !memcmp(pc, again, u.depth * sizeof(*pc)));
+	known = unwind_near(r, &near, &u);
+	if (known)
+		fuzz_require(u.depth == v.depth && u.flags == v.flags &&
+			     u.whole == v.whole &&
+			     unwind_near_pcs(&near, pc) == u.depth &&
+			     !memcmp(pc, again, u.depth * sizeof(*pc)));
 	if (same && last.whole)
-		fuzz_require(u.flags == last.flags && u.depth == last.depth);
-	if (r.sp < end)
-		last = u;
+		fuzz_require(known && u.flags == last.flags && u.depth == last.depth &&
+			     u.known == near.count);
+	last = known ? u : (struct unwind_result){ 0 };
+	look_inside(r, &v, again);
+	v = unwind_frames(r, pc, 64);
+	fuzz_require(v.depth <= 64 && (v.depth == 64 || !(v.flags & STACK_CUT)));
 	if (fuzz_below(50) == 0)
 		unwind_frames_fresh(r, pc, 64, NULL);
 }

@@ -42,16 +42,23 @@ static volatile unsigned agreed;
 /* The caller's stack again, by what is known of the last one. */
 static __attribute__((noinline)) void look_near(struct unwind_regs regs)
 {
-	static struct unwind_frame frame[2][MOST + 100];
-	static struct unwind_near near = { .room = MOST + 100 };
-	static uintptr_t pc[MOST];
+	static struct unwind_frame frame[MOST + 100];
+	static struct unwind_near near = { .room = MOST + 100,
+					   .matter = MOST + 100,
+					   .frame = frame };
+	static uintptr_t pc[MOST + 100];
 
-	near.last = near.last ? near.last : frame[0];
-	near.next = near.next ? near.next : frame[1];
-	for (int i = 0; i < 2 && !(mine.flags & STACK_FOREIGN); i++) {
-		struct unwind_result u = unwind_frames(regs, pc, MOST, &near);
+	for (int i = 0; i < 2; i++) {
+		struct unwind_result u;
 
+		if (!unwind_near(regs, &near, &u)) {
+			if (regs.sp - unwind_own.lo < unwind_own.end - unwind_own.lo &&
+			    !(mine.flags & (STACK_FOREIGN | STACK_CUT)))
+				ck_abort_msg("near: nothing");
+			return;
+		}
 		if (u.depth + 1 != mine.depth || u.flags != mine.flags ||
+		    unwind_near_pcs(&near, pc) != u.depth ||
 		    memcmp(pc, mine.pc + 1, u.depth * sizeof(*pc)))
 			ck_abort_msg("near: %u frames, flags %u; not: %u, %u", u.depth,
 				     u.flags, mine.depth - 1, mine.flags);
