@@ -123,11 +123,19 @@ static void fill_gpu(struct made *m, uint64_t device, uint64_t context, uint64_t
 		devices_used((uint32_t)device);
 }
 
+/* Parts of graphs, which a client may have asked for. */
+static bool unwanted(uint64_t graph)
+{
+	return graph && session.config.cuda_graphs == GRAPHS_OFF;
+}
+
 void decode_kernel(const uint8_t *p)
 {
 	uint64_t queued = KERNEL(queued), submitted = KERNEL(submitted);
 	struct made m;
 
+	if (unwanted(KERNEL(graphId)))
+		return;
 	decode_start(&m, REC_KERNEL, sizeof(struct rec_kernel));
 	m.u.r.name = name_of(KERNEL(name));
 	m.u.r.begin = KERNEL(start);
@@ -159,6 +167,8 @@ void decode_copy(const uint8_t *p, bool peer)
 {
 	struct made m;
 
+	if (unwanted(COPY(graphId)))
+		return;
 	decode_start(&m, REC_COPY, sizeof(struct rec_copy));
 	m.u.r.begin = COPY(start);
 	m.u.r.end = COPY(end);
@@ -188,6 +198,8 @@ void decode_set(const uint8_t *p)
 {
 	struct made m;
 
+	if (unwanted(SET(graphId)))
+		return;
 	decode_start(&m, REC_SET, sizeof(struct rec_set));
 	m.u.r.begin = SET(start);
 	m.u.r.end = SET(end);
@@ -207,7 +219,7 @@ void decode_graph(const uint8_t *p)
 {
 	struct made m;
 
-	if (session.config.cuda_graphs != GRAPHS_GRAPH)
+	if (unwanted(GRAPH(graphId)))
 		return;
 	decode_start(&m, REC_GRAPH, sizeof(struct rec_graph));
 	m.u.r.begin = GRAPH(start);

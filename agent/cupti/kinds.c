@@ -55,7 +55,8 @@ void kinds_start(void)
 		all |= BIT(KIND_SYNCHRONIZATION) | BIT(KIND_CUDA_EVENT);
 	if (c->cuda_memory)
 		all |= BIT(KIND_MEMORY2);
-	/* Asking for whole graphs also keeps their kernels away. */
+	/* Asking for whole graphs also keeps their kernels away (nodes_wanted: not
+	 * always). */
 	if (c->cuda_graphs != GRAPHS_NODE && !(session.deny & DENY_GRAPH_TRACE))
 		all |= BIT(KIND_GRAPH_TRACE);
 	for (uint32_t kind = 0; kind < KIND_MOST; kind++)
@@ -147,8 +148,29 @@ static bool essential(uint32_t kind)
 	return calls_kind(kind) || kind == KIND_CONCURRENT_KERNEL;
 }
 
+/* A client that wants kernels, and not whole graphs, gets those in graphs as well: while
+ * it does, we have them too. */
+static bool nodes_wanted(void)
+{
+	uint64_t all = atomic_load(&theirs);
+
+	return all & BIT(KIND_CONCURRENT_KERNEL) && !(all & BIT(KIND_GRAPH_TRACE));
+}
+
+static void settle_graphs(void)
+{
+	bool is = really & BIT(KIND_GRAPH_TRACE);
+	bool be = atomic_load(&theirs) & BIT(KIND_GRAPH_TRACE) ||
+		  (ours_on && for_ours(KIND_GRAPH_TRACE) && !nodes_wanted());
+
+	if (is != be)
+		switch_kind(KIND_GRAPH_TRACE, be);
+}
+
 static int ours_kind(uint32_t kind, bool on)
 {
+	if (kind == KIND_GRAPH_TRACE && (on ? nodes_wanted() : !(really & BIT(kind))))
+		return 0;
 	if (calls_kind(kind) && can_list(domain_of(kind)))
 		return switch_list(domain_of(kind), on);
 	if (on ? really >> kind & 1 && kind != KIND_DEVICE : theirs >> kind & 1)
@@ -241,6 +263,7 @@ static int theirs_kind(uint32_t kind, bool on)
 		atomic_fetch_or(&theirs, BIT(kind));
 	else
 		atomic_fetch_and(&theirs, ~BIT(kind));
+	settle_graphs();
 	if (!list)
 		return 0;
 	memset((void *)&theirs_off[domain_of(kind) - 1], 0, sizeof(*theirs_off));

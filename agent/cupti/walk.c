@@ -203,7 +203,8 @@ static uint32_t next(const uint8_t *at, size_t left, uint32_t *kind)
 
 void decode_buffer(const uint8_t *at, size_t valid)
 {
-	uint64_t ours = kinds_for_ours();
+	/* Where a client has asked for whole graphs there is nothing else of them. */
+	uint64_t ours = kinds_for_ours() | 1ull << KIND_GRAPH_TRACE;
 	uint32_t kind, stride;
 
 	decode_latest = moments_now() + DECODE_OUTSIDE_NS;

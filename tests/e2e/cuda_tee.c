@@ -6,122 +6,12 @@
  * threads and processes as whose they are. Run by test_cuda_tee.py alone and under us:
  * both must print the same.
  */
-#include "tests/e2e/cuda_tee_text.h"
+#include "tests/e2e/cuda_tee_profiler.h"
 #include "tests/fake/cudart.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <unistd.h>
-
-typedef void (*requested_fn)(uint8_t **, size_t *, size_t *);
-typedef void (*completed_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
-typedef void (*callback_fn)(void *, int, uint32_t, const void *);
-int cuptiActivityRegisterCallbacks(requested_fn, completed_fn);
-int cuptiActivityEnable(uint32_t);
-int cuptiActivityDisable(uint32_t);
-int cuptiActivityFlushAll(uint32_t);
-int cuptiActivityGetNextRecord(uint8_t *, size_t, void **);
-int cuptiActivityGetNumDroppedRecords(void *, uint32_t, size_t *);
-int cuptiActivityPushExternalCorrelationId(int, uint64_t);
-int cuptiActivityPopExternalCorrelationId(int, uint64_t *);
-int cuptiActivityRegisterTimestampCallback(uint64_t (*)(void));
-int cuptiSubscribe(void **, callback_fn, void *);
-int cuptiUnsubscribe(void *);
-int cuptiEnableDomain(uint32_t, void *, int);
-int cuptiSetThreadIdType(int);
-int cuptiFinalize(void);
-int cuptiActivityEnableRuntimeApi(uint32_t, uint8_t) __attribute__((weak));
-int cuptiGetVersion(uint32_t *);
-
-enum {
-	MEMCPY = 1,
-	MEMSET,
-	KERNEL,
-	DRIVER,
-	RUNTIME,
-	CONCURRENT = 10,
-	OVERHEAD = 17,
-	SYNC = 38,
-	EXTERNAL = 39
-};
-enum { GET_DEVICE = 17, SET_ASYNC = 51 }; /* ids of calls */
-enum { SINGLE_CALLS = 23 }; /* 12.5 */
 
 FAKE_KERNEL(first, "_Z5firstPf")
 FAKE_KERNEL(second, "_Z6secondPfi")
 FAKE_KERNEL(between, "_Z7betweenv")
-
-static size_t buffer_size = 4 << 20;
-static int refuse_after = -1; /* buffers, then none; -1 = never */
-static _Atomic unsigned asked, returned, wrong;
-
-/* ---- the profiler ---- */
-
-#define MOST 64
-static uint8_t *mine[MOST]; /* buffers that CUPTI has */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void requested(uint8_t **buffer, size_t *size, size_t *most)
-{
-	*most = 0;
-	*size = 0;
-	*buffer = NULL;
-	if (refuse_after >= 0 && (int)asked >= refuse_after)
-		return;
-	pthread_mutex_lock(&mutex);
-	for (int i = 0; i < MOST && !*buffer; i++)
-		if (!mine[i])
-			*buffer = mine[i] = calloc(1, buffer_size);
-	pthread_mutex_unlock(&mutex);
-	*size = buffer_size;
-	asked++;
-}
-
-static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-		      size_t valid)
-{
-	void *record = NULL;
-	bool known = false;
-
-	(void)context;
-	(void)stream;
-	pthread_mutex_lock(&mutex);
-	for (int i = 0; i < MOST && !known; i++)
-		if ((known = mine[i] == buffer))
-			mine[i] = NULL;
-	wrong += !known || size != buffer_size || valid > size;
-	returned++;
-	while (known && !cuptiActivityGetNextRecord(buffer, valid, &record))
-		print_record(record);
-	pthread_mutex_unlock(&mutex);
-	if (known)
-		free(buffer);
-}
-
-static void must(const char *what, int result)
-{
-	if (result)
-		printf("%s: %d\n", what, result);
-}
-
-static void start(const uint32_t *kinds, size_t n)
-{
-	must("register", cuptiActivityRegisterCallbacks(requested, completed));
-	for (size_t i = 0; i < n; i++)
-		must("enable", cuptiActivityEnable(kinds[i]));
-}
-
-static void stop(const uint32_t *kinds, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		must("disable", cuptiActivityDisable(kinds[i]));
-	must("flush", cuptiActivityFlushAll(1));
-	printf("-- stopped\n");
-}
-#define KINDS(...)                           \
-	((const uint32_t[]){ __VA_ARGS__ }), \
-		sizeof((const uint32_t[]){ __VA_ARGS__ }) / sizeof(uint32_t)
 
 /* ---- the work ---- */
 
@@ -153,6 +43,30 @@ static void work(unsigned steps)
 		usleep(2000); /* windows of ours come and go */
 	}
 	cudaDeviceSynchronize();
+}
+
+/* Two kernels, launched five times as a graph. */
+static void graphs(void)
+{
+	cudaGraphExec_t exec;
+	cudaStream_t stream;
+	cudaGraph_t graph;
+
+	cudaStreamCreate(&stream);
+	must("begin", cudaStreamBeginCapture(stream, 0));
+	cudaLaunchKernel(first, (dim3){ 3, 1, 1 }, (dim3){ 64, 1, 1 }, NULL, 0, stream);
+	cudaLaunchKernel(second, (dim3){ 4, 1, 1 }, (dim3){ 64, 1, 1 }, NULL, 0, stream);
+	must("end", cudaStreamEndCapture(stream, &graph));
+	must("instantiate", cudaGraphInstantiateWithFlags(&exec, graph, 0));
+	for (int i = 0; i < 5; i++) {
+		must("graph", cudaGraphLaunch(exec, stream));
+		launch(between, 2);
+		usleep(2000);
+	}
+	cudaStreamSynchronize(stream);
+	cudaDeviceSynchronize();
+	cudaGraphExecDestroy(exec);
+	cudaGraphDestroy(graph);
 }
 
 static void outside(void)
@@ -189,6 +103,21 @@ static void sessions(void)
 	outside();
 	must("dropped", cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
 	printf("-- %zu dropped\n", dropped);
+}
+
+/* Their kernels one by one, then as a whole, then one by one again; and nobody's. */
+static void graph_sessions(void)
+{
+	graphs();
+	start(KINDS(CONCURRENT, RUNTIME));
+	graphs();
+	stop(KINDS(CONCURRENT, RUNTIME));
+	graphs();
+	start(KINDS(CONCURRENT, GRAPH));
+	graphs();
+	must("disable", cuptiActivityDisable(GRAPH));
+	graphs();
+	stop(KINDS(CONCURRENT));
 }
 
 static void system_ids(void)
@@ -381,6 +310,7 @@ static const struct {
 	{ "forgotten", forgotten },   { "at_exit", at_exit },
 	{ "serial", serial },         { "interface_2", interface_2 },
 	{ "threads", threads },       { "none", outside },
+	{ "graphs", graph_sessions },
 };
 
 int main(int argc, char **argv)

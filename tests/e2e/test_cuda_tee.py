@@ -114,6 +114,21 @@ def test_what_both_have_differently():
         check("13.0", "sessions", **WINDOWS[0], **options)
 
 
+def test_graphs():
+    """Whatever we want of graphs, it has their kernels where it asks for them."""
+    for version in ("12.1", "13.0"):
+        for window in WINDOWS:
+            for way in ("node", "graph", "off"):
+                run = Beside(version, "graphs", **window, cuda_graphs=way)
+                same(version, "graphs", run.out, alone(version, "graphs").stdout)
+                if window == WINDOWS[0]:
+                    # Five times five launches, of two kernels each and one without a graph;
+                    # where it asks for whole graphs nobody can have more.
+                    kernels = {"node": 4 * 15 + 10, "graph": 2 * 15 + 3 * 10, "off": 5 * 5}[way]
+                    assert [len(ours) for ours in run.ours] == [kernels], \
+                        (version, way, [len(ours) for ours in run.ours])
+
+
 def test_orders_of_delivery():
     for fake in ({"COMPLETE": "caller"}, {"LATE_MS": 30}, {"SKEW_NS": 5000000},
                  {"CORRELATION": 4294967200}):
