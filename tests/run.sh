@@ -6,10 +6,12 @@
 # (its last line is the reason), anything else a failure (its output is shown).  A
 # Check suite counts as many tests as it holds.  A test says what it needs in lines
 # of its own file:
-#   # run: timeout 300     seconds; 120 without
+#   # run: timeout 300     seconds it may take on a quiet machine; 120 without
 #   # run: alone           not beside other tests: after them, one at a time
 #
 # JOBS  how many at once; one per processor without it
+# PATIENCE  how many times as long a test may take before it is ended; 3 without it. A
+#       limit is for what hangs: what is slow on a busy machine is not wrong
 # TALLY a file to add the counts to, for a caller that prints one closing line for
 #       several runs; without it the line is printed here
 set -u
@@ -31,10 +33,10 @@ one() {
 	test=$1
 	out=$(mktemp "$RESULTS/out.XXXXXX")
 	limit=$(what timeout "$test")
-	case $BUILD in *-address*|*-undefined*|*-thread*) usual=600 ;; *) usual=120 ;; esac
+	limit=$((${limit:-120} * ${PATIENCE:-3}))
 	start=$(date +%s%N)
 	# shellcheck disable=SC2086 - a test may have arguments
-	timeout -k 10 "${limit:-$usual}" $test > "$out" 2>&1 < /dev/null
+	timeout -k 10 "$limit" $test > "$out" 2>&1 < /dev/null
 	rc=$?
 	took=$(( ($(date +%s%N) - start) / 100000000 ))
 	took=$((took / 10)).$((took % 10))
@@ -45,7 +47,7 @@ one() {
 	77)  echo "0 0 1" > "$out.count"
 	     line="skip  $test: $(tail -n 1 "$out")" ;;
 	124|137) echo "0 1 0" > "$out.count"
-	     line="FAIL  $test (no end after ${limit:-$usual} s)" ;;
+	     line="FAIL  $test (no end after $limit s)" ;;
 	*)   case $counts in ''|*' 0') counts='0 1' ;; esac
 	     echo "$counts 0" > "$out.count"
 	     line="FAIL  $test (exit $rc, $took s)" ;;

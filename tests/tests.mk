@@ -3,7 +3,7 @@
 
 venv     := $(BUILD)/venv/bin/python
 PYTHONS  ?= $(venv) /usr/bin/python3
-run      := BUILD=$(BUILD) tests/run.sh
+run      := BUILD=$(BUILD) $(if $(SAN),PATIENCE=9) tests/run.sh
 ready    := $(MAKE) --no-print-directory
 
 # A run is "script arguments", one word to run.sh.
