@@ -95,7 +95,7 @@ def options(**given):
     return words
 
 
-def launch(command, logdir, *, env=None, timeout=100, check=True, wrap=(), **given):
+def launch(command, logdir, *, env=None, timeout=300, check=True, wrap=(), **given):
     """The command under the launcher; `wrap` goes before the launcher itself."""
     words = [*wrap, LAUNCHER, "--logdir", logdir, *options(**given), "--", *command]
     process = subprocess.run(words, capture_output=True, text=True, timeout=timeout,
@@ -106,7 +106,7 @@ def launch(command, logdir, *, env=None, timeout=100, check=True, wrap=(), **giv
     return run
 
 
-def plain(command, *, timeout=100, **given):
+def plain(command, *, timeout=300, **given):
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout,
                           stdin=subprocess.DEVNULL, **given)
 

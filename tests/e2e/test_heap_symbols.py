@@ -121,7 +121,7 @@ def alone(place):
 def preload(agent, command, log, **more):
     env = {**os.environ, "LD_PRELOAD": agent, "PROF_MALLOC": "all", "PROF_MARKER": "none",
            "PROF_LOGDIR": log, **more}
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=100)
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=300)
 
 
 def test_without_a_launcher_until_recover():

@@ -62,7 +62,7 @@ def test_signals_are_forwarded():
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         assert process.stdout.readline() == "ready\n"
         process.terminate()
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=300)
         assert (out, process.returncode) == ("caught\n", 9), (out, process.returncode)
 
 

@@ -75,7 +75,7 @@ class Place:
 
     def recover(self, where=None):
         return subprocess.run([LAUNCHER, "recover", where or self.logdir], text=True,
-                              capture_output=True, check=False, timeout=60)
+                              capture_output=True, check=False, timeout=300)
 
 
 def gone():

@@ -87,7 +87,7 @@ def read(path):
 
 def recover(*names, status=0):
     got = subprocess.run([prof.LAUNCHER, "recover", *names], capture_output=True, text=True,
-                         check=False, timeout=100)
+                         check=False, timeout=300)
     assert got.returncode == status, (got.returncode, got.stdout, got.stderr)
     return got
 

@@ -161,7 +161,7 @@ def kill_at(moment, launcher_too):
             os.kill(int(pid), signal.SIGKILL)
         if launcher_too:
             process.kill()
-        rest, err = process.communicate(timeout=60)
+        rest, err = process.communicate(timeout=300)
         printed = (out + rest).count(b"\n")
         assert printed > 0
         assert process.returncode == -signal.SIGKILL, (process.returncode, err)
@@ -192,7 +192,7 @@ def test_kill_with_records_in_memory():
             time.sleep(moment)
             for pid in prof.plain(["pgrep", "-P", str(process.pid)]).stdout.split():
                 os.kill(int(pid), signal.SIGKILL)
-            rest, err = process.communicate(timeout=60)
+            rest, err = process.communicate(timeout=300)
             run = prof.Run(process, log)
             seen = sum(counted(trace, "counted") for trace in run.traces())
             assert seen >= (out + rest).count(b"\n") > 0, (seen, err)

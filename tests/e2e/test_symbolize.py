@@ -25,7 +25,7 @@ def build_id(path):
 def ask_raw(question, launcher=prof.LAUNCHER, env=None):
     """Answers: a list of texts for each frame."""
     got = subprocess.run([launcher, "symbolize"], input=question, capture_output=True,
-                         timeout=100, env={**os.environ, **(env or {})})
+                         timeout=300, env={**os.environ, **(env or {})})
     answers, texts = [], []
     for item in got.stdout.split(b"\0")[:-1]:
         if item:
@@ -52,7 +52,7 @@ def need(*tools):
 
 
 def fed(words, text):
-    return subprocess.run(words, input=text, capture_output=True, text=True, timeout=100,
+    return subprocess.run(words, input=text, capture_output=True, text=True, timeout=300,
                           check=True).stdout
 
 
