@@ -25,12 +25,19 @@ static inline int64_t clock_get_ns(clockid_t id)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline uint64_t clock_ticks(void)
+static inline uint64_t clock_tsc(void) /* where clock_kind is CLOCK_TSC */
 {
 #if defined __x86_64__
-	if (__builtin_expect(clock_kind == CLOCK_TSC, 1))
-		return __builtin_ia32_rdtsc();
+	return __builtin_ia32_rdtsc();
+#else
+	return 0;
 #endif
+}
+
+static inline uint64_t clock_ticks(void)
+{
+	if (__builtin_expect(clock_kind == CLOCK_TSC, 1))
+		return clock_tsc();
 	return (uint64_t)clock_get_ns(CLOCK_MONOTONIC_RAW);
 }
 

@@ -64,28 +64,6 @@ static inline struct thread *emit_enter(enum record_kind kind)
 	return t;
 }
 
-/* emit_enter and emit_reserve where nothing is to be done for either: then there is room
- * at t->at. NULL says nothing. */
-static inline struct thread *emit_ready(uint32_t size)
-{
-	struct thread *t = thread_mine;
-	uint64_t cycle = gate_cycle();
-
-	if (__builtin_expect(
-		    !t || !cycle || t->cycle != cycle ||
-			    atomic_load_explicit(&t->emitting, memory_order_relaxed) ||
-			    (size_t)(t->limit - t->at) < size ||
-			    t->ordinal != t->said_ordinal,
-		    0))
-		return NULL;
-	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
-	emit_barrier();
-	if (__builtin_expect(gate_cycle() == cycle, 1))
-		return t;
-	atomic_store_explicit(&t->emitting, 0, memory_order_release);
-	return NULL;
-}
-
 static inline void emit_leave(struct thread *t)
 {
 	atomic_store_explicit(&t->emitting, 0, memory_order_release);
@@ -122,6 +100,51 @@ static inline void emit_commit(struct thread *t, struct record *r, enum record_k
 	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed),
 			     0))
 		emit_late(t, kind);
+}
+
+/*
+ * emit_enter, emit_reserve, emit_commit and emit_leave in two halves, where nothing
+ * special is to be done for any of them: no new chunk, no fence, no slow clock.
+ * emit_ready: there is room at t->at; NULL says nothing. emit_done: false, the record
+ * came too late, then emit_late and emit_leave are left to do.
+ */
+static inline struct thread *emit_ready(uint32_t size)
+{
+	struct thread *t = thread_mine;
+	uint64_t cycle = gate_cycle();
+
+	if (__builtin_expect(
+		    !t || !cycle || t->cycle != cycle ||
+			    atomic_load_explicit(&t->emitting, memory_order_relaxed) ||
+			    (size_t)(t->limit - t->at) < size ||
+			    t->ordinal != t->said_ordinal || gate_fences ||
+			    clock_kind != CLOCK_TSC,
+		    0))
+		return NULL;
+	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(gate_cycle() == cycle, 1))
+		return t;
+	atomic_store_explicit(&t->emitting, 0, memory_order_release);
+	return NULL;
+}
+
+static inline bool emit_done(struct thread *t, struct record *r, enum record_kind kind,
+			     uint8_t flags, uint32_t size)
+{
+	r->kind = (uint8_t)kind;
+	r->flags = flags;
+	r->units = (uint16_t)(size / 8);
+	t->at = (uint8_t *)r + size;
+	atomic_store_explicit(&t->chunk->used,
+			      (uint32_t)((uint8_t *)r + size - (uint8_t *)t->chunk),
+			      memory_order_release);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed),
+			     0))
+		return false;
+	emit_leave(t);
+	return true;
 }
 
 void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks);

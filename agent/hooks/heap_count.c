@@ -43,69 +43,83 @@ static __attribute__((noinline)) size_t ask(void *p)
 	return usable;
 }
 
-static inline size_t usable_of(void *p)
+/* 0: it must be asked for. (No block has a size of 0.) */
+static inline size_t read_size(const void *p)
 {
-	if (__builtin_expect(atomic_load_explicit(&sizes, memory_order_relaxed) == READ,
-			     1)) {
-		size_t word = written(p);
+	size_t word;
 
-		if (__builtin_expect(!(word & MAPPED), 1))
-			return (word & ~(size_t)FLAGS) - WORD;
-	}
-	return ask(p);
+	if (atomic_load_explicit(&sizes, memory_order_relaxed) != READ)
+		return 0;
+	word = written(p);
+	return word & MAPPED ? 0 : (word & ~(size_t)FLAGS) - WORD;
 }
 
 size_t heap_usable(void *p)
 {
-	return usable_of(p);
+	size_t usable = read_size(p);
+
+	return usable ? usable : ask(p);
 }
 
 /* ---- counters ---- */
 
-static __attribute__((noinline)) void count_first(unsigned what, uint64_t usable)
+/* By single instructions: a signal handler that counts as well may come between them. */
+static inline void add(struct thread *t, unsigned what, uint64_t usable)
 {
-	struct thread *t = thread_state();
-
-	if (!t) {
-		atomic_fetch_add_explicit(&orphans[what], 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&orphans[what + 1], usable,
-					  memory_order_relaxed);
-		return;
-	}
-	t->heap[what]++;
-	t->heap[what + 1] += usable;
+	__asm__("incq %0" : "+m"(t->heap[what]));
+	__asm__("addq %1, %0" : "+m"(t->heap[what + 1]) : "r"(usable));
 }
 
-/* Single instructions: a signal handler may come between them. */
-static inline void count(unsigned what, uint64_t usable)
+__attribute__((noinline)) void heap_count(unsigned what, size_t usable)
 {
 	struct thread *t = thread_mine;
 
-	if (__builtin_expect(!t, 0)) {
-		count_first(what, usable);
+	if (!t)
+		t = thread_state();
+	if (t) {
+		add(t, what, usable);
 		return;
 	}
-	t->heap[what]++;
-	t->heap[what + 1] += usable;
+	atomic_fetch_add_explicit(&orphans[what], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&orphans[what + 1], usable, memory_order_relaxed);
 }
 
-void heap_count(unsigned what, size_t usable)
+/* A thread's first block, a mapped one, another allocator's. */
+static __attribute__((noinline)) void *made(void *p)
 {
-	count(what, usable);
+	if (p)
+		heap_count(COUNT_ALLOCS, heap_usable(p));
+	return p;
+}
+
+static __attribute__((noinline)) void gone(void *p)
+{
+	heap_count(COUNT_FREES, heap_usable(p));
+	heap_real.free(p);
 }
 
 void *heap_malloc_counted(size_t size)
 {
 	void *p = heap_real.malloc(size);
+	struct thread *t = thread_mine;
+	size_t usable = t && p ? read_size(p) : 0;
 
-	if (__builtin_expect(p != NULL, 1))
-		count(COUNT_ALLOCS, usable_of(p));
+	if (__builtin_expect(!usable, 0))
+		return made(p);
+	add(t, COUNT_ALLOCS, usable);
 	return p;
 }
 
 void heap_free_counted(void *p)
 {
-	count(COUNT_FREES, usable_of(p));
+	struct thread *t = thread_mine;
+	size_t usable = t ? read_size(p) : 0;
+
+	if (__builtin_expect(!usable, 0)) {
+		gone(p);
+		return;
+	}
+	add(t, COUNT_FREES, usable);
 	heap_real.free(p);
 }
 

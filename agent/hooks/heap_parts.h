@@ -165,9 +165,7 @@ void heap_sizes_try(void);
 /* ---- heap_table.c: which blocks are samples ---- */
 
 #define HEAP_FILTER (64 * 1024)
-/* Two, by turns: a window that begins finds an empty one. */
-extern _Atomic uint8_t heap_filter[2][HEAP_FILTER];
-extern _Atomic uint32_t heap_turn; /* counts windows */
+extern _Atomic uint8_t *_Atomic heap_filter; /* of this window */
 static inline uint32_t heap_filter_at(const void *p)
 {
 	uintptr_t a = (uintptr_t)p;
@@ -176,12 +174,12 @@ static inline uint32_t heap_filter_at(const void *p)
 }
 static inline bool heap_maybe_sampled(const void *p)
 {
-	uint32_t turn = atomic_load_explicit(&heap_turn, memory_order_relaxed) % 2;
+	const _Atomic uint8_t *filter =
+		atomic_load_explicit(&heap_filter, memory_order_relaxed);
 
-	return __builtin_expect(
-		atomic_load_explicit(&heap_filter[turn][heap_filter_at(p)],
-				     memory_order_relaxed) != 0,
-		0);
+	return __builtin_expect(atomic_load_explicit(&filter[heap_filter_at(p)],
+						     memory_order_relaxed) != 0,
+				0);
 }
 bool heap_samples_add(const void *p); /* false: no room */
 bool heap_samples_take(const void *p); /* was it one? Then it is none any more. */

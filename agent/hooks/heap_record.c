@@ -159,10 +159,21 @@ bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 	return true;
 }
 
+/* Each cold one is called last, so that nothing has to be kept for it. */
 static __attribute__((noinline)) void *malloc_any(void *p, size_t size)
 {
+	if (!p)
+		return p;
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_alloc(p, size, HEAP_MALLOC);
+	thread_guard = 0;
+	return p;
+}
+
+static __attribute__((noinline)) void *malloc_late(void *p)
+{
+	emit_late(thread_mine, REC_ALLOC);
+	emit_leave(thread_mine);
 	thread_guard = 0;
 	return p;
 }
@@ -172,6 +183,15 @@ static __attribute__((noinline)) void free_any(void *p)
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	emit_free(p, HEAP_FREE, 0);
 	thread_guard = 0;
+	heap_real.free(p);
+}
+
+static __attribute__((noinline)) void free_late(void *p)
+{
+	emit_late(thread_mine, REC_FREE);
+	emit_leave(thread_mine);
+	thread_guard = 0;
+	heap_real.free(p);
 }
 
 void *heap_malloc(size_t size)
@@ -180,18 +200,17 @@ void *heap_malloc(size_t size)
 	struct thread *t;
 	struct rec_alloc *r;
 
-	if (__builtin_expect(!p, 0))
-		return p;
-	if (heap_settings.stacks || !(t = emit_ready(sizeof(*r))))
+	if (__builtin_expect(!p || heap_settings.stacks || !(t = emit_ready(sizeof(*r))),
+			     0))
 		return malloc_any(p, size);
 	thread_guard = HEAP_FRAME | THREAD_EMITS;
 	r = (struct rec_alloc *)t->at;
 	r->r.name = 0;
-	r->r.begin = clock_ticks();
+	r->r.begin = clock_tsc();
 	r->r.end = (uintptr_t)p;
 	r->bytes = size;
-	emit_commit(t, &r->r, REC_ALLOC, HEAP_MALLOC, sizeof(*r));
-	emit_leave(t);
+	if (__builtin_expect(!emit_done(t, &r->r, REC_ALLOC, HEAP_MALLOC, sizeof(*r)), 0))
+		return malloc_late(p);
 	thread_guard = 0;
 	return p;
 }
@@ -201,18 +220,20 @@ void heap_free(void *p)
 	struct thread *t = emit_ready(sizeof(struct record));
 	struct record *r;
 
-	if (t) {
-		thread_guard = HEAP_FRAME | THREAD_EMITS;
-		r = (struct record *)t->at;
-		r->name = 0;
-		r->begin = clock_ticks();
-		r->end = (uintptr_t)p;
-		emit_commit(t, r, REC_FREE, HEAP_FREE, sizeof(*r));
-		emit_leave(t);
-		thread_guard = 0;
-	} else {
+	if (__builtin_expect(!t, 0)) {
 		free_any(p);
+		return;
 	}
+	thread_guard = HEAP_FRAME | THREAD_EMITS;
+	r = (struct record *)t->at;
+	r->name = 0;
+	r->begin = clock_tsc();
+	r->end = (uintptr_t)p;
+	if (__builtin_expect(!emit_done(t, r, REC_FREE, HEAP_FREE, sizeof(*r)), 0)) {
+		free_late(p);
+		return;
+	}
+	thread_guard = 0;
 	heap_real.free(p);
 }
 

@@ -13,13 +13,15 @@
 #define TURN_BITS 16 /* above the 48 bits of an address */
 #define STUCK     255 /* a filter byte that has counted too far stays set */
 
-_Atomic uint8_t heap_filter[2][HEAP_FILTER];
-_Atomic uint32_t heap_turn;
+/* Two, by turns: a window that begins finds an empty one. */
+static _Atomic uint8_t filters[2][HEAP_FILTER];
+_Atomic uint8_t *_Atomic heap_filter = filters[0];
+static _Atomic uint32_t turns; /* counts windows */
 static _Atomic uint64_t slots[SLOTS];
 
 static uint64_t turn_now(void)
 {
-	return atomic_load_explicit(&heap_turn, memory_order_acquire);
+	return atomic_load_explicit(&turns, memory_order_acquire);
 }
 
 static uint64_t key_of(const void *p, uint64_t turn)
@@ -36,7 +38,7 @@ static uint32_t first_slot(const void *p)
 /* To one more or one less; never from or to STUCK, never below 0. */
 static void count(const void *p, uint64_t turn, int by)
 {
-	_Atomic uint8_t *c = &heap_filter[turn % 2][heap_filter_at(p)];
+	_Atomic uint8_t *c = &filters[turn % 2][heap_filter_at(p)];
 	uint8_t n = atomic_load_explicit(c, memory_order_relaxed);
 
 	do {
@@ -91,6 +93,7 @@ void heap_samples_turn(void)
 {
 	uint32_t next = (uint32_t)turn_now() + 1;
 
-	memset((void *)heap_filter[next % 2], 0, HEAP_FILTER);
-	atomic_store_explicit(&heap_turn, next, memory_order_release);
+	memset((void *)filters[next % 2], 0, HEAP_FILTER);
+	atomic_store_explicit(&heap_filter, filters[next % 2], memory_order_release);
+	atomic_store_explicit(&turns, next, memory_order_release);
 }
