@@ -66,6 +66,20 @@ static void fill_module(struct stack_module *m, const struct entry *e)
 	m->path[e->path_len] = '\0';
 }
 
+static uint32_t line_of(uint32_t caller)
+{
+	return caller / NODES_A_LINE * LINE & (SLOTS - 1);
+}
+
+void stacks_expect(uint32_t caller)
+{
+	const _Atomic uint64_t *index =
+		atomic_load_explicit(&slots, memory_order_acquire);
+
+	if (caller && index)
+		__builtin_prefetch((const void *)&index[line_of(caller)]);
+}
+
 static uint32_t store(const struct entry *e)
 {
 	uint64_t where = chunk_room(&fill, CHUNK_STACKS, e->size, SHARE);
@@ -76,6 +90,7 @@ static uint32_t store(const struct entry *e)
 		fill_module((struct stack_module *)(spool.base + where), e);
 	else
 		*(struct stack *)(spool.base + where) = e->stack;
+	stacks_expect((uint32_t)(where / 8) + NODES_A_LINE);
 	return (uint32_t)(where / 8);
 }
 
@@ -105,11 +120,6 @@ static _Atomic uint64_t *index_get(void)
  * with other new ones: a program that goes through code for the first time finds them
  * there. Callers with many callees go on anywhere.
  */
-static uint32_t line_of(uint32_t caller)
-{
-	return caller / NODES_A_LINE * LINE & (SLOTS - 1);
-}
-
 static _Atomic uint64_t *slot_of(_Atomic uint64_t *index, const struct entry *e,
 				 uint32_t probe)
 {
@@ -118,15 +128,6 @@ static _Atomic uint64_t *slot_of(_Atomic uint64_t *index, const struct entry *e,
 	if (e->stack.caller && probe < LINE)
 		return &index[line_of(e->stack.caller) + at % LINE];
 	return &index[at & (SLOTS - 1)];
-}
-
-void stacks_expect(uint32_t caller)
-{
-	const _Atomic uint64_t *index =
-		atomic_load_explicit(&slots, memory_order_acquire);
-
-	if (caller && index)
-		__builtin_prefetch((const void *)&index[line_of(caller)]);
 }
 
 static uint32_t intern(const struct entry *e)

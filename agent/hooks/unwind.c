@@ -28,7 +28,6 @@ struct walker {
 	/* All of a stack, however much of it is to be shown: so that it shares its
 	 * callers with others. */
 	uintptr_t pc[STACKS_MOST + OWN_FRAMES], again[STACKS_MOST];
-	struct unwind_fresh fresh[UNWIND_FRESH];
 	struct unwind_frame frame[STACKS_MOST + OWN_FRAMES];
 	/* A program goes the same ways again: this is nearer than the index of all. */
 	struct callee {
@@ -169,8 +168,8 @@ static uint32_t id_near(struct walker *w, unsigned known)
 
 	for (; f < end; f++) {
 		if (!f->own) {
-			id = id ? called_again(w, id, f->r.pc)
-				: called(0, f->r.pc, near->flags);
+			id = id ? called_again(w, id, f->pc)
+				: called(0, f->pc, near->flags);
 			if (!id) {
 				near->count = 0;
 				break;
@@ -186,8 +185,7 @@ static __attribute__((noinline)) void check(struct unwind_regs regs,
 					    const struct unwind_result *u,
 					    struct walker *w, struct cycle_info *info)
 {
-	struct unwind_result v =
-		unwind_frames_fresh(regs, w->again, depth_shown, w->fresh);
+	struct unwind_result v = unwind_frames_fresh(regs, w->again, depth_shown);
 	bool cut = u->depth > depth_shown;
 
 	atomic_fetch_add(&info->heap[HEAP_CHECKED], 1);

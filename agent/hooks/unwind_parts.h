@@ -217,8 +217,9 @@ struct unwind_result {
  * that it loads: where these are what they were, so is the caller. Nothing is assumed.
  */
 struct unwind_frame {
-	struct unwind_regs r;
-	uintptr_t bp_at, bp_word; /* what else was loaded; 0: by no plain rule */
+	uintptr_t pc, bp;
+	uint32_t sp, bp_at; /* bytes below the stack's end; bp_at, what else was loaded:
+			       0 = by no plain rule */
 	uint32_t stack; /* id of it with its callers; 0 = none */
 	uint32_t depth : 31; /* frames from the outermost to this one, without ours */
 	uint32_t own : 1; /* the agent's */
@@ -242,19 +243,10 @@ struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsig
 bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
 		 struct unwind_result *u);
 unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc); /* how many */
-/* The same by rules straight from the tables; the linker is asked for each frame's object
- * anew, and what that one's tables say of an address is kept in `known`, or NULL. */
-#define UNWIND_FRESH 4096u
-struct unwind_fresh {
-	uintptr_t at;
-	const struct unwind_module *module;
-	uint64_t rule;
-};
+/* unwind_frames by rules straight from the tables of each frame's object, for which the
+ * linker is asked anew. */
 struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
-					 unsigned most,
-					 struct unwind_fresh known[UNWIND_FRESH]);
-/* Is that code the agent's? Such frames are walked, but are none of the stack's. */
-bool unwind_is_own(uintptr_t pc);
+					 unsigned most);
 /* Is a walk from `regs` the last one, which was whole, once more? */
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs);
 

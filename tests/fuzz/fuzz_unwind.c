@@ -153,7 +153,7 @@ static void look(struct unwind_regs r, uintptr_t end)
 	v = unwind_frames(r, pc, 64);
 	fuzz_require(v.depth <= 64 && (v.depth == 64 || !(v.flags & STACK_CUT)));
 	if (fuzz_below(50) == 0)
-		unwind_frames_fresh(r, pc, 64, NULL);
+		unwind_frames_fresh(r, pc, 64);
 }
 
 /* Every word is a code address that has a rule, an address in the stack, or noise. */
