@@ -22,14 +22,16 @@
 
 struct spool spool = { .fd = -1 };
 
-static _Atomic uint32_t facts_busy, preparing, closing;
-static _Atomic uint64_t low; /* once so much is handed out, more must be made ready */
-
 #define FACT_TRIES    1000
 #define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
 #define RESERVE_LEAST (8ull * 1024 * 1024) /* a thousand threads may begin ... */
-#define RESERVE_MOST  (32ull * 1024 * 1024) /* ... and go on */
+#define RESERVE_MOST  (32ull * 1024 * 1024) /* ... and go on at once */
+#define PIECE         (1024ull * 1024) /* touched at once */
 #define CLOSE_TRIES   40 /* of 50 us: what a keeper is in the middle of */
+
+static _Atomic uint32_t facts_busy, preparing, closing;
+static uint64_t reserve_least = RESERVE_MOST;
+static _Atomic uint64_t low; /* once so much is handed out, more must be made ready */
 
 /* ---- reserving and touching: the writer thread, so that the program never waits ---- */
 
@@ -76,10 +78,11 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static int prepare(struct spool_header *h, uint64_t ahead)
+/* Past what is handed out by now. 0 or -errno. */
+static int reserve_ahead(struct spool_header *h, uint64_t ahead)
 {
-	uint64_t used = atomic_load(&h->used), limit = atomic_load(&h->limit), from;
-	uint64_t want = most(least(4 * used, RESERVE_MOST), RESERVE_LEAST);
+	uint64_t used = atomic_load(&h->used), limit = atomic_load(&h->limit);
+	uint64_t want = most(least(4 * used, RESERVE_MOST), reserve_least), from;
 	int err = 0;
 
 	want = least((used + most(2 * ahead, want) + 65535) & ~65535ull, limit);
@@ -90,15 +93,26 @@ static int prepare(struct spool_header *h, uint64_t ahead)
 		if (!err)
 			atomic_store(&h->reserved, from = to);
 	}
-	/* In pieces: a host thread that overtakes us finds the next one touched. */
+	return err;
+}
+
+/* In pieces: a host thread that overtakes us finds the next one touched; and touching
+ * takes its time, in which more may have to be reserved. */
+static int prepare(struct spool_header *h, uint64_t ahead)
+{
+	uint64_t used = atomic_load(&h->used), from = atomic_load(&h->ready), want;
+	int err = reserve_ahead(h, ahead);
+
 	want = least((used + ahead + 65535) & ~65535ull, atomic_load(&h->reserved));
-	for (from = atomic_load(&h->ready); from < want && !closing;) {
-		uint64_t to = least(from + 1024 * 1024, want);
+	while (from < want && !closing) {
+		uint64_t to = least(from + PIECE, want);
 
 		touch(from, to);
 		atomic_store(&h->ready, from = to);
+		err = err ? err : reserve_ahead(h, ahead);
 	}
-	atomic_store(&low, err || from >= limit ? UINT64_MAX : from - ahead / 2);
+	atomic_store(&low, err || from >= atomic_load(&h->limit) ? UINT64_MAX
+								 : from - ahead / 2);
 	return err;
 }
 
@@ -336,6 +350,7 @@ void spool_forget(void)
 	atomic_store(&facts_busy, 0);
 	atomic_store(&preparing, 0);
 	atomic_store(&closing, 0);
+	reserve_least = RESERVE_LEAST; /* of children there may be many */
 	/* The mapping stays: somebody interrupted in the middle of a record may still
 	 * finish it. The descriptor goes, and with it our share of the parent's lock. */
 	if (spool.fd >= 0)
