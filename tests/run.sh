@@ -3,7 +3,8 @@
 # run.sh "command"... - run tests side by side and say how many passed.
 #
 # A test is a program, with arguments if need be: exit status 0 is a pass, 77 a skip
-# (its last line is the reason), anything else a failure (its output is shown).  A
+# (its last line is the reason), anything else a failure (its output is shown).  Lines
+# "part: skipped, reason" of one that passes are shown beside it.  A
 # Check suite counts as many tests as it holds.  A test says what it needs in lines
 # of its own file:
 #   # run: timeout 300     seconds it may take on a quiet machine; 120 without
@@ -43,7 +44,9 @@ one() {
 	counts=$(suite_counts "$out")
 	case $rc in
 	0)   echo "${counts:-1 0} 0" > "$out.count"
-	     line="ok    $test ($took s)" ;;
+	     line="ok    $test ($took s)"
+	     parts=$(grep -E '^[^ ].*: skipped, ' "$out" | sed 's/^/      | /')
+	     [ -z "$parts" ] || line=$line$(printf '\n%s' "$parts") ;;
 	77)  echo "0 0 1" > "$out.count"
 	     line="skip  $test: $(tail -n 1 "$out")" ;;
 	124|137) echo "0 1 0" > "$out.count"

@@ -5,7 +5,7 @@
 # (tests/fake/assume.c, tests/fake/ASSUMPTIONS): here nothing may be otherwise.
 set -u
 fake=${BUILD:-build}/fake
-[ -e "$fake/run-13.4/done" ] || { echo "the fake GPU was not built"; exit 77; }
+[ -e "$fake/run-13.4/done" ] || { echo "the fake GPU was not built: make fake"; exit 1; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rc=0

@@ -4,7 +4,7 @@
 # The hooks between programs and the fake GPU: names of kernels, estimates, collectives.
 . tests/e2e/cuda_hooks.inc
 fake=$build/fake
-[ -e "$fake/cudart/libcudart.so.13" ] || { echo "the fake GPU was not built"; exit 77; }
+[ -e "$fake/cudart/libcudart.so.13" ] || { echo "the fake GPU was not built: make fake"; exit 1; }
 ln -s "$fake/libcuda.so.1" "$fake/libnccl.so.2" "$fake/cudart/libcudart.so.13" .
 # Until the fake driver has all that estimates need.
 nm -D libcuda.so.1 | grep -q cuStreamIsCapturing || {

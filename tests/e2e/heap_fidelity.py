@@ -16,7 +16,7 @@ COUNTS = ("allocs", "bytes", "frees", "freed")
 def program(name, *arguments):
     path = os.path.join(HEAP, name)
     if not os.path.exists(path):
-        raise prof.Skip(f"{name} was not built")
+        raise AssertionError(f"{name} was not built: make heap")
     return [path, *map(str, arguments)]
 
 

@@ -114,7 +114,7 @@ def plain(command, *, timeout=300, **given):
 def prog(name):
     path = os.path.join(BUILD, "prog", name)
     if not os.path.exists(path):
-        raise Skip(f"{name} was not built")
+        raise AssertionError(f"{name} was not built: make {path}")
     return path
 
 

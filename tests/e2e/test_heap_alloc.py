@@ -30,7 +30,7 @@ def there(kind):
 def ways():
     found = [way for way in WAYS if way == "glibc" or there(way.split(",")[0])]
     for way in set(WAYS) - set(found):
-        print(f"no {way} here")
+        print(f"{way}: skipped, there is no such library here")
     return found
 
 
