@@ -57,6 +57,7 @@ class Way:
 
     def run(self):
         """(the last line of output that has a number or is JSON, seconds in all)"""
+        os.sync()  # what the run before has written is not this one's affair
         begin = time.perf_counter()
         done = subprocess.run(self.command, env=self.env, cwd=WORK, text=True, check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -109,13 +110,14 @@ def added(found, name, base, what="cpu"):
 
 def row_pair():
     n = args.pairs
+    many = 10 * n  # what costs little is measured for longer
     found = rounds({
-        "bare": Way([PAIR, n]), "off": Way([PAIR, n], malloc="off"),
-        "count": Way([PAIR, n], malloc="count"), "sample": Way([PAIR, n], malloc="sample"),
+        "bare": Way([PAIR, many]), "off": Way([PAIR, many], malloc="off"),
+        "count": Way([PAIR, many], malloc="count"), "sample": Way([PAIR, many], malloc="sample"),
         "all": Way([PAIR, n], malloc="all", malloc_stacks=0),
         "one": Way([PAIR, n], malloc="all"), "heaptrack": heaptrack([PAIR, n]),
-        "jemalloc": Way([PAIR, n], preload=JEMALLOC) if JEMALLOC else None,
-        "jemalloc, sampling": Way([PAIR, n], preload=JEMALLOC, conf=SAMPLING) if JEMALLOC else None,
+        "jemalloc": Way([PAIR, many], preload=JEMALLOC) if JEMALLOC else None,
+        "jemalloc, sampling": Way([PAIR, many], preload=JEMALLOC, conf=SAMPLING) if JEMALLOC else None,
     })
     bare = statistics.median(run[0]["cpu"] for run in found["bare"])
     sampling = added(found, "jemalloc, sampling", "jemalloc") if JEMALLOC else "not here"
@@ -134,14 +136,14 @@ def row_deep():
         "bare": Way([PAIR, n, DEEP]), "bare dwarf": Way([DWARF, n, DEEP]),
         "pointers": Way([PAIR, n, DEEP], malloc="all"),
         "dwarf": Way([DWARF, n, DEEP], malloc="all"),
-        "sample": Way([PAIR, n, DEEP], malloc="sample"),
+        "bare, long": Way([PAIR, 10 * n, DEEP]), "sample": Way([PAIR, 10 * n, DEEP], malloc="sample"),
         "heaptrack": heaptrack([PAIR, n, DEEP]), "heaptrack dwarf": heaptrack([DWARF, n, DEEP]),
     })
     yield ("… `all`, stacks of 20 frames, frame pointers", added(found, "heaptrack", "bare"), "–",
            f"{added(found, 'pointers', 'bare')}, goal ≤ 150")
     yield ("… `all`, stacks of 20 frames, no frame pointers", added(found, "heaptrack dwarf", "bare dwarf"), "–",
            f"{added(found, 'dwarf', 'bare dwarf')}, goal ≤ 400")
-    yield ("… `sample`, stacks of 20 frames", "–", "–", added(found, "sample", "bare"))
+    yield ("… `sample`, stacks of 20 frames", "–", "–", added(found, "sample", "bare, long"))
 
 
 def ratio(found, one, two, what):
