@@ -300,29 +300,6 @@ START_TEST(without_a_directory_memory_serves)
 }
 END_TEST
 
-/* What 10,000 children leave until they are swept must not fill a disk. */
-START_TEST(a_closed_spool_gives_its_rest_back)
-{
-	struct sys_stat before, after;
-
-	open_spool(64 << 20);
-	open_cycle(1);
-	ck_assert(emit_one(1));
-	ck_assert_int_eq(sys_fstat(spool.fd, &before), 0);
-	ck_assert_uint_ge(before.blocks * 512, spool.head->reserved);
-	spool_close();
-	ck_assert_int_eq(sys_fstat(spool.fd, &after), 0);
-	ck_assert_uint_le(after.blocks * 512, 256 * 1024);
-	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
-	ck_assert_int_eq(spool_prepare(1 << 20), 0); /* a keeper that comes late ... */
-	ck_assert_int_eq(sys_fstat(spool.fd, &before), 0);
-	ck_assert_uint_eq(before.blocks, after.blocks); /* ... takes nothing */
-	ck_assert_uint_eq(count_records(REC_OP), 1);
-	spool_close();
-	ck_assert_uint_eq(count_records(REC_OP), 1);
-}
-END_TEST
-
 START_TEST(damaged_headers_end_nothing)
 {
 	struct spool_view v;
@@ -380,7 +357,6 @@ int main(void)
 	tcase_add_test(tc, too_many_names_are_refused_not_overwritten);
 	tcase_add_test(tc, a_fork_child_cannot_append);
 	tcase_add_test(tc, without_a_directory_memory_serves);
-	tcase_add_test(tc, a_closed_spool_gives_its_rest_back);
 	tcase_add_test(tc, damaged_headers_end_nothing);
 	tcase_add_test(tc, ticks_become_epoch_time);
 	return unit_run(tc, "core spool");
