@@ -20,9 +20,17 @@ program=$BUILD/prog/$name
 [ "$program" -nt $here/cpp/train.cc ] ||
 	g++ -w $here/cpp/train.cc $flags -o "$program" -ltorch -ltorch_cpu -lc10
 "$program" > "$work/plain.out"
-FIDELITY_OUT=$work/torch "$BUILD/proflaunch" --logdir "$work/log" --marker none \
-	--record-shapes --profile-memory -- "$program" > "$work/ours.out" 2> "$work/ours.err" ||
-	{ cat "$work/ours.err"; exit 1; }
-cmp "$work/plain.out" "$work/ours.out"
-python3 $here/compare.py "$work"/torch/*.json "$work"/log/*.pt.trace.json
+for try in 1 2 3; do	# where only times differ it is done again: another program's doing
+	rm -rf "$work/log" "$work/torch"
+	mkdir -p "$work/torch"
+	FIDELITY_OUT=$work/torch "$BUILD/proflaunch" --logdir "$work/log" --marker none \
+		--record-shapes --profile-memory -- "$program" > "$work/ours.out" 2> "$work/ours.err" ||
+		{ cat "$work/ours.err"; exit 1; }
+	cmp "$work/plain.out" "$work/ours.out"
+	rc=0
+	python3 $here/compare.py "$work"/torch/*.json "$work"/log/*.pt.trace.json || rc=$?
+	[ $rc = 3 ] || break
+	echo "only times differ: try $try"
+done
+[ $rc = 0 ] || exit $rc
 python3 tests/readers/strict.py "$work"/log/*.pt.trace.json
