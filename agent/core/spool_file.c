@@ -24,10 +24,10 @@ struct spool spool = { .fd = -1 };
 
 #define FACT_TRIES    1000
 #define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
-#define RESERVE_LEAST (8ull * 1024 * 1024) /* a thousand threads may begin ... */
+#define RESERVE_LEAST (4ull * 1024 * 1024) /* a thousand threads may begin ... */
 #define RESERVE_MOST  (32ull * 1024 * 1024) /* ... and go on at once */
-#define PIECE         (1024ull * 1024) /* touched at once */
-#define CLOSE_TRIES   40 /* of 50 us: what a keeper is in the middle of */
+#define PIECE         (256ull * 1024) /* touched at once */
+#define CLOSE_TRIES   200 /* of 50 us, for what a keeper is in the middle of */
 
 static _Atomic uint32_t facts_busy, preparing, closing;
 static uint64_t reserve_least = RESERVE_MOST;

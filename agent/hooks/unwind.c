@@ -7,10 +7,9 @@
 
 #include <string.h>
 
-#define SLOT       1 /* of struct thread's, ours */
-#define OWN_FRAMES 16 /* of ours, inside of a walk */
-#define CALLEES \
-	4096u /* of the last stacks' frames a thread knows by heart; a power of two */
+#define SLOT        1 /* of struct thread's, ours */
+#define OWN_FRAMES  16 /* of ours, inside of a walk */
+#define CALLEES     4096u /* a power of two */
 #define PLAIN       15 /* walks after one that could not be kept: the next cannot either */
 #define BATCH       64 /* stacks counted by a thread before it tells */
 #define EPOCH_ROUND (1u << 17) /* the table of rules knows epochs modulo this */
@@ -29,7 +28,8 @@ struct walker {
 	 * callers with others. */
 	uintptr_t pc[STACKS_MOST + OWN_FRAMES], again[STACKS_MOST];
 	struct unwind_frame frame[STACKS_MOST + OWN_FRAMES];
-	/* A program goes the same ways again: this is nearer than the index of all. */
+	/* Frames known by heart: a program goes the same ways again, and this is nearer
+	 * than the index of all. */
 	struct callee {
 		uintptr_t pc;
 		uint32_t caller, id;

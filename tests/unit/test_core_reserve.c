@@ -86,7 +86,7 @@ START_TEST(a_child_reserves_little)
 	spool_close();
 	spool_forget();
 	open_spool();
-	ck_assert_uint_le(spool.head->reserved, 10 << 20);
+	ck_assert_uint_le(spool.head->reserved, 6 << 20);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
 }
 END_TEST
