@@ -24,6 +24,10 @@ has "ok   CUPTI: $fake/libcupti.so.13, version 13000" out "CUPTI"
 has 'ok   its records: kernel 216, copy 96, set 88, call 40 bytes' out "sizes"
 has 'ok   CUPTI: nobody else has it' out "permission"
 
+gpu FAKE_NAME='NVIDIA H100 MIG 1g.10gb'
+want 0 $status "a part of a GPU"
+has 'ok   GPU 0: NVIDIA H100 MIG 1g.10gb, compute capability 9.0, a MIG instance' out "MIG"
+
 # Each thing that can be in the way: what is said, and that it is marked.
 off() {
 	gpu "$1"

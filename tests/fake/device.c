@@ -80,10 +80,16 @@ int device_init(void)
 			result = cudaErrorNoDevice;
 	}
 	if (state == COLD && result == 0) {
+		const char *name = script_text("FAKE_NAME");
+
 		for (int i = 0; i < n_devices; i++)
-			devices[i] = (struct fake_device){
-				"Fake H100 80GB", 80ull << 30, 9, 0, 132, 1980000, NULL
-			};
+			devices[i] = (struct fake_device){ name ? name : "Fake H100 80GB",
+							   80ull << 30,
+							   9,
+							   0,
+							   132,
+							   1980000,
+							   NULL };
 		state = STARTING;
 		pthread_atfork(NULL, NULL, in_child);
 		inject();

@@ -19,6 +19,7 @@
  * Environment; at run time fake_set("FAKE_KERNEL_NS", "1000"), NULL = back to default.
  *
  *   FAKE_DEVICES=1          how many GPUs
+ *   FAKE_NAME="..."         of every GPU
  *   FAKE_DRIVER=13040       what cuDriverGetVersion says
  *   FAKE_LATENCY_NS=5000    from the end of a launch call to its earliest start
  *   FAKE_KERNEL_NS          every kernel's duration; without it a hash of its name,
