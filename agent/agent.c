@@ -270,6 +270,8 @@ static void wire(void)
 	torch_start(&agent.config, &listener);
 }
 
+static void on_exit_now(void);
+
 static void __attribute__((constructor)) start(void)
 {
 	int saved = errno;
@@ -278,7 +280,7 @@ static void __attribute__((constructor)) start(void)
 	hook_start(&(struct hook_listener){
 		.symbol = on_symbol,
 		.main = on_main,
-		.leave = on_leave,
+		.leave = on_exit_now,
 		.backward = on_backward,
 		.usage = on_usage,
 		.toggle = on_toggle,
@@ -339,6 +341,16 @@ static void __attribute__((destructor)) stop(void)
 	if (!job || !atomic_load(&job->launcher) || !spool.head->kept)
 		finish_alone();
 	errno = saved;
+}
+
+/* _exit: no destructor comes. What lies in this process's memory alone is written now; a
+ * spool that is kept is the launcher's, or recover's. */
+static void on_exit_now(void)
+{
+	if (agent.on && agent.pid == sys_pid() && spool.head && !spool.head->kept)
+		stop();
+	else
+		on_leave();
 }
 
 /* ---- what programs may call ---- */

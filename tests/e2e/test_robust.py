@@ -227,4 +227,20 @@ def test_recover_leaves_the_living_alone():
         recovered(log, printed, answer.stderr)
 
 
+def test_exit_at_once():
+    """os._exit, as multiprocessing's children: nothing is lost, whoever keeps the records."""
+    script = "import os, threading; blocks = [bytes(100000) for _ in range(100)]; os._exit(3)"
+    for spool in ("auto", "memory"):
+        with prof.folder() as log:
+            run = prof.plain([sys.executable, "-c", script], env={
+                **os.environ, "LD_PRELOAD": prof.AGENT, "PROF_LOGDIR": log, "PROF_SPOOL": spool,
+                "PROF_MARKER": "none", "PROF_MALLOC": "all", "PROF_CHILDREN": "0"})
+            assert run.returncode == 3 and not run.stdout, run
+            if spool == "auto":
+                assert prof.plain([prof.LAUNCHER, "recover", log]).returncode == 0
+            traces = prof.Run(run, log).traces()
+            # sys.executable may be a script that starts the interpreter.
+            assert max(trace.facts["heap"]["total"]["bytes"] for trace in traces) > 10_000_000, spool
+
+
 prof.main(sys.modules[__name__])
