@@ -24,6 +24,7 @@
 
 #define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
 #define FIRST_BYTES    (1 << 20) /* touched before the first record */
+#define TOLD_NO_SPOOL  (1u << 11) /* on the job page */
 
 extern char **environ;
 
@@ -90,10 +91,12 @@ static bool open_spool(const char *dir, uint64_t cap)
 	}
 	if (!spool.head)
 		return false;
-	if (err)
+	/* On a full disk each of a thousand children would say it. */
+	if (err &&
+	    (!job || !(atomic_fetch_or(&job->told, TOLD_NO_SPOOL) & TOLD_NO_SPOOL)))
 		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
 			 dir ? dir : "memory", sys_error(err));
-	else if (!dir && job && atomic_load(&job->launcher) && !held)
+	else if (!err && !dir && job && atomic_load(&job->launcher) && !held)
 		log_note("records lie in memory of this process alone: traces will not "
 			 "survive a kill");
 	spool_prepare(FIRST_BYTES);
