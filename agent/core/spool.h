@@ -216,7 +216,7 @@ int spool_prepare(uint64_t ahead);
 /* Is half of what was last prepared in use? True once after each spool_prepare. */
 bool spool_low(void);
 /* At the process's end: what was reserved and never handed out goes back to the disk, for
- * a sweep may come much later. No chunk can be taken from then on. Any thread. */
+ * a sweep may come much later. From then on there is room for two chunks. Any thread. */
 void spool_close(void);
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);

@@ -73,19 +73,16 @@ void spool_share(unsigned divisor)
 	atomic_store(&spool.head->limit, limit < least_of_all ? least_of_all : limit);
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Past what is handed out by now. 0 or -errno. */
 static int reserve_ahead(struct spool_header *h, uint64_t ahead)
 {
 	uint64_t used = atomic_load(&h->used), limit = atomic_load(&h->limit);
-	uint64_t want = most(least(4 * used, RESERVE_MOST), reserve_least), from;
+	uint64_t want = least(4 * used, RESERVE_MOST), from;
 	int err = 0;
 
-	want = least((used + most(2 * ahead, want) + 65535) & ~65535ull, limit);
+	want = want > reserve_least ? want : reserve_least;
+	want = want > 2 * ahead ? want : 2 * ahead;
+	want = least((used + want + 65535) & ~65535ull, limit);
 	for (from = atomic_load(&h->reserved); from < want && !err && !closing;) {
 		uint64_t to = least(from + STEP, limit);
 
@@ -148,7 +145,20 @@ static bool stop_preparing(void)
 	return true;
 }
 
-/* The rest becomes one chunk, taken as any other: nobody else can have it then. */
+/* Of what other threads may still write until they are ended. */
+static uint64_t leave_some(uint64_t at, uint64_t end)
+{
+	for (int i = 0; i < 2 && end - at > CHUNK_LARGE; i++, at += CHUNK_LARGE) {
+		struct chunk *c = chunk_at(at);
+
+		c->size = CHUNK_LARGE;
+		c->magic = CHUNK_MAGIC;
+		chunk_give(at);
+	}
+	return at;
+}
+
+/* The rest is taken as any other chunk: nobody else can have it then. */
 void spool_close(void)
 {
 	struct spool_header *h = spool.head;
@@ -165,6 +175,9 @@ void spool_close(void)
 			return;
 	while (!atomic_compare_exchange_weak(&h->used, &at, end));
 	atomic_store(&h->limit, end);
+	at = leave_some(at, end);
+	if (at + CHUNK_SMALL >= end)
+		return;
 	c = chunk_at(at);
 	c->size = (uint32_t)(end - at);
 	c->kind = CHUNK_REST;

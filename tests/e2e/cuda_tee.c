@@ -244,7 +244,7 @@ static void serial(void)
 	start(KINDS(KERNEL)); /* one at a time: cannot be on beside the other kind */
 	work(10);
 	stop(KINDS(KERNEL));
-	work(150);
+	work(600);
 }
 
 static void free_all(void)

@@ -69,12 +69,15 @@ START_TEST(a_closed_spool_gives_its_rest_back)
 	spool_close();
 	after = on_disk();
 	ck_assert_uint_le(after, 256 * 1024);
+	/* Threads that are not ended yet have a little room. */
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
 	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
 	ck_assert_int_eq(spool_prepare(1 << 20), 0); /* a keeper that comes late ... */
 	ck_assert_uint_eq(on_disk(), after); /* ... takes nothing */
-	ck_assert_uint_eq(chunks_to_be_read(), 1);
+	ck_assert_uint_eq(chunks_to_be_read(), 3);
 	spool_close();
-	ck_assert_uint_eq(chunks_to_be_read(), 1);
+	ck_assert_uint_eq(chunks_to_be_read(), 3);
 }
 END_TEST
 
