@@ -250,6 +250,13 @@ uint64_t buffers_turn(void)
 	return atomic_load(&pool.turn);
 }
 
+uint64_t buffers_turn_of(const uint8_t *mem)
+{
+	const struct buffer *b = find(mem);
+
+	return b ? atomic_load(&b->turn) : 0;
+}
+
 /* They are handed out clean: without a kind there is no record in it yet. */
 static bool empty(const struct buffer *b)
 {

@@ -149,6 +149,7 @@ void buffers_completed(void *context, uint32_t stream, uint8_t *buffer, size_t s
 		       size_t valid);
 extern void (*buffers_wake)(void); /* a buffer has come back */
 bool buffers_ours(const uint8_t *mem); /* any thread */
+uint64_t buffers_turn_of(const uint8_t *mem); /* the request it was given for; 0: not ours */
 /* The consumer: what has come back, oldest first; each to be given back cleared. */
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);

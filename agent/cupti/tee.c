@@ -9,7 +9,8 @@
  * CUPTI fills our buffers only. When one is completed, the records that the client asked
  * for are copied into a buffer that the client gives, by its own callback; that one is
  * handed over when it is full or the client flushes, never because we flush: a client
- * that counts its buffers sees as many as without us.
+ * that counts its buffers sees as many as without us. What was with CUPTI when it
+ * flushed and comes back later is handed over then.
  */
 #define SLOTS 8u /* buffers of the client's that we hold; one for each busy thread */
 #define AHEAD 64 /* records in which the call of an external id is looked for */
@@ -301,7 +302,7 @@ static void copy_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
 		*c.slot = (struct slot){ SLOT_BUSY, buffer, size };
 	}
 	copy_records(&c, buffer);
-	if (theirs || buffers_held(atomic_load(&tee.late)))
+	if (theirs || buffers_turn_of(buffer) <= atomic_load(&tee.late))
 		hand_over(c.slot, context, stream);
 	slot_put(c.slot);
 }

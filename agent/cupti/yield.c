@@ -290,8 +290,8 @@ static int flush(uint32_t flag)
 	if (!result && flag && still_out(turn))
 		result = session_flush(flag);
 	shape_sample();
+	tee_late(turn); /* first: what comes back from here on is handed on as it comes */
 	tee_deliver();
-	tee_late(turn);
 	if (when_any())
 		tee_offer();
 	tee_asking(false);

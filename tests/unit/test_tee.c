@@ -29,6 +29,35 @@ START_TEST(both_have_everything)
 }
 END_TEST
 
+static void *launch_two(void *arg)
+{
+	(void)arg;
+	launches(2);
+	return NULL;
+}
+
+/* Several buffers come back when we flush: it sees none before it asks for them. */
+START_TEST(we_flush_and_it_does_not)
+{
+	pthread_t thread;
+
+	bench_start(versions[_i]);
+	bench_open();
+	client_starts();
+	for (int i = 0; i < 10; i++) {
+		launches(2);
+		ck_assert_int_eq(pthread_create(&thread, NULL, launch_two, NULL), 0);
+		pthread_join(thread, NULL);
+		bench.synchronize();
+		ck_assert_int_eq(session_flush(0), 0);
+		ck_assert_uint_eq(it.buffers, 0);
+	}
+	client_stops();
+	ck_assert_uint_eq(it.kernels, 40);
+	ck_assert_uint_eq(it.out, 0);
+}
+END_TEST
+
 /* Its kinds stay on when our window ends, ours when it stops. */
 START_TEST(windows_come_and_go)
 {
@@ -179,6 +208,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, enter, NULL);
 	tcase_add_loop_test(tc, both_have_everything, 0, VERSIONS);
 	tcase_add_loop_test(tc, windows_come_and_go, 0, VERSIONS);
+	tcase_add_loop_test(tc, we_flush_and_it_does_not, 0, VERSIONS);
 	tcase_add_test(tc, work_across_its_edges);
 	tcase_add_test(tc, ids_of_threads_are_of_its_kind);
 	tcase_add_test(tc, its_clock_is_not_ours);
