@@ -271,7 +271,7 @@ void closing_say(const struct closing *c)
 	if (s->files && (events_of(s) || !c->config->malloc))
 		say_note("to see them: tensorboard --logdir %s",
 			 quoted(c->config->logdir));
-	if (s->files && (c->config->malloc || c->config->profile_memory))
-		say_note("what ate the memory: proflaunch memory %s/*.pt.trace.json*",
-			 quoted(c->config->logdir));
+	if (*s->last_file && (c->config->malloc || c->config->profile_memory))
+		say_note("what ate the memory: proflaunch memory %s",
+			 quoted(s->last_file));
 }

@@ -19,10 +19,13 @@ want 0 $status "the marker auto"
 has "libtorch was not used, and the marker auto waits for it" err "the marker auto"
 has "--marker none" err "what to do about it"
 
+mkdir log
+echo "of an older run" > log/a_1.1.pt.trace.json
 run --malloc all --marker none --logdir log -- ./program
 want 0 $status "the marker none"
+rm log/a_1.1.pt.trace.json
 has "on the heap: 100 allocations" err "the closing lines"
-has "proflaunch memory $work/log/" err "the next command"
+has "proflaunch memory $(echo "$work"/log/*.pt.trace.json)" err "the next command"
 grep -q tensorboard err && fail "TensorBoard shows no heap"
 run memory log/*.pt.trace.json
 want 0 $status "the next command"
