@@ -230,12 +230,25 @@ static bool end_if_asked(void)
 	return true;
 }
 
+/* `gone`: it was so before we read what had come back, so that nothing is missing in the
+ * windows that end without CUPTI. */
+static void settle(bool gone)
+{
+	unsigned pending;
+	bool open;
+
+	windows_collect();
+	pending = windows_pending(&open);
+	session_gaps(!pending || !open || pending > 1);
+	windows_settle(ended || (gone && session_gone()));
+}
+
 /* Returns ns to wait, -1 = until called, -2 = we are nobody any more. */
 static int64_t work(void)
 {
 	static unsigned sealed_before;
+	bool open, gone = session_gone();
 	unsigned pending, sealed;
-	bool open;
 
 	drain();
 	link_expire(WAITING_NS);
@@ -247,13 +260,14 @@ static int64_t work(void)
 	}
 	if (!follow_kinds(pending) || !flush_due(pending, open) || !end_if_asked())
 		return -2;
-	session_gaps(!pending || sealed);
-	windows_settle(!recording() && atomic_load(&session.state) != SESSION_STARTING);
+	settle(gone);
 	pending = windows_pending(&open);
 	sealed_before = pending - open;
 	if (!pending && !follow_kinds(0))
 		return -2;
 	buffers_prepare();
+	if (pending && !gone && session_gone())
+		return 1;
 	if (!pending || !recording())
 		return -1;
 	return flush_at > windows_now ? flush_at - windows_now : 1;

@@ -59,8 +59,8 @@ void cupti_other(bool begins)
 	int saved = errno;
 
 	atomic_store(&other, begins);
-	if (begins)
-		session_step_aside(other_name);
+	if (begins && session_step_aside(other_name))
+		session_left();
 	errno = saved;
 }
 
@@ -76,8 +76,8 @@ static void begin(bool late)
 	if (!session_start(late))
 		return;
 	exit_register();
-	if (atomic_load(&other))
-		session_step_aside(other_name);
+	if (atomic_load(&other) && session_step_aside(other_name))
+		session_left();
 	if (session.act.used)
 		session.act.used();
 	if (windows_standing() || bell_wants(false))

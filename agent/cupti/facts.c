@@ -19,6 +19,7 @@ static const char *state_name(void)
 	switch (atomic_load(&session.state)) {
 	case SESSION_READY:
 		return "recording";
+	case SESSION_LEAVING:
 	case SESSION_ASIDE:
 		return "aside";
 	case SESSION_DEAD:

@@ -25,6 +25,7 @@ enum session_state {
 	SESSION_NONE, /* no driver has answered yet */
 	SESSION_STARTING,
 	SESSION_READY, /* ours */
+	SESSION_LEAVING, /* on its way there: what CUPTI holds of ours still comes back */
 	SESSION_ASIDE, /* in another profiler's hands: a gap */
 	SESSION_DEAD, /* cannot be had: said why */
 };
@@ -44,13 +45,14 @@ struct session {
 	const char *foreign; /* another tool's CUDA_INJECTION64_PATH */
 	void *subscriber;
 	const char *strides; /* "probed" or "table" */
-	_Atomic uint64_t gap_to; /* ns: it was ours again; 0 = nothing new */
 	char why[384]; /* why not */
 };
 extern struct session session;
 
 /* A driver has answered. True: CUPTI is ours; nothing is switched on yet. */
 bool session_start(bool late);
+/* CUPTI is not ours (any more), and all that it had of us has come back. */
+bool session_gone(void);
 /* Counts gaps that ended; `last`: also one that still lasts. The consumer. */
 void session_gaps(bool last);
 /* What CUPTI calls back of rare events, as far as it is ours; switched on (again) on
@@ -62,9 +64,12 @@ void session_fork_child(void);
 /*
  * Another profiler needs CUPTI for itself and cannot be shared with; `who` is text that
  * stays. Kinds off, callbacks theirs, subscriber given back; a gap begins. Any thread;
- * idempotent. session_return: it is gone; subscribes and registers again.
+ * idempotent. session_left: what lay in our buffers is back, it may have CUPTI; called
+ * when session_step_aside was true. session_return: it is gone; subscribes and registers
+ * again.
  */
-void session_step_aside(const char *who);
+bool session_step_aside(const char *who);
+void session_left(void);
 void session_return(void);
 bool session_other(void); /* another CUPTI is at work (cupti_other) */
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
@@ -149,7 +154,7 @@ void buffers_completed(void *context, uint32_t stream, uint8_t *buffer, size_t s
 		       size_t valid);
 extern void (*buffers_wake)(void); /* a buffer has come back */
 bool buffers_ours(const uint8_t *mem); /* any thread */
-uint64_t buffers_turn_of(const uint8_t *mem); /* the request it was given for; 0: not ours */
+uint64_t buffers_turn_of(const uint8_t *mem); /* of which request; 0: not ours */
 /* The consumer: what has come back, oldest first; each to be given back cleared. */
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);

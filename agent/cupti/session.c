@@ -20,7 +20,8 @@ struct session session;
 
 static _Atomic uint32_t flushing;
 static bool unwatched; /* the creation of contexts is not told */
-static uint64_t gap_from; /* ns, 0 = none */
+static _Atomic uint64_t gap_from; /* ns: it went; 0 = no gap */
+static _Atomic uint64_t gap_to; /* ns: it was ours again; 0 = not yet, or counted */
 
 /* ---- settings of the library ---- */
 
@@ -254,17 +255,27 @@ bool session_start(bool late)
 
 /* ---- in other hands ---- */
 
-void session_step_aside(const char *who)
+bool session_step_aside(const char *who)
 {
 	uint32_t ready = SESSION_READY;
 
-	if (!atomic_compare_exchange_strong(&session.state, &ready, SESSION_ASIDE))
-		return;
-	gap_from = (uint64_t)clock_get_ns(CLOCK_REALTIME);
+	if (!atomic_compare_exchange_strong(&session.state, &ready, SESSION_LEAVING))
+		return false;
+	/* One that ended a moment ago, and was not counted yet, goes on. */
+	if (!atomic_exchange(&gap_to, 0))
+		atomic_store(&gap_from, (uint64_t)clock_get_ns(CLOCK_REALTIME));
 	kinds_ours(false);
 	session_flush(0);
 	unsubscribe();
 	log_note("%s records the GPU now: our traces have a gap", who);
+	return true;
+}
+
+void session_left(void)
+{
+	uint32_t leaving = SESSION_LEAVING;
+
+	atomic_compare_exchange_strong(&session.state, &leaving, SESSION_ASIDE);
 	consumer_wake();
 }
 
@@ -283,26 +294,36 @@ void session_return(void)
 		return;
 	}
 	kinds_lost();
+	atomic_store(&gap_to, (uint64_t)clock_get_ns(CLOCK_REALTIME));
 	atomic_store(&session.state, SESSION_READY);
-	session.gap_to = (uint64_t)clock_get_ns(CLOCK_REALTIME);
 	tee_ready();
 	consumer_wake();
+}
+
+bool session_gone(void)
+{
+	uint32_t state = atomic_load(&session.state);
+
+	return state == SESSION_NONE || state == SESSION_ASIDE || state == SESSION_DEAD;
 }
 
 /* The consumer, which knows the windows, counts what fell into them. */
 void session_gaps(bool last)
 {
-	uint64_t to = session.gap_to;
+	uint64_t from = atomic_load(&gap_from), to;
+	bool over;
 
-	if (!gap_from)
+	if (!from)
 		return;
-	if (!to && last && atomic_load(&session.state) == SESSION_ASIDE)
+	to = atomic_exchange(&gap_to, 0);
+	over = to;
+	if (!over && last && atomic_load(&session.state) == SESSION_ASIDE)
 		to = (uint64_t)clock_get_ns(CLOCK_REALTIME);
 	if (!to)
 		return;
-	windows_gap(gap_from, to);
-	gap_from = last && !session.gap_to ? to : 0;
-	session.gap_to = 0;
+	windows_gap(from, to);
+	/* Another one may have begun just now. */
+	atomic_compare_exchange_strong(&gap_from, &from, over ? 0 : to);
 }
 
 int session_flush(uint32_t flag)
@@ -320,7 +341,8 @@ void session_fork_child(void)
 
 	atomic_store(&flushing, 0);
 	atomic_store(&telling, 0);
-	gap_from = session.gap_to = 0;
+	atomic_store(&gap_from, 0);
+	atomic_store(&gap_to, 0);
 	session.subscriber = NULL;
 	/* CUDA does not survive a fork: where it was used, it is of no use any more. */
 	atomic_store(&session.state, state == SESSION_NONE ? SESSION_NONE : SESSION_DEAD);

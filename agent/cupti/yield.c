@@ -54,8 +54,7 @@ bool tee_blocks(void)
 	       (until && clock_get_ns(CLOCK_MONOTONIC) < until);
 }
 
-/* Has CUPTI records in buffers of up to that turn? What has come back is read within
- * a moment. */
+/* Has CUPTI records in buffers of up to that turn? What has come back is soon read. */
 static bool still_out(uint64_t turn)
 {
 	struct timespec moment = { .tv_nsec = 1000000 };
@@ -75,16 +74,19 @@ void yield_step_aside(const char *who)
 	cupti_requested requested;
 	cupti_completed completed;
 	uint64_t turn = buffers_turn();
+	bool left;
 
 	if (atomic_load(&client.callback) && !client.handle)
 		client.handle = session.subscriber;
-	session_step_aside(who);
-	if (!tee_callbacks(&requested, &completed))
-		return;
-	if (still_out(turn))
-		session_flush(1);
-	tee_deliver();
-	cupti.ActivityRegisterCallbacks(requested, completed);
+	left = session_step_aside(who);
+	if (tee_callbacks(&requested, &completed)) {
+		if (still_out(turn))
+			session_flush(1);
+		tee_deliver();
+		cupti.ActivityRegisterCallbacks(requested, completed);
+	}
+	if (left)
+		session_left();
 }
 
 static void block(bool on)
@@ -105,7 +107,7 @@ void yield_second_interface(void)
 {
 	uint32_t state = atomic_load(&session.state);
 
-	if (state != SESSION_READY && state != SESSION_ASIDE)
+	if (state != SESSION_READY && state != SESSION_LEAVING && state != SESSION_ASIDE)
 		return;
 	atomic_store(&its_turn, clock_get_ns(CLOCK_MONOTONIC) + ITS_TURN_NS);
 	if (state == SESSION_READY)

@@ -130,6 +130,43 @@ START_TEST(what_cannot_be_shared)
 }
 END_TEST
 
+static void completed_slowly(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+			     size_t valid)
+{
+	usleep(100000);
+	completed(context, stream, buffer, size, valid);
+}
+
+static void *seal_soon(void *info)
+{
+	usleep(30000);
+	bench_seal(info, true);
+	return NULL;
+}
+
+/* While we go, what CUPTI holds of ours is still on its way: the window waits for it. */
+START_TEST(a_window_ends_while_we_go)
+{
+	struct cycle_info *info;
+	pthread_t thread;
+
+	bench_start("13.3");
+	it.size = 1000; /* four kernels: it is handed some, and takes its time */
+	info = bench_open();
+	ck_assert_int_eq(CALL(ActivityRegisterCallbacks)(requested, completed_slowly), 0);
+	ck_assert_int_eq(CALL(ActivityEnable)(KIND_CONCURRENT_KERNEL), 0);
+	launches(10);
+	bench.synchronize();
+	ck_assert_int_eq(pthread_create(&thread, NULL, seal_soon, info), 0);
+	yield_second_interface();
+	pthread_join(thread, NULL);
+	ck_assert(bench_settles(info, 5000));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 10);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
+	ck_assert_uint_eq(it.kernels, 10);
+}
+END_TEST
+
 /* A CUPTI inside the program's libtorch: we go while its profiler runs. */
 START_TEST(another_cupti_in_the_process)
 {
@@ -211,6 +248,7 @@ int main(void)
 	tcase_add_loop_test(tc, it_came_first, 0, VERSIONS);
 	tcase_add_loop_test(tc, one_subscription_serves_two, 0, 2);
 	tcase_add_test(tc, what_cannot_be_shared);
+	tcase_add_test(tc, a_window_ends_while_we_go);
 	tcase_add_test(tc, another_cupti_in_the_process);
 	tcase_add_test(tc, it_stops_while_we_are_away);
 	tcase_add_test(tc, without_a_cupti);
