@@ -268,6 +268,8 @@ static int64_t work(void)
 	buffers_prepare();
 	if (pending && !gone && session_gone())
 		return 1;
+	if (pending && atomic_load(&session.state) == SESSION_ASIDE && !ended)
+		return RETURN_NS;
 	if (!pending || !recording())
 		return -1;
 	return flush_at > windows_now ? flush_at - windows_now : 1;

@@ -64,11 +64,9 @@ static bool still_out(uint64_t turn)
 	return buffers_held(turn);
 }
 
-/*
- * CUPTI is the client's from here on: what it has on stays on, its own callbacks are
+/* CUPTI is the client's from here on: what it has on stays on, its own callbacks are
  * registered, and a subscription that serves both becomes its own. First all that lies
- * in our buffers comes back, because it would not know them.
- */
+ * in our buffers comes back, because it would not know them. */
 void yield_step_aside(const char *who)
 {
 	cupti_requested requested;
@@ -193,11 +191,12 @@ int YIELD_EXPORT(cuptiActivityDisable)(uint32_t kind)
 	struct visit v = ENTER(cuptiActivityDisable);
 	uint64_t ns = NOW(v);
 	int result = v.shared ? kinds_theirs(kind, false) : REAL(v, (uint32_t), kind);
+	bool blocked = kind == KIND_KERNEL && when_on(kind);
 
-	if (!result && kind == KIND_KERNEL && when_on(kind))
-		block(false);
 	if (!result && v.noted)
 		when_kind(kind, false, ns);
+	if (!result && blocked) /* last: we come back at once, with all that is on */
+		block(false);
 	return yield_leave(&v, result);
 }
 

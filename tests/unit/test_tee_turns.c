@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/tee_bench.h"
 
+#include <sched.h>
+#include <sys/resource.h>
+
 /* Who has CUPTI: the program's own profiler alone, first, or as one that cannot be
  * shared with. */
 
@@ -167,6 +170,48 @@ START_TEST(a_window_ends_while_we_go)
 }
 END_TEST
 
+static void come_back(void)
+{
+	for (int ms = 0; ms < 5000 && !cupti_active(); ms++)
+		usleep(1000);
+	ck_assert(cupti_active());
+	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
+		usleep(1000);
+	ck_assert(kinds_ours_on());
+}
+
+/* The moment at which it has gone: it is woken before its waker goes on. */
+START_TEST(we_come_back_when_it_has_gone)
+{
+	struct fake_cupti state;
+	struct cycle_info *info;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof(one), &one), 0);
+	bench_start("13.0");
+	info = bench_open();
+	launches(1);
+	ck_assert_int_eq(setpriority(PRIO_PROCESS, 0, 19), 0);
+	for (int i = 0; i < 3; i++) {
+		ck_assert_int_eq(CALL(ActivityEnable)(KIND_KERNEL), 0);
+		ck_assert(!cupti_active());
+		ck_assert_int_eq(CALL(ActivityDisable)(KIND_KERNEL), 0);
+		come_back();
+		bench.state(&state);
+		ck_assert(!(state.kinds >> KIND_KERNEL & 1));
+		launches(2);
+	}
+	bench_seal(info, true);
+	ck_assert(bench_settles(info, 5000));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 7);
+	/* Those with nothing between them are one. */
+	ck_assert_uint_ge(bench_count(info, CUDA_GAPS), 1);
+	ck_assert_uint_le(bench_count(info, CUDA_GAPS), 3);
+}
+END_TEST
+
 /* A CUPTI inside the program's libtorch: we go while its profiler runs. */
 START_TEST(another_cupti_in_the_process)
 {
@@ -249,6 +294,7 @@ int main(void)
 	tcase_add_loop_test(tc, one_subscription_serves_two, 0, 2);
 	tcase_add_test(tc, what_cannot_be_shared);
 	tcase_add_test(tc, a_window_ends_while_we_go);
+	tcase_add_test(tc, we_come_back_when_it_has_gone);
 	tcase_add_test(tc, another_cupti_in_the_process);
 	tcase_add_test(tc, it_stops_while_we_are_away);
 	tcase_add_test(tc, without_a_cupti);
