@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/refill.h"
 #include "agent/core/sys.h"
+#include "launcher/refill_events.h"
 #include "launcher/say.h"
 #include "launcher/span.h"
 #include "writer/output.h"
@@ -118,8 +119,10 @@ struct block {
 	int err;
 };
 
-static void put(struct block *b, const char *text, size_t len)
+static void put(void *arg, const char *text, size_t len)
 {
+	struct block *b = arg;
+
 	while (len && !b->err) {
 		size_t n = OUTPUT_BLOCK - b->used < len ? OUTPUT_BLOCK - b->used : len;
 
@@ -134,17 +137,58 @@ static void put(struct block *b, const char *text, size_t len)
 	}
 }
 
+static void flush(struct block *b)
+{
+	if (!b->err && b->used)
+		b->err = output_write(b->o, b->text, b->used);
+	b->used = 0;
+}
+
+/* What lies behind the file's head. Members without anything to change, and what cannot
+ * be unpacked, stay as they are. */
+static void put_rest(struct file *f, struct block *b, struct refill_events *e)
+{
+	struct libdeflate_decompressor *d =
+		f->gz ? libdeflate_alloc_decompressor() : NULL;
+	static char text[OUTPUT_BLOCK];
+	size_t in, out;
+
+	while (d && !b->err && f->rest < f->size &&
+	       libdeflate_gzip_decompress_ex(d, f->base + f->rest, f->size - f->rest,
+					     text, sizeof(text), &in,
+					     &out) == LIBDEFLATE_SUCCESS) {
+		if (refill_events_pass(e, text, out)) {
+			flush(b);
+			b->err = b->err ? b->err
+					: sys_write_all(b->o->fd, f->base + f->rest, in);
+		} else {
+			refill_events_text(e, text, out);
+		}
+		f->rest += in;
+	}
+	libdeflate_free_decompressor(d);
+}
+
 static int put_all(struct file *f, struct output *o, struct span heap, const char *text,
 		   size_t len)
 {
 	static struct block b;
+	static struct refill_events e;
+	size_t behind = (size_t)(f->head.end - heap.end);
 
 	b = (struct block){ .o = o };
+	e = (struct refill_events){ .put = put, .arg = &b };
 	put(&b, f->head.at, (size_t)(heap.at - f->head.at));
 	put(&b, text, len);
-	put(&b, heap.end, (size_t)(f->head.end - heap.end));
-	if (!b.err && b.used)
-		b.err = output_write(o, b.text, b.used);
+	if (refill_events_open(&e, (struct span){ text, text + len })) {
+		refill_events_text(&e, heap.end, behind);
+		put_rest(f, &b, &e);
+		refill_events_last(&e);
+	} else {
+		put(&b, heap.end, behind);
+	}
+	refill_events_close(&e);
+	flush(&b);
 	if (!b.err)
 		b.err = sys_write_all(o->fd, f->base + f->rest, f->size - f->rest);
 	return b.err;

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/fmt.h"
-#include "agent/core/frame_text.h"
 #include "writer/heap_parts.h"
+#include "writer/site_text.h"
 #include "writer/sort.h"
 
 #include <errno.h>
-
-#define SITE_DEPTH 3 /* frames that name a call site */
-#define SITE_WIDE  200 /* bytes of each */
 
 /* ---- stacks ---- */
 
@@ -81,46 +77,24 @@ static const uint32_t *list_of(const struct heap *h, uint32_t stack)
 	return place < 0 ? NULL : list;
 }
 
-/* A long name loses its end, but not its place in the source. */
-static size_t put_name(char *to, const char *name)
+struct site {
+	const struct heap_frame *frames;
+	const uint32_t *list;
+};
+
+static const char *site_frame(void *arg, unsigned i)
 {
-	const char *place = strrchr(name, '(');
-	size_t len = strlen(name), rest = place ? strlen(place) : 0;
+	const struct site *s = arg;
 
-	if (len < SITE_WIDE)
-		return fmt(to, SITE_WIDE, "%s", name);
-	rest = rest < SITE_WIDE / 2 ? rest : 0;
-	memcpy(to, name, SITE_WIDE - rest - 5);
-	return SITE_WIDE - rest - 5 +
-	       fmt(to + SITE_WIDE - rest - 5, rest + 5, "... %s", rest ? place : "");
-}
-
-static size_t site_text(const struct heap *h, const uint32_t *list, char *text, bool all)
-{
-	const struct heap_frame *f = h->frames.mem;
-	size_t len = 0;
-	unsigned n = 0;
-
-	for (uint32_t i = 1; i <= *list && n < SITE_DEPTH; i++) {
-		const char *name = f[list[i]].text;
-
-		if (!all && (n ? frame_dispatches(name) : frame_allocates(name)))
-			continue;
-		if (n++)
-			len += fmt(text + len, 4, " < ");
-		len += put_name(text + len, name);
-	}
-	return len;
+	return i < *s->list ? s->frames[s->list[i + 1]].text : NULL;
 }
 
 void heap_frames_site(struct trace *t, uint32_t stack)
 {
-	const uint32_t *list = list_of(t->heap, stack);
-	char text[SITE_DEPTH * (SITE_WIDE + 4)];
-	size_t len = list ? site_text(t->heap, list, text, false) : 0;
+	struct site s = { t->heap->frames.mem, list_of(t->heap, stack) };
+	char text[SITE_ROOM];
+	size_t len = s.list ? site_text(site_frame, &s, text) : 0;
 
-	if (list && !len)
-		len = site_text(t->heap, list, text, true);
 	if (len)
 		json_string(&t->json, text, len);
 	else

@@ -5,6 +5,7 @@ import copy
 import gzip
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -140,6 +141,47 @@ def test_compressed():
             after = file.read()
         last = before.rindex(b"\x1f\x8b\x08")
         assert after.endswith(before[last:])    # members behind the head as they were
+
+
+def cut(name):
+    """A long name loses its end, but not its place in the source."""
+    place = name[name.rindex("("):] if "(" in name else ""
+    return name if len(name) < 200 else f"{name[:195 - len(place)]}... {place}"
+
+
+def test_allocations_name_their_site():
+    """Each as the table would: by the first frames that ask for memory."""
+    with prof.folder() as place:
+        for end in ("pt.trace.json", "pt.trace.json.gz"):
+            sample = Sample(place, f"t_1.1.{end}")
+            stacks = len(sample.heap["stacks"])
+            lines = sample.tail.splitlines(True)
+            # Everywhere, also where a member of the compressed file ends.
+            for at in range(0, len(lines), 3):
+                number = at % (stacks + 2) if at % 4 else "null"
+                lines[at] = (f'{{"ph":"i","cat":"heap","s":"t","name":"malloc {at} B","args":'
+                             f'{{"bytes":{at},"stack":{number},"site":"?? (old+0x1)",'
+                             f'"op":"a\\"b"}}}},\n')
+            lines[1] = '{"ph":"i","cat":"heap","name":"' + "x" * 9000 + '"},\n'
+            sample.tail = "".join(lines)
+            before = sample.text()
+            sample.write()
+            recover(sample.path)
+            after = read(sample.path)
+            heap = json.loads(after)["proflaunch"]["heap"]
+            texts = [[heap["frames"][i] for i in stack] for stack in heap["stacks"]]
+            changed = 0
+            for old, new in zip(before.splitlines()[-9003:], after.splitlines()[-9003:]):
+                found = re.search(r'"stack":(\d+),"site"', old)
+                if found and int(found[1]) < stacks and texts[int(found[1])]:
+                    names = [cut(name) for name in texts[int(found[1])]]
+                    first = next((i for i, name in enumerate(names) if not re.match(
+                        r"(void )?std::|operator new|malloc|\?\?", name)), 0)
+                    site = " < ".join(names[first:first + 3])
+                    old = old.replace('"?? (old+0x1)"', json.dumps(site, ensure_ascii=False))
+                    changed += 1
+                assert old == new, (old, new)
+            assert changed > 2000, changed
 
 
 def test_a_large_head():

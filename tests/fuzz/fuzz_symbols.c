@@ -5,6 +5,7 @@
  *
  * fuzz_symbols SECONDS SEED ELF-FILE
  */
+#include "launcher/refill_events.c"
 #include "launcher/refill_frames.c"
 #include "launcher/refill_heap.c"
 #include "launcher/span.c"
@@ -40,7 +41,7 @@ int ask(const char *question, size_t len, int64_t ns,
 	return 0;
 }
 
-static uint64_t filled;
+static uint64_t filled, named;
 
 static void fill_heap(void)
 {
@@ -59,6 +60,66 @@ static void fill_heap(void)
 		fuzz_require(json_valid(result, n));
 	free(result);
 	free(exact);
+}
+
+/* ---- what names a call site in the events ---- */
+
+static const char events[] =
+	"{\"ph\":\"X\",\"name\":\"a\"},\n{\"ph\":\"i\",\"cat\":\"heap\",\"s\":\"t\",\"args\":{\"bytes\":1,"
+	"\"stack\":0,\"site\":\"?? (a+0x1)\",\"op\":null}},\n{\"ph\":\"i\",\"cat\":\"heap\",\"args\":{"
+	"\"stack\":2,\"site\":null}},\n{\"ph\":\"i\",\"cat\":\"heap\",\"args\":{\"stack\":1,\"site\":\"\"}}\n";
+
+struct sink {
+	char text[16 * sizeof(events)];
+	size_t n;
+};
+
+static void sink(void *arg, const char *text, size_t len)
+{
+	struct sink *s = arg;
+
+	fuzz_require(s->n + len <= sizeof(s->text));
+	memcpy(s->text + s->n, text, len);
+	s->n += len;
+}
+
+/* In pieces of any size it is what it is in one. */
+static void pass_events(const char *in, size_t len, struct span object, bool pieces,
+			struct sink *out)
+{
+	static struct refill_events e;
+
+	out->n = 0;
+	e = (struct refill_events){ .put = sink, .arg = out };
+	if (refill_events_open(&e, object)) {
+		for (size_t at = 0, n; at < len; at += n) {
+			n = pieces ? 1 + fuzz_below(len - at) : len;
+			if (pieces && fuzz_below(2) && refill_events_pass(&e, in + at, n))
+				sink(out, in + at, n);
+			else
+				refill_events_text(&e, in + at, n);
+		}
+		refill_events_last(&e);
+	}
+	refill_events_close(&e);
+}
+
+static void name_sites(void)
+{
+	size_t len = sizeof(events) - 1;
+	char *in = malloc(len), object[sizeof(heap)];
+	struct span span = { object, object + sizeof(heap) - 1 };
+	static struct sink whole, parts;
+
+	memcpy(in, events, len);
+	memcpy(object, heap, sizeof(heap));
+	fuzz_mutate((uint8_t *)in, len, (unsigned)fuzz_below(4));
+	fuzz_mutate((uint8_t *)object, sizeof(heap) - 1, (unsigned)fuzz_below(4));
+	pass_events(in, len, span, false, &whole);
+	pass_events(in, len, span, true, &parts);
+	fuzz_require(whole.n == parts.n && !memcmp(whole.text, parts.text, whole.n));
+	named += whole.n && (whole.n != len || memcmp(whole.text, in, len));
+	free(in);
 }
 
 static void read_elf(int fd, const uint8_t *whole, size_t size)
@@ -103,11 +164,14 @@ int main(int argc, char **argv)
 	fclose(in);
 	fuzz_require(size > 8192);
 	while (fuzz_goes_on(argc, argv)) {
-		for (int i = 0; i < 20; i++)
+		for (int i = 0; i < 20; i++) {
 			fill_heap();
+			name_sites();
+		}
 		read_elf(fd, whole, size);
 	}
-	printf("%llu filled in\n", (unsigned long long)filled);
-	fuzz_require(filled || argc < 2);
+	printf("%llu filled in, %llu named\n", (unsigned long long)filled,
+	       (unsigned long long)named);
+	fuzz_require((filled && named) || argc < 2);
 	return 0;
 }
