@@ -16,10 +16,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 struct spool spool = { .fd = -1 };
 
 #define FACT_TRIES    1000
@@ -49,15 +45,6 @@ static int reserve(uint64_t from, uint64_t to)
 	for (err = 0; from < to && !err; from += sizeof(zeros))
 		err = sys_pwrite_all(spool.fd, zeros, sizeof(zeros), from);
 	return err;
-}
-
-static void touch(uint64_t from, uint64_t to)
-{
-	if (!madvise(spool.base + from, to - from, MADV_POPULATE_WRITE))
-		return;
-	/* Before Linux 5.14. A plain store could undo a host thread's: add nothing. */
-	for (; from < to; from += 4096)
-		atomic_fetch_add((_Atomic uint64_t *)(spool.base + from), 0);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -104,7 +91,7 @@ static int prepare(struct spool_header *h, uint64_t ahead)
 	while (from < want && !closing) {
 		uint64_t to = least(from + PIECE, want);
 
-		touch(from, to);
+		sys_touch(spool.base + from, to - from);
 		atomic_store(&h->ready, from = to);
 		err = err ? err : reserve_ahead(h, ahead);
 	}

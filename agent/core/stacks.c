@@ -80,12 +80,25 @@ void stacks_expect(uint32_t caller)
 		__builtin_prefetch((const void *)&index[line_of(caller)]);
 }
 
+/* The lines of a chunk's stacks lie as far into the index as they do in the spool. */
+static void expect_all(uint64_t chunk)
+{
+	uint32_t at = line_of((uint32_t)(chunk / 8));
+	uint32_t n = chunk_at(chunk)->size / sizeof(uint64_t);
+
+	sys_touch(atomic_load(&slots) + at,
+		  (n < SLOTS - at ? n : SLOTS - at) * sizeof(uint64_t));
+}
+_Static_assert(LINE * sizeof(uint64_t) == NODES_A_LINE * 8, "one byte for each");
+
 static uint32_t store(const struct entry *e)
 {
 	uint64_t where = chunk_room(&fill, CHUNK_STACKS, e->size, SHARE);
 
 	if (!where || where / 8 > ID_MOST)
 		return 0;
+	if (where == atomic_load(&fill.chunk) + sizeof(struct chunk))
+		expect_all(where - sizeof(struct chunk));
 	if (e->hash & HASH_MODULE)
 		fill_module((struct stack_module *)(spool.base + where), e);
 	else

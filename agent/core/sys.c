@@ -15,6 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* syscall() stores to errno, which is the program's: keep it. */
 #define CALL(...)                               \
 	({                                      \
@@ -167,6 +171,15 @@ void *sys_map(size_t size)
 
 	errno = saved;
 	return p == MAP_FAILED ? NULL : p;
+}
+
+void sys_touch(void *at, size_t size)
+{
+	if (!CALL(SYS_madvise, at, size, MADV_POPULATE_WRITE))
+		return;
+	/* Before Linux 5.14. A plain store could undo another thread's: add nothing. */
+	for (size_t i = 0; i < size; i += 4096)
+		__atomic_fetch_add((uint64_t *)((char *)at + i), 0, __ATOMIC_RELAXED);
 }
 
 uint32_t sys_tid(void)

@@ -31,6 +31,8 @@ int sys_write_all(int fd, const void *buf, size_t size); /* survives EINTR */
 int sys_pwrite_all(int fd, const void *buf, size_t size, uint64_t at);
 bool sys_may_grow(uint64_t size); /* a file of that size is below RLIMIT_FSIZE */
 void *sys_map(size_t size); /* private, zeroed; NULL */
+/* Whole pages that will be written; others may be writing there already. */
+void sys_touch(void *at, size_t size);
 uint32_t sys_tid(void);
 uint32_t sys_pid(void); /* asks the kernel each time */
 uint64_t sys_start_time(uint32_t pid); /* /proc/pid/stat field 22; 0 = gone */

@@ -20,9 +20,6 @@
 #define READY       8u
 #define WASTES      1024u /* of last resort, for versions that cannot take a NULL */
 #define WASTE       (16u << 10)
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 enum { HELD_NOT, HELD, HELD_FULL };
 
@@ -221,17 +218,6 @@ void buffers_give(struct buffer *b)
 	push(&pool.free, b);
 }
 
-/* Somebody may be writing there already: touched, not changed. */
-void buffers_touch(uint8_t *at, size_t size)
-{
-	int saved = errno;
-
-	if (madvise(at, size, MADV_POPULATE_WRITE))
-		for (size_t i = 0; i < size; i += 4096)
-			__atomic_fetch_or(at + i, 0, __ATOMIC_RELAXED);
-	errno = saved;
-}
-
 void buffers_prepare(void)
 {
 	uint32_t made = atomic_load(&pool.made);
@@ -242,7 +228,7 @@ void buffers_prepare(void)
 		pool.touched = made;
 	while (pool.touched < pool.most &&
 	       atomic_load(&pool.idle) + pool.touched - atomic_load(&pool.made) < READY)
-		buffers_touch(pool.base + pool.touched++ * pool.each, pool.each);
+		sys_touch(pool.base + pool.touched++ * pool.each, pool.each);
 }
 
 uint64_t buffers_turn(void)

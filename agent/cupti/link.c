@@ -50,7 +50,7 @@ bool link_start(void)
 static __attribute__((noinline)) void touch(uint32_t part)
 {
 	touched |= 1ull << part;
-	buffers_touch((uint8_t *)&entries[part * PART], PART * sizeof(*entries));
+	sys_touch(&entries[part * PART], PART * sizeof(*entries));
 }
 
 static struct entry *at(uint32_t correlation)

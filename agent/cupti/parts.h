@@ -159,7 +159,6 @@ uint64_t buffers_turn_of(const uint8_t *mem); /* of which request; 0: not ours *
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);
 void buffers_prepare(void); /* touches buffers ahead of need */
-void buffers_touch(uint8_t *at, size_t size); /* memory that will be written */
 uint64_t buffers_turn(void); /* requests so far */
 /* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
  * one come back that is not yet read? */
