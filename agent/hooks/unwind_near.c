@@ -16,11 +16,14 @@ static inline bool is_at(const struct unwind_frame *f, const struct unwind_near 
 	return !((f->pc ^ r->pc) | (f->bp ^ r->bp) | (f->sp ^ below(near, r->sp)));
 }
 
-/* The return address lies below the caller's frame. */
+/* The return address lies below the caller's frame. Of what is compared nothing decides
+ * where to go on but all of it together: most frames are what they were. */
 static inline bool still_is(const struct unwind_frame *f, uintptr_t end)
 {
-	return f->bp_at && unwind_word(end - f->sp - 8) == f->pc &&
-	       unwind_word(end - f->bp_at) == (f->bp_at == f->sp + 8 ? f->pc : f->bp);
+	uintptr_t pc = f->pc, bp = f->bp_at == f->sp + 8 ? pc : f->bp;
+
+	return f->bp_at && !((unwind_word(end - 8 - f->sp) ^ pc) |
+			     (unwind_word(end - f->bp_at) ^ bp));
 }
 
 /* How many of the frames from number `at` outwards are what they were, given that the
@@ -58,16 +61,17 @@ unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc)
 	return n;
 }
 
-static inline struct unwind_frame frame_of(const struct unwind_walk *w,
-					   const struct unwind_near *near)
+/* Field by field: a structure that is made elsewhere is copied before it has arrived. */
+static inline void put(struct unwind_frame *f, const struct unwind_walk *w,
+		       const struct unwind_near *near)
 {
-	return (struct unwind_frame){
-		.pc = w->r.pc,
-		.bp = w->r.bp,
-		.sp = below(near, w->r.sp),
-		.bp_at = w->bp_at ? below(near, w->bp_at) : 0,
-		.own = unwind_is_own(w->r.pc),
-	};
+	f->pc = w->r.pc;
+	f->bp = w->r.bp;
+	f->sp = below(near, w->r.sp);
+	f->bp_at = w->bp_at ? below(near, w->bp_at) : 0;
+	f->stack = 0;
+	f->depth = 0;
+	f->own = unwind_is_own(w->r.pc);
 }
 
 static inline struct unwind_regs regs_of(const struct unwind_frame *f,
@@ -98,7 +102,7 @@ static int meet(struct unwind_walk *w, struct unwind_near *near, unsigned at,
 			*n -= more;
 			memmove(frame + *n, frame + at, more * sizeof(*frame));
 		} else if (*n > at) {
-			frame[--*n] = frame_of(w, near);
+			put(&frame[--*n], w, near);
 		} else {
 			break;
 		}
