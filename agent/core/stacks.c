@@ -11,6 +11,7 @@
 #define PATH_MOST    4095
 #define SHARE        4 /* stacks may take cap / SHARE bytes */
 #define ID_MOST      0x7fffffffu /* stacks_pack: the top bit is taken */
+#define BATCH        16 /* stacks for one thread */
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. The
  * lowest bit of the hash tells modules from stacks. */
@@ -26,6 +27,7 @@ struct entry {
 	uint32_t hash;
 	uint32_t size; /* in the spool */
 	struct stack stack;
+	struct stacks_room *room;
 	/* a module */
 	uint64_t bias;
 	const uint8_t *build_id;
@@ -91,14 +93,37 @@ static void expect_all(uint64_t chunk)
 }
 _Static_assert(LINE * sizeof(uint64_t) == NODES_A_LINE * 8, "one byte for each");
 
+static uint64_t place(uint32_t size)
+{
+	uint64_t where = chunk_room(&fill, CHUNK_STACKS, size, SHARE);
+
+	if (where && where == atomic_load(&fill.chunk) + sizeof(struct chunk))
+		expect_all(where - sizeof(struct chunk));
+	return where;
+}
+
+static uint64_t place_of(const struct entry *e)
+{
+	struct stacks_room *room = e->room;
+
+	if (!room)
+		return place(e->size);
+	if (room->at == room->end) {
+		room->at = place(BATCH * e->size);
+		room->end = room->at ? room->at + BATCH * e->size : 0;
+		if (!room->at)
+			return place(e->size);
+	}
+	room->at += e->size;
+	return room->at - e->size;
+}
+
 static uint32_t store(const struct entry *e)
 {
-	uint64_t where = chunk_room(&fill, CHUNK_STACKS, e->size, SHARE);
+	uint64_t where = place_of(e);
 
 	if (!where || where / 8 > ID_MOST)
 		return 0;
-	if (where == atomic_load(&fill.chunk) + sizeof(struct chunk))
-		expect_all(where - sizeof(struct chunk));
 	if (e->hash & HASH_MODULE)
 		fill_module((struct stack_module *)(spool.base + where), e);
 	else
@@ -169,7 +194,8 @@ static uint32_t intern(const struct entry *e)
 	return id ? id : store(e);
 }
 
-uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags)
+uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,
+		    struct stacks_room *room)
 {
 	unsigned depth = 1;
 	uint64_t h;
@@ -179,6 +205,7 @@ uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags)
 	if (depth > STACKS_MOST)
 		return 0;
 	struct entry e = { .size = sizeof(struct stack),
+			   .room = room,
 			   .stack = { .caller = caller,
 				      .depth = (uint16_t)depth,
 				      .flags = (uint16_t)flags,

@@ -62,9 +62,15 @@ enum stack_flag {
 /* ---- the writing side ---- */
 uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 		       const char *path);
+/* Where a thread puts its next stacks, taken several at once; all zero at first, and
+ * again when stacks_epoch has changed. */
+struct stacks_room {
+	uint64_t at, end;
+};
 /* `frame`, called by the stack `caller`; 0: by nobody, and flags say why it ends there.
- */
-uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags);
+ * room: the calling thread's, which nothing else of it can be using; may be NULL. */
+uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,
+		    struct stacks_room *room);
 /* Stacks that `caller` (or 0) calls will be added soon: a hint. */
 void stacks_expect(uint32_t caller);
 void stacks_forget(void); /* after fork: the spool is another one */

@@ -73,7 +73,7 @@ static inline void emit_alloc(const void *p, size_t size, unsigned flags)
 		return;
 	now = clock_ticks();
 	if (heap_settings.stacks)
-		stack = unwind_stack(emit_info());
+		stack = unwind_stack(emit_info(), thread_guard & ~(uintptr_t)FRAME_BITS);
 	r = emit_reserve(t, REC_ALLOC, sizeof(*r));
 	if (r) {
 		r->r.name = stack;

@@ -10,7 +10,7 @@ void stack_take(uint32_t name)
 	struct rec_stack *r = t ? emit_reserve(t, REC_STACK, sizeof(*r)) : NULL;
 
 	if (r) {
-		*r = (struct rec_stack){ .r.name = name, .stack = unwind_stack(NULL) };
+		*r = (struct rec_stack){ .r.name = name, .stack = unwind_stack(NULL, 0) };
 		r->r.begin = clock_ticks();
 		emit_commit(t, &r->r, REC_STACK, 0, sizeof(*r));
 	}

@@ -3,7 +3,7 @@
 #include "agent/hooks/unwind.h"
 #include "agent/core/sys.h"
 #include "agent/core/thread.h"
-#include "agent/hooks/unwind_parts.h"
+#include "agent/hooks/unwind_walk.h"
 
 #include <string.h>
 
@@ -23,6 +23,7 @@ struct walker {
 	uint64_t epochs; /* of all ids here */
 	unsigned flags;
 	struct unwind_near near;
+	struct stacks_room room;
 	_Atomic uint32_t counts[HEAP_FOREIGN + 1];
 	/* All of a stack, however much of it is to be shown: so that it shares its
 	 * callers with others. */
@@ -124,7 +125,7 @@ static uint64_t epochs_now(void)
 	       atomic_load_explicit(&stacks_epoch, memory_order_relaxed);
 }
 
-static uint32_t called(uint32_t caller, uintptr_t pc, unsigned flags)
+static uint32_t called(struct walker *w, uint32_t caller, uintptr_t pc, unsigned flags)
 {
 	uintptr_t at = pc - 1;
 	struct unwind_module *m = unwind_find(at);
@@ -132,16 +133,17 @@ static uint32_t called(uint32_t caller, uintptr_t pc, unsigned flags)
 
 	if (frame.module)
 		frame.offset = at - m->bias;
-	return stacks_add(caller, frame, caller ? 0 : flags);
+	return stacks_add(caller, frame, caller ? 0 : flags, w ? &w->room : NULL);
 }
 
 /* The id of a stack of which nothing is known. */
-static uint32_t id_of(const struct unwind_result *u, const uintptr_t *pc)
+static uint32_t id_of(struct walker *w, const struct unwind_result *u,
+		      const uintptr_t *pc)
 {
 	uint32_t id = 0;
 
 	for (unsigned i = u->depth; i--;) {
-		id = called(id, pc[i], u->flags);
+		id = called(w, id, pc[i], u->flags);
 		if (!id)
 			return 0;
 	}
@@ -155,7 +157,7 @@ static inline uint32_t called_again(struct walker *w, uint32_t caller, uintptr_t
 	struct callee *c = &w->callee[hash >> 40 & (CALLEES - 1)];
 
 	if (c->pc != pc || c->caller != caller)
-		*c = (struct callee){ pc, caller, called(caller, pc, 0) };
+		*c = (struct callee){ pc, caller, called(w, caller, pc, 0) };
 	return c->id;
 }
 
@@ -169,7 +171,7 @@ static uint32_t id_near(struct walker *w, unsigned known)
 	for (; f < end; f++) {
 		if (!f->own) {
 			id = id ? called_again(w, id, f->pc)
-				: called(0, f->pc, near->flags);
+				: called(w, 0, f->pc, near->flags);
 			if (!id) {
 				near->count = 0;
 				break;
@@ -206,7 +208,7 @@ static __attribute__((noinline)) uint32_t walk_once(struct unwind_regs regs,
 
 	if (info)
 		count(NULL, info, u.flags);
-	return id_of(&u, pc);
+	return id_of(NULL, &u, pc);
 }
 
 static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_info *info)
@@ -219,6 +221,7 @@ static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_inf
 	if (w->epochs != epochs) {
 		w->near.count = 0;
 		memset(w->callee, 0, sizeof(w->callee));
+		w->room = (struct stacks_room){ 0 };
 		w->epochs = epochs;
 	}
 	near = !w->plain && unwind_near(regs, &w->near, &u);
@@ -232,7 +235,7 @@ static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_inf
 			unwind_near_pcs(&w->near, w->pc);
 		check(regs, &u, w, info);
 	}
-	id = near ? id_near(w, u.known) : id_of(&u, w->pc);
+	id = near ? id_near(w, u.known) : id_of(w, &u, w->pc);
 	w->id = near && u.whole ? id : 0;
 	w->flags = u.flags | (u.depth > depth_shown ? STACK_CUT : 0);
 	count(w, info, w->flags);
@@ -241,11 +244,13 @@ static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_inf
 	return id;
 }
 
-__attribute__((noinline)) uint32_t unwind_stack(struct cycle_info *info)
+__attribute__((noinline)) uint32_t unwind_stack(struct cycle_info *info, uintptr_t frame)
 {
-	struct unwind_regs regs = UNWIND_CALLER;
+	struct unwind_regs regs = frame ? UNWIND_CALLER_OF(frame) : UNWIND_CALLER;
 	struct walker *w = info ? walker_mine() : NULL;
 
+	if (unwind_is_own(regs.pc))
+		regs = UNWIND_CALLER;
 	if (__builtin_expect(!w, 0))
 		return walk_once(regs, info);
 	if (++w->turn >= UNWIND_CHECK || !w->id || w->epochs != epochs_now() ||

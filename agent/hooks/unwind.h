@@ -26,8 +26,10 @@ void unwind_start(unsigned depth); /* stack_depth */
  * as if it were a return address: one more. */
 unsigned unwind_walk(uintptr_t *pc, unsigned most, unsigned *flags);
 /* The id of the calling thread's stack, interned (stacks_add); 0 = none. Counts in info,
- * which may be NULL, some of it only in unwind_settle. */
-uint32_t unwind_stack(struct cycle_info *info);
+ * which may be NULL, some of it only in unwind_settle. `frame`: the frame of an outer
+ * function of ours; where that is the program's callee, nothing of ours is walked. 0:
+ * none is known. */
+uint32_t unwind_stack(struct cycle_info *info, uintptr_t frame);
 /* A window has been sealed: what threads have counted so far is added to its info. */
 void unwind_settle(struct cycle_info *info);
 /* dlclose was or is about to be called: what is known of addresses is void. */

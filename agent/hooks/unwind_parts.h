@@ -250,10 +250,11 @@ struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
 /* Is a walk from `regs` the last one, which was whole, once more? */
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs);
 
-/* The registers of whoever called the function that this stands in. */
-#define UNWIND_CALLER                                                      \
-	((struct unwind_regs){ (uintptr_t)__builtin_return_address(0),     \
-			       (uintptr_t)__builtin_frame_address(0) + 16, \
-			       *(const uintptr_t *)__builtin_frame_address(0) })
+/* The registers of whoever called the function that this stands in, or that has said that
+ * its __builtin_frame_address(0) is `frame`. */
+#define UNWIND_CALLER_OF(frame)                                                          \
+	((struct unwind_regs){ ((const uintptr_t *)(frame))[1], (uintptr_t)(frame) + 16, \
+			       ((const uintptr_t *)(frame))[0] })
+#define UNWIND_CALLER UNWIND_CALLER_OF(__builtin_frame_address(0))
 
 #endif

@@ -27,7 +27,7 @@ static uint32_t add(unsigned from, unsigned depth, unsigned flags)
 	uint32_t id = 0;
 
 	for (unsigned i = depth; i--;)
-		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags)))
+		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags, NULL)))
 			return 0;
 	return id;
 }
@@ -88,7 +88,8 @@ START_TEST(stacks_share_their_callers)
 	open_spool(4 << 20);
 	caller = add(100, 50, 0);
 	for (unsigned i = 0; i < 100; i++)
-		ck_assert_uint_eq(stacks_add(caller, some(i), 0), caller + 2 * (i + 1));
+		ck_assert_uint_eq(stacks_add(caller, some(i), 0, NULL),
+				  caller + 2 * (i + 1));
 }
 END_TEST
 
@@ -103,7 +104,7 @@ START_TEST(frames_without_a_module_are_addresses)
 
 	open_spool(4 << 20);
 	for (unsigned i = 3; i--;)
-		id = stacks_add(id, in[i], 0);
+		id = stacks_add(id, in[i], 0, NULL);
 	ck_assert_uint_eq(stacks_get(&view, id, out, STACKS_MOST, &flags), 3);
 	ck_assert_uint_eq(out[0].module, 0);
 	ck_assert_uint_eq(out[0].offset, 0x7fffdeadbeef);

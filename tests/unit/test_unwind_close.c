@@ -71,7 +71,7 @@ static void back(void)
 static uint32_t id;
 static void back_id(void)
 {
-	id = unwind_stack(NULL);
+	id = unwind_stack(NULL, 0);
 }
 
 START_TEST(another_library_in_its_place_has_its_own_rules)

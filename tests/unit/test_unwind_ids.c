@@ -9,7 +9,7 @@ static struct cycle_info info;
 
 static __attribute__((noinline)) uint32_t id_here(int depth)
 {
-	volatile uint32_t id = depth ? id_here(depth - 1) : unwind_stack(&info);
+	volatile uint32_t id = depth ? id_here(depth - 1) : unwind_stack(&info, 0);
 
 	return id;
 }

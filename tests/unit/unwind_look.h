@@ -97,7 +97,7 @@ static __attribute__((noinline)) int look(int result)
 	_Unwind_Backtrace(look_frame, &other);
 	mine.depth = unwind_walk(mine.pc, MOST, &mine.flags);
 	look_near(regs);
-	look_id(unwind_stack(&look_info));
+	look_id(unwind_stack(&look_info, 0));
 	return result;
 }
 
