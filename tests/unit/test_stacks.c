@@ -22,12 +22,14 @@ static struct stack_frame some(unsigned i)
 	return (struct stack_frame){ .module = 9000 + i % 7, .offset = 64 * i + 1 };
 }
 
+static __thread struct stacks_room *own_room;
+
 static uint32_t add(unsigned from, unsigned depth, unsigned flags)
 {
 	uint32_t id = 0;
 
 	for (unsigned i = depth; i--;)
-		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags, NULL)))
+		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags, own_room)))
 			return 0;
 	return id;
 }
@@ -90,6 +92,35 @@ START_TEST(stacks_share_their_callers)
 	for (unsigned i = 0; i < 100; i++)
 		ck_assert_uint_eq(stacks_add(caller, some(i), 0, NULL),
 				  caller + 2 * (i + 1));
+}
+END_TEST
+
+/* Two threads in turn: each puts its own side by side, and finds what the other has. */
+START_TEST(each_thread_has_room_of_its_own)
+{
+	struct stacks_room room[2] = { 0 };
+	uint32_t id[2][40], flags;
+
+	open_spool(4 << 20);
+	for (unsigned i = 0; i < 40; i++)
+		for (unsigned t = 0; t < 2; t++)
+			id[t][i] = stacks_add(i ? id[t][i - 1] : 0, some(100 * t + i), 0,
+					      &room[t]);
+	for (unsigned t = 0; t < 2; t++) {
+		struct stack_frame frame[STACKS_MOST];
+
+		for (unsigned i = 1; i < 40; i++)
+			if (i % 16)
+				ck_assert_uint_eq(id[t][i], id[t][i - 1] + 2);
+		ck_assert_uint_eq(
+			stacks_get(&view, id[t][39], frame, STACKS_MOST, &flags), 40);
+		for (unsigned i = 0; i < 40; i++) {
+			ck_assert_uint_eq(frame[39 - i].offset, some(100 * t + i).offset);
+			ck_assert_uint_eq(stacks_add(i ? id[t][i - 1] : 0,
+						     some(100 * t + i), 0, &room[!t]),
+					  id[t][i]);
+		}
+	}
 }
 END_TEST
 
@@ -196,7 +227,9 @@ static uint32_t seen[THREADS][KINDS];
 static void *adder(void *arg)
 {
 	uint32_t *mine = arg;
+	struct stacks_room room = { 0 };
 
+	own_room = (mine - seen[0]) / KINDS % 2 ? &room : NULL; /* both at once */
 	for (unsigned round = 0; round < 20; round++)
 		for (unsigned i = 0; i < KINDS; i++)
 			mine[i] = add(i, 1 + i % 40, 0);
@@ -259,6 +292,7 @@ int main(void)
 	tcase_add_test(tc, the_same_stack_has_one_id);
 	tcase_add_test(tc, too_deep_a_stack_has_no_id);
 	tcase_add_test(tc, stacks_share_their_callers);
+	tcase_add_test(tc, each_thread_has_room_of_its_own);
 	tcase_add_test(tc, frames_without_a_module_are_addresses);
 	tcase_add_test(tc, modules_are_told_apart_by_all_they_are);
 	tcase_add_test(tc, a_path_of_any_length_is_kept_or_cut);
