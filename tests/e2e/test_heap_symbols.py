@@ -124,6 +124,18 @@ def preload(agent, command, log, **more):
     return subprocess.run(command, env=env, capture_output=True, text=True, check=True, timeout=300)
 
 
+def sites_of(trace):
+    """What the largest allocations say; each name is one of its stack's."""
+    heap = heap_of(trace)
+    sites = []
+    for event in trace.raw["traceEvents"]:
+        if event.get("cat") == "heap":
+            frames = [heap["frames"][i] for i in heap["stacks"][event["args"]["stack"]]]
+            sites.append(event["args"]["site"])
+            assert set(sites[-1].split(" < ")) <= set(frames), (sites[-1], frames)
+    return sites
+
+
 def test_without_a_launcher_until_recover():
     for form in ("json", "json.gz"):
         with prof.folder() as place:
@@ -140,7 +152,13 @@ def test_without_a_launcher_until_recover():
             after = run.only()
             expected(heap_of(after))
             prof.strict([after.path])
+            named = sites_of(after)
+            assert named and not any("symbols+0x" in site for site in named), named
+            assert any("symbols+0x" in site for site in sites_of(before))
             for raw in (before.raw, after.raw):
+                for event in raw["traceEvents"]:
+                    if event.get("cat") == "heap":
+                        del event["args"]["site"]
                 for key in ("symbols", "modules", "frames", "raw", "stacks"):
                     del raw["proflaunch"]["heap"][key]
             assert before.raw == after.raw
