@@ -180,7 +180,7 @@ void gpu_start(void)
 	Dl_info self;
 
 	if (agent.config.cuda_stacks == STACKS_NATIVE)
-		unwind_start(agent.config.stack_depth);
+		unwind_start(agent.config.stack_depth, false);
 	cuda_hooks_start(&calls);
 	/* What is looked up by name is only ours to see if something is wanted then. */
 	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)

@@ -54,8 +54,6 @@ void agent_heap_start(void)
 		return;
 	if (heap_facts(facts, sizeof(facts)) >= sizeof(facts))
 		facts[0] = 0;
-	if (agent.config.malloc_stacks)
-		unwind_start(agent.config.stack_depth);
 	if (is_marker("none"))
 		sched_main();
 }

@@ -18,7 +18,14 @@
 static _Atomic uint64_t *_Atomic slots;
 static struct chunk_fill fill;
 
+static bool large; /* pages of the index */
+
 _Atomic uint32_t stacks_epoch = 1;
+
+void stacks_many(void)
+{
+	large = true;
+}
 
 enum { HASH_STACK = 0, HASH_MODULE = 1 };
 
@@ -147,7 +154,8 @@ static _Atomic uint64_t *index_get(void)
 
 	if (index)
 		return index;
-	index = sys_map(SLOTS * sizeof(*index));
+	index = large ? sys_map_large(SLOTS * sizeof(*index))
+		      : sys_map(SLOTS * sizeof(*index));
 	if (index && !atomic_compare_exchange_strong(&slots, &none, index))
 		return none; /* another thread was first; ours is left */
 	return index;
@@ -235,6 +243,7 @@ uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 
 void stacks_forget(void)
 {
+	large = false; /* most children have few */
 	/* The map stays behind: somebody interrupted may still be looking into it. */
 	atomic_store(&slots, NULL);
 	atomic_fetch_add(&stacks_epoch, 1);

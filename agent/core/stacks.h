@@ -60,6 +60,8 @@ enum stack_flag {
 };
 
 /* ---- the writing side ---- */
+/* Each call of a program will have one: before the first of them. */
+void stacks_many(void);
 uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 		       const char *path);
 /* Where a thread puts its next stacks, taken several at once; all zero at first, and

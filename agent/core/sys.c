@@ -173,6 +173,21 @@ void *sys_map(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+void *sys_map_large(size_t size)
+{
+	size_t large = 2u << 20, before;
+	char *p = sys_map(size + large);
+
+	if (!p)
+		return NULL;
+	before = -(uintptr_t)p & (large - 1);
+	if (before)
+		CALL(SYS_munmap, p, before);
+	CALL(SYS_munmap, p + before + size, large - before);
+	CALL(SYS_madvise, p + before, size, MADV_HUGEPAGE);
+	return p + before;
+}
+
 void sys_touch(void *at, size_t size)
 {
 	if (!CALL(SYS_madvise, at, size, MADV_POPULATE_WRITE))

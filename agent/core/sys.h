@@ -31,6 +31,8 @@ int sys_write_all(int fd, const void *buf, size_t size); /* survives EINTR */
 int sys_pwrite_all(int fd, const void *buf, size_t size, uint64_t at);
 bool sys_may_grow(uint64_t size); /* a file of that size is below RLIMIT_FSIZE */
 void *sys_map(size_t size); /* private, zeroed; NULL */
+/* The same, of large pages where the kernel has some: for what is looked at all over. */
+void *sys_map_large(size_t size);
 /* Whole pages that will be written; others may be writing there already. */
 void sys_touch(void *at, size_t size);
 uint32_t sys_tid(void);

@@ -5,6 +5,7 @@
 #include "agent/core/log.h"
 #include "agent/core/sys.h"
 #include "agent/hooks/heap_parts.h"
+#include "agent/hooks/unwind.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -66,6 +67,8 @@ void heap_start(const struct config *config, uint64_t seed)
 		heap_sizes_try();
 	s->mode = config->malloc;
 	s->stacks = config->malloc_stacks && s->mode >= HEAP_SAMPLE;
+	if (s->stacks)
+		unwind_start(config->stack_depth, s->mode == HEAP_ALL);
 	s->sample_bytes = (uint64_t)config->malloc_sample_kb << 10;
 	s->seed = seed;
 	s->always = s->mode == HEAP_COUNT && config->malloc_since && !thread_start();

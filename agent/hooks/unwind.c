@@ -40,8 +40,12 @@ struct walker {
 static unsigned depth_shown = 64;
 static _Atomic(struct walker *) walkers;
 
-void unwind_start(unsigned depth)
+void unwind_start(unsigned depth, bool often)
 {
+	if (often) {
+		stacks_many();
+		unwind_rules_many();
+	}
 	depth_shown = depth < 1 ? 1 : depth > STACKS_MOST ? STACKS_MOST : depth;
 	unwind_bounds_start();
 	unwind_find_start();

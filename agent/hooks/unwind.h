@@ -21,7 +21,8 @@
 
 #define UNWIND_CHECK 100
 
-void unwind_start(unsigned depth); /* stack_depth */
+/* depth: stack_depth; often: of each call, so that large pages pay off. */
+void unwind_start(unsigned depth, bool often);
 /* Return addresses; 0 = none. flags: enum stack_flag. What a signal interrupted is told
  * as if it were a return address: one more. */
 unsigned unwind_walk(uintptr_t *pc, unsigned most, unsigned *flags);

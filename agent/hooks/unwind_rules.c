@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of the rules of the code, by address. */
+#include "agent/core/sys.h"
 #include "agent/hooks/unwind_walk.h"
 
 #define SAID 16384u /* 384 KiB, as far as it is used */
 
-struct unwind_rule unwind_rules[UNWIND_RULES] __attribute__((aligned(64)));
+static struct unwind_rule rules[UNWIND_RULES] __attribute__((aligned(64)));
+struct unwind_rule *unwind_rules = rules;
+
+void unwind_rules_many(void)
+{
+	struct unwind_rule *many =
+		unwind_rules == rules ? sys_map_large(sizeof(rules)) : NULL;
+
+	if (many)
+		unwind_rules = many;
+}
 
 /* An epoch's number comes again. */
 void unwind_rules_clear(void)

@@ -17,8 +17,8 @@
 
 /* ---- unwind_rules.c: rules, by address ---- */
 
-#define UNWIND_RULES      65536u /* a power of two; 1 MiB, as far as it is used */
-#define UNWIND_RULES_BITS 16
+#define UNWIND_RULES      131072u /* a power of two; 2 MiB, as far as it is used */
+#define UNWIND_RULES_BITS 17
 #define UNWIND_PC_BITS    47
 
 /* One rule: two words that are stored one after the other. The first is the address and
@@ -26,7 +26,9 @@
  */
 extern struct unwind_rule {
 	_Atomic uint64_t key, rule;
-} unwind_rules[UNWIND_RULES];
+} * unwind_rules;
+
+void unwind_rules_many(void); /* on one large page; before the first walk */
 
 uint64_t unwind_rule_learn(uintptr_t at, uint64_t epoch);
 /* What the object's own tables say, whatever lies in the table of rules. *m: the object

@@ -151,7 +151,7 @@ static void __attribute__((constructor)) start(void)
 		out = fopen(path, "w");
 	if (getenv("HOOKS_WINDOW"))
 		open_window();
-	unwind_start(128);
+	unwind_start(128, false);
 	cuda_hooks_start(&to);
 	cuda_hooks_want(want ? (unsigned)atoi(want) : 0);
 }

@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	fuzz_require(stack != MAP_FAILED);
 	stack += 4096;
 	mprotect(stack, ROOM, PROT_READ | PROT_WRITE);
-	unwind_start(64);
+	unwind_start(64, true);
 	dl_iterate_phdr(each, NULL);
 	fuzz_require(found > 2);
 	while (fuzz_goes_on(argc, argv)) {

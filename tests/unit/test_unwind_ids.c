@@ -64,12 +64,12 @@ START_TEST(a_stack_deeper_than_wanted_is_cut)
 	unsigned flags;
 
 	start();
-	unwind_start(10);
+	unwind_start(10, false);
 	spool_view_init(&v, spool.base, spool.head->cap);
 	ck_assert_uint_eq(stacks_get(&v, id_here(20), f, 10, &flags), 10);
 	ck_assert_uint_eq(flags, STACK_CUT);
 	look(0);
-	unwind_start(mine.depth + 2);
+	unwind_start(mine.depth + 2, false);
 	ck_assert_uint_eq(stacks_get(&v, id_here(1), f, STACKS_MOST, &flags),
 			  mine.depth + 1);
 	ck_assert_uint_eq(flags, 0);

@@ -127,7 +127,7 @@ static inline void start(void)
 	ck_assert_int_eq(spool_open(NULL, 64 << 20), 0);
 	ck_assert_int_eq(spool_prepare(64 << 20), 0);
 	ck_assert_ptr_nonnull(thread_new());
-	unwind_start(64);
+	unwind_start(64, true);
 }
 
 #endif
