@@ -55,6 +55,16 @@ static void discard(struct found *f)
 
 #define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
 
+/* The file that says most of the run: none of a process that followed another's windows,
+ * if there is one. */
+static void keep_last(struct sweep *s, const char *path)
+{
+	bool follows = strstr(path, "/children/");
+
+	if (*path && (!*s->last_file || !follows || strstr(s->last_file, "/children/")))
+		snprintf(s->last_file, sizeof(s->last_file), "%.4095s", path);
+}
+
 static void add_header(struct sweep *s, struct spool_header *h)
 {
 	struct spool_totals *t = &h->totals;
@@ -83,8 +93,7 @@ static void add_header(struct sweep *s, struct spool_header *h)
 	s->loader_nexts += GET(c->loader_nexts);
 	s->backwards += GET(c->backwards);
 	s->marker_hits += GET(c->marker_hits);
-	if (h->totals.last_file[0])
-		snprintf(s->last_file, sizeof(s->last_file), "%.4095s", t->last_file);
+	keep_last(s, t->last_file);
 }
 
 /* Why records of windows that nobody has written yet were dropped. */
@@ -124,7 +133,7 @@ static void add_result(const struct writer_result *r, void *arg)
 		s->cuda[i] += r->cuda[i];
 	for (unsigned i = 0; i < HEAP_COUNTS; i++)
 		s->heap[i] += r->heap[i];
-	snprintf(s->last_file, sizeof(s->last_file), "%s", r->path);
+	keep_last(s, r->path);
 	if (s->file)
 		s->file(r->path, s->arg);
 }

@@ -26,8 +26,10 @@ def test_workers_follow():
     """The window is the parent's; the files of workers lie apart."""
     for method in ("fork", "spawn", "forkserver"):
         with prof.folder() as log:
-            run = family(log, "loader", method, schedule="wait=4,active=18,repeat=1")
+            run = family(log, "loader", method, schedule="wait=4,active=18,repeat=1",
+                         profile_memory=True)
             parent = run.only()
+            assert f"proflaunch memory {parent.path}\n" in run.err, run.err
             low, high = parent.window()
             workers = run.traces("children")
             assert 1 <= len(workers) <= 2, (method, len(workers), run.err)
