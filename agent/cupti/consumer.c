@@ -239,7 +239,7 @@ static void settle(bool gone)
 
 	windows_collect();
 	pending = windows_pending(&open);
-	session_gaps(!pending || !open || pending > 1);
+	session_gaps(!pending || pending > open);
 	windows_settle(ended || (gone && session_gone()));
 }
 

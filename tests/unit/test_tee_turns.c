@@ -99,6 +99,17 @@ START_TEST(one_subscription_serves_two)
 }
 END_TEST
 
+/* By itself, in time: nobody rings for it. */
+static void come_back(void)
+{
+	for (int ms = 0; ms < 5000 && !cupti_active(); ms++)
+		usleep(1000);
+	ck_assert(cupti_active());
+	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
+		usleep(1000);
+	ck_assert(kinds_ours_on());
+}
+
 /* Names of the second interface: we go, and come back with the next window. */
 START_TEST(what_cannot_be_shared)
 {
@@ -118,13 +129,7 @@ START_TEST(what_cannot_be_shared)
 	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
 	info = bench_open();
 	cupti_near();
-	for (int ms = 0; ms < 5000 && !cupti_active(); ms++) {
-		usleep(1000);
-		consumer_wake();
-	}
-	ck_assert(cupti_active());
-	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
-		usleep(1000);
+	come_back();
 	launches(4);
 	bench_seal(info, true);
 	ck_assert(bench_settles(info, 5000));
@@ -169,16 +174,6 @@ START_TEST(a_window_ends_while_we_go)
 	ck_assert_uint_eq(it.kernels, 10);
 }
 END_TEST
-
-static void come_back(void)
-{
-	for (int ms = 0; ms < 5000 && !cupti_active(); ms++)
-		usleep(1000);
-	ck_assert(cupti_active());
-	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
-		usleep(1000);
-	ck_assert(kinds_ours_on());
-}
 
 /* The moment at which it has gone: it is woken before its waker goes on. */
 START_TEST(we_come_back_when_it_has_gone)
@@ -226,13 +221,7 @@ START_TEST(another_cupti_in_the_process)
 	usleep(20000);
 	ck_assert(!cupti_active()); /* not while it is at work, though a window is open */
 	cupti_other(false);
-	for (int ms = 0; ms < 5000 && !cupti_active(); ms++) {
-		usleep(1000);
-		consumer_wake();
-	}
-	ck_assert(cupti_active());
-	for (int ms = 0; ms < 1000 && !kinds_ours_on(); ms++)
-		usleep(1000);
+	come_back();
 	launches(4);
 	bench_seal(info, true);
 	ck_assert(bench_settles(info, 5000));
