@@ -48,11 +48,15 @@ static enum found find_heap(struct span text, struct span *heap)
 		if (span_is(m.key, "\"traceEvents\""))
 			return NOTHING;
 		if (span_is(m.key, "\"proflaunch\"") && span_open(m.value, '{', &own)) {
+			bool whole = !m.cut;
+
 			while (span_member(&own, &m)) {
 				*heap = m.value;
 				if (span_is(m.key, "\"heap\"") && !m.cut)
 					return HEAP;
 			}
+			if (whole) /* not on into the events, which are long */
+				return NOTHING;
 		}
 		if (m.cut)
 			return MORE;
