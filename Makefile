@@ -27,7 +27,7 @@ progs  := $(patsubst tests/prog/%.c,$(BUILD)/prog/%,$(wildcard tests/prog/*.c))
 
 agent_o := $(agent:%.c=$(BUILD)/so/%.o) $(patsubst %.S,$(BUILD)/so/%.o,$(wildcard agent/*/*.S))
 front_o := $(front:%.c=$(BUILD)/bin/%.o)
-unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) launcher/args.c $(wildcard report/*.c))
+unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) $(addprefix launcher/,args.c refill_find.c span.c) $(wildcard report/*.c))
 
 # Static archives by name, so that the agent needs libc alone.
 archives := -l:libdeflate.a -l:libiberty.a

@@ -2,8 +2,8 @@
 #include "launcher/refill.h"
 #include "agent/core/sys.h"
 #include "launcher/refill_events.h"
+#include "launcher/refill_parts.h"
 #include "launcher/say.h"
-#include "launcher/span.h"
 #include "writer/output.h"
 
 #include <dirent.h>
@@ -34,36 +34,6 @@ struct file {
 
 /* ---- reading ---- */
 
-enum found { NOTHING, HEAP, MORE /* the text ends too early to tell */ };
-
-/* "proflaunch": {... "heap": {...}} lies before the events. */
-static enum found find_heap(struct span text, struct span *heap)
-{
-	struct span_member m;
-	struct span top, own;
-
-	if (!span_open(text, '{', &top))
-		return NOTHING;
-	while (span_member(&top, &m)) {
-		if (span_is(m.key, "\"traceEvents\""))
-			return NOTHING;
-		if (span_is(m.key, "\"proflaunch\"") && span_open(m.value, '{', &own)) {
-			bool whole = !m.cut;
-
-			while (span_member(&own, &m)) {
-				*heap = m.value;
-				if (span_is(m.key, "\"heap\"") && !m.cut)
-					return HEAP;
-			}
-			if (whole) /* not on into the events, which are long */
-				return NOTHING;
-		}
-		if (m.cut)
-			return MORE;
-	}
-	return MORE;
-}
-
 /* Unpacks one more member of a compressed file. */
 static bool unpack(struct file *f, struct libdeflate_decompressor *d)
 {
@@ -91,27 +61,27 @@ static bool unpack(struct file *f, struct libdeflate_decompressor *d)
 static bool read_heap(struct file *f, struct span *heap)
 {
 	struct libdeflate_decompressor *d;
-	enum found found = MORE;
+	enum refill_found found = REFILL_MORE;
 	size_t next = 0;
 
 	if (!f->gz) {
 		f->head = (struct span){ (const char *)f->base,
 					 (const char *)f->base + f->size };
 		f->rest = f->size;
-		return find_heap(f->head, heap) == HEAP;
+		return refill_find(f->head, heap) == REFILL_HEAP;
 	}
 	d = libdeflate_alloc_decompressor();
-	while (d && found == MORE && unpack(f, d)) {
+	while (d && found == REFILL_MORE && unpack(f, d)) {
 		/* Looked at each time it has grown by half. */
 		if ((size_t)(f->head.end - f->head.at) < next)
 			continue;
-		found = find_heap(f->head, heap);
+		found = refill_find(f->head, heap);
 		next = (size_t)(f->head.end - f->head.at) * 3 / 2;
 	}
-	if (found == MORE && f->text)
-		found = find_heap(f->head, heap);
+	if (found == REFILL_MORE && f->text)
+		found = refill_find(f->head, heap);
 	libdeflate_free_decompressor(d);
-	return found == HEAP;
+	return found == REFILL_HEAP;
 }
 
 /* ---- writing ---- */

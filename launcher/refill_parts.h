@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refill_parts - what refill_heap.c and refill_frames.c share.
+ * refill_parts - what the files of `refill` share.
  *
  * Threads  one.
  * Memory   malloc; refill_heap gives it back.
@@ -44,6 +44,15 @@ struct fill {
 	uint64_t old_n;
 };
 
+enum refill_found {
+	REFILL_NOTHING,
+	REFILL_HEAP,
+	REFILL_MORE, /* the text ends too early to tell */
+};
+
+/* refill_find.c: "heap" in "proflaunch", which lies before a file's events: of these it
+ * reads nothing. */
+enum refill_found refill_find(struct span text, struct span *heap);
 bool refill_put(struct text *t, const void *text, size_t len);
 /* refill_frames.c: the new frames, stacks and raw ones, when the answer is there. */
 bool refill_frames(struct fill *f);

@@ -6,6 +6,7 @@
  * fuzz_symbols SECONDS SEED ELF-FILE
  */
 #include "launcher/refill_events.c"
+#include "launcher/refill_find.c"
 #include "launcher/refill_frames.c"
 #include "launcher/refill_heap.c"
 #include "launcher/span.c"
@@ -59,6 +60,28 @@ static void fill_heap(void)
 	if (result && json_valid(exact, len))
 		fuzz_require(json_valid(result, n));
 	free(result);
+	free(exact);
+}
+
+/* ---- where it lies in a file ---- */
+
+static uint64_t found;
+
+static void find_heap(void)
+{
+	static const char file[] = "{\"a\": [\"\\\"\", {}],\n\"proflaunch\": {\"b\": 1e3,"
+				   "\"heap\": {\"mode\": \"all\"}}, \"traceEvents\": []}";
+	size_t len = fuzz_below(sizeof(file));
+	char *exact = malloc(len);
+	struct span heap;
+
+	memcpy(exact, file, len);
+	fuzz_mutate((uint8_t *)exact, len, (unsigned)fuzz_below(6));
+	if (refill_find((struct span){ exact, exact + len }, &heap) == REFILL_HEAP) {
+		found++;
+		fuzz_require(exact < heap.at && heap.at <= heap.end &&
+			     heap.end <= exact + len);
+	}
 	free(exact);
 }
 
@@ -166,12 +189,13 @@ int main(int argc, char **argv)
 	while (fuzz_goes_on(argc, argv)) {
 		for (int i = 0; i < 20; i++) {
 			fill_heap();
+			find_heap();
 			name_sites();
 		}
 		read_elf(fd, whole, size);
 	}
-	printf("%llu filled in, %llu named\n", (unsigned long long)filled,
-	       (unsigned long long)named);
-	fuzz_require((filled && named) || argc < 2);
+	printf("%llu filled in, %llu found, %llu named\n", (unsigned long long)filled,
+	       (unsigned long long)found, (unsigned long long)named);
+	fuzz_require((filled && found && named) || argc < 2);
 	return 0;
 }
