@@ -22,9 +22,10 @@ enum { KEY_NESTED = 3u << 25 };
 #define LIST_MOST                                                            \
 	30 /* torch shows no longer lists, neither of tensors nor of scalars \
 	    */
-#define DIMS_MOST   1024
-#define ITEM_MOST   24 /* no scalar takes more */
-#define NUMBER_MOST 9
+#define DIMS_MOST         1024
+#define ITEM_MOST         24 /* no scalar takes more */
+#define NUMBER_MOST       9
+#define TENSOR_MOST(ndim) (ITEM_MOST + (ndim) * (2u * NUMBER_MOST))
 
 struct shape { /* what tags and offsets mean here, read once per call */
 	uint32_t bool_tag, list_at, sizes_at;
@@ -91,33 +92,9 @@ static bool is_jagged(const uint8_t *at)
 	return keys & KEY_NESTED;
 }
 
-static inline uint8_t *put_tensor(uint8_t *to, const uint8_t *limit,
-				  const uint8_t *tensor, const struct shape *shape)
+static inline uint8_t *put_dims(uint8_t *to, const uint8_t *at, enum input_tag tag,
+				const int64_t *size, const int64_t *stride, uint64_t ndim)
 {
-	const uint8_t *at = tensor + shape->sizes_at;
-	enum input_tag tag = IN_TENSOR;
-	const void *vtable;
-	const int64_t *size, *stride;
-	uint64_t ndim;
-
-	memcpy(&vtable, tensor, sizeof(vtable));
-	if (__builtin_expect(vtable != abi.strided_vtable, 0))
-		tag = odd_tensor(tensor, vtable);
-	else if (__builtin_expect(at[FLAGS_AFTER] & FLAG_ASKED, 0) && is_jagged(at))
-		tag = IN_UNDEFINED;
-	memcpy(&ndim, at, sizeof(ndim));
-	if (tag == IN_UNDEFINED || at[FLAGS_AFTER] & FLAG_SYMBOLIC || ndim > DIMS_MOST) {
-		*to = IN_UNDEFINED;
-		return to + 1;
-	}
-	if ((uint64_t)(limit - to) < ITEM_MOST + ndim * (2 * NUMBER_MOST))
-		return NULL;
-	size = (const int64_t *)(at + 8);
-	stride = size + INLINE_DIMS;
-	if (__builtin_expect(ndim > INLINE_DIMS, 0)) {
-		memcpy(&size, at + 8, sizeof(size));
-		stride = size + ndim;
-	}
 	to[0] = (uint8_t)tag;
 	to[1] = at[DTYPE_AFTER];
 	to = put_number(to + 2, (int64_t)ndim);
@@ -126,6 +103,58 @@ static inline uint8_t *put_tensor(uint8_t *to, const uint8_t *limit,
 	for (uint64_t i = 0; i < ndim && tag == IN_TENSOR; i++)
 		to = put_number(to, stride[i]);
 	return to;
+}
+
+/* Any tensor. */
+static __attribute__((noinline)) uint8_t *put_any_tensor(uint8_t *to,
+							 const uint8_t *limit,
+							 const uint8_t *tensor,
+							 const uint8_t *at)
+{
+	enum input_tag tag = IN_TENSOR;
+	const int64_t *size, *stride;
+	const void *vtable;
+	uint64_t ndim;
+
+	memcpy(&vtable, tensor, sizeof(vtable));
+	if (vtable != abi.strided_vtable)
+		tag = odd_tensor(tensor, vtable);
+	else if (at[FLAGS_AFTER] & FLAG_ASKED && is_jagged(at))
+		tag = IN_UNDEFINED;
+	memcpy(&ndim, at, sizeof(ndim));
+	if (tag == IN_UNDEFINED || at[FLAGS_AFTER] & FLAG_SYMBOLIC || ndim > DIMS_MOST) {
+		*to = IN_UNDEFINED;
+		return to + 1;
+	}
+	if ((uint64_t)(limit - to) < TENSOR_MOST(ndim))
+		return NULL;
+	size = (const int64_t *)(at + 8);
+	stride = size + INLINE_DIMS;
+	if (ndim > INLINE_DIMS) {
+		memcpy(&size, at + 8, sizeof(size));
+		stride = size + ndim;
+	}
+	return put_dims(to, at, tag, size, stride, ndim);
+}
+
+static inline __attribute__((always_inline)) uint8_t *put_tensor(
+	uint8_t *to, const uint8_t *limit, const uint8_t *tensor,
+	const struct shape *shape)
+{
+	const uint8_t *at = tensor + shape->sizes_at;
+	const int64_t *size = (const int64_t *)(at + 8);
+	const void *vtable;
+	uint64_t ndim;
+
+	memcpy(&vtable, tensor, sizeof(vtable));
+	memcpy(&ndim, at, sizeof(ndim));
+	if (__builtin_expect(vtable != abi.strided_vtable ||
+				     at[FLAGS_AFTER] & (FLAG_ASKED | FLAG_SYMBOLIC) ||
+				     ndim > INLINE_DIMS ||
+				     (uint64_t)(limit - to) < TENSOR_MOST(INLINE_DIMS),
+			     0))
+		return put_any_tensor(to, limit, tensor, at);
+	return put_dims(to, at, IN_TENSOR, size, size + INLINE_DIMS, ndim);
 }
 
 static uint8_t *put_complex(uint8_t *to, const uint8_t *holder, const struct shape *shape)
@@ -230,8 +259,6 @@ uint8_t *inputs_put(uint8_t *to, const uint8_t *limit, const void *rf)
 	}
 	if (limit - to < 8)
 		return NULL;
-	do
-		*to++ = IN_END;
-	while ((uintptr_t)to % 8);
-	return to;
+	memset(to, IN_END, 8);
+	return (uint8_t *)(((uintptr_t)to + 8) & ~(uintptr_t)7);
 }

@@ -13,6 +13,7 @@
 #define SAMPLE    64 /* one event in so many is timed itself ... */
 #define SAMPLE_AT 8 /* ... but not a thread's first ones, which are cold */
 #define ROOM      256 /* bytes for inputs that nearly always suffice */
+#define SCOPE_AT  96 /* in a RecordFunction; see abi.record */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
 /* What torch keeps for us between begin and end. It begins as a C++ object with a
@@ -33,13 +34,15 @@ struct observer { /* per thread, never freed: contexts point to it */
 	struct name_cache names;
 };
 
-static const struct torch_listener *to;
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+static struct torch_listener to;
 static bool with_inputs;
 static _Atomic bool off; /* nothing is recorded: activities */
 
 void observe_start(const struct torch_listener *listener, bool inputs)
 {
-	to = listener;
+	to = *listener;
 	with_inputs = inputs;
 }
 
@@ -138,7 +141,7 @@ static uint8_t fill(struct rec_op *op, const void *rf)
 	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD)
 		return OP_NO_SEQ;
 	op->seq = (int64_t)field64(rf, abi.seq_at);
-	op->scope = ((const uint8_t *)rf)[96];
+	op->scope = ((const uint8_t *)rf)[SCOPE_AT];
 	if (!fwd_at)
 		return OP_NO_SEQ;
 	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
@@ -190,22 +193,21 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 	emit_commit(t, &op->r, kind, flags, size);
 }
 
-/* Slow path: the thread's state or context cannot be had, or nothing is recorded. */
-static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t token)
+/* Whatever is in the way: a new thread, a full chunk, a closed gate. */
+static __attribute__((noinline)) void begin(void **slot, const void *rf,
+					    enum record_kind kind, uint32_t token)
 {
 	struct thread *t = recording() ? emit_enter(kind) : NULL;
-	bool sampled = t && t->sample++ % SAMPLE == SAMPLE_AT;
-	uint64_t entered = sampled ? clock_ticks() : 0;
 	struct context *c;
 
 	if (!t && !token)
-		return slot;
+		return;
 	if (!t && !thread_mine && !thread_new())
-		return slot;
+		return;
 	if (!observer_of(thread_mine)) {
 		if (t)
 			emit_leave(t);
-		return slot;
+		return;
 	}
 	c = context_new(thread_mine->slot[0]);
 	if (c) {
@@ -218,18 +220,52 @@ static void **begin(void **slot, const void *rf, enum record_kind kind, uint32_t
 		record(t, c, kind, rf);
 	else if (t)
 		thread_drop(kind, DROP_CAP);
-	if (!t)
-		return slot;
-	if (__builtin_expect(sampled, 0) && c && c->record) {
-		t->cost_ticks += clock_ticks() - entered;
-		t->cost_samples++;
-		c->sampled = 1;
-	}
-	emit_leave(t);
-	return slot;
+	if (t)
+		emit_leave(t);
 }
 
-static void look_up(const void *rf)
+/* An operator with nothing in the way: begin() and record() in one piece. NULL: there is
+ * something, and nothing was done. */
+static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
+{
+	struct thread *t = emit_ready(sizeof(struct rec_op) + (with_inputs ? ROOM : 0));
+	uint32_t fwd_at = atomic_load_explicit(&abi.fwd_at, memory_order_relaxed), name;
+	struct rec_op *op;
+	struct observer *o;
+	struct context *c;
+	uint8_t *end;
+
+	if (!t)
+		return NULL;
+	o = t->slot[0];
+	op = (struct rec_op *)t->at;
+	end = (uint8_t *)(op + 1);
+	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal || !fwd_at ||
+				     !(name = name_again(&o->names, rf)),
+			     0) ||
+	    (with_inputs && !(end = inputs_put(end, t->limit, rf)))) {
+		emit_leave(t);
+		return NULL;
+	}
+	o->mine = c->next;
+	c->record = &op->r;
+	c->cycle = t->cycle;
+	c->token = c->sampled = 0;
+	op->r.name = name;
+	op->r.end = 0;
+	op->seq = (int64_t)field64(rf, abi.seq_at);
+	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
+	op->scope = ((const uint8_t *)rf)[SCOPE_AT];
+	op->r.begin = clock_tsc(); /* last, as in record() */
+	if (!emit_done(t, &op->r, REC_OP, with_inputs ? OP_INPUTS : 0,
+		       (uint32_t)(end - (uint8_t *)op))) {
+		emit_late(t, REC_OP);
+		emit_leave(t);
+	}
+	return c;
+}
+
+static ALWAYS_INLINE void look_up(const void *rf)
 {
 	if (__builtin_expect(!abi_settled(with_inputs), 0)) {
 		int saved = errno;
@@ -238,43 +274,95 @@ static void look_up(const void *rf)
 		errno = saved;
 	}
 	if (__builtin_expect(
-		    atomic_load_explicit(*to->follow_word, memory_order_relaxed) !=
-			    *to->follow_seen,
+		    atomic_load_explicit(*to.follow_word, memory_order_relaxed) !=
+			    *to.follow_seen,
 		    0))
-		to->follow();
+		to.follow();
+}
+
+static ALWAYS_INLINE void op_begin(void **slot, const void *rf)
+{
+	uint32_t token = 0;
+	struct context *c;
+
+	if (__builtin_expect(to.op_begin != NULL, 0)) {
+		struct name_text s = name_of(rf);
+
+		token = to.op_begin(s.text, s.len);
+	}
+	if (!recording() && !token)
+		return;
+	c = token ? NULL : begin_at_once(rf);
+	if (__builtin_expect(c != NULL, 1))
+		*slot = c;
+	else
+		begin(slot, rf, REC_OP, token);
+}
+
+static void note_begin(void **slot, const void *rf)
+{
+	struct name_text s = name_of(rf);
+	uint32_t token = to.begin(s.text, s.len);
+
+	if (recording() || token)
+		begin(slot, rf, REC_ANNOTATION, token);
+}
+
+static __attribute__((noinline)) void timed(void **slot, const void *rf, bool note)
+{
+	uint64_t entered = clock_ticks();
+	struct context *c;
+
+	if (note)
+		note_begin(slot, rf);
+	else
+		op_begin(slot, rf);
+	c = *slot;
+	if (c && c->record) {
+		thread_mine->cost_ticks += clock_ticks() - entered;
+		thread_mine->cost_samples++;
+		c->sampled = 1;
+	}
+}
+
+static inline bool is_sample(void)
+{
+	struct thread *t = thread_mine;
+
+	return t && t->sample++ % SAMPLE == SAMPLE_AT;
 }
 
 void **observe_op_begin(void **slot, const void *rf)
 {
-	uint32_t token = 0;
-
 	*slot = NULL;
 	look_up(rf);
-	if (__builtin_expect(to->op_begin != NULL, 0)) {
-		struct name_text s = name_of(rf);
-
-		token = to->op_begin(s.text, s.len);
-	}
-	if (!recording() && !token)
-		return slot;
-	return begin(slot, rf, REC_OP, token);
+	if (__builtin_expect(is_sample(), 0))
+		timed(slot, rf, false);
+	else
+		op_begin(slot, rf);
+	return slot;
 }
 
 void **observe_note_begin(void **slot, const void *rf)
 {
-	struct name_text s;
-	uint32_t token;
-
 	*slot = NULL;
 	look_up(rf);
-	s = name_of(rf);
-	token = to->begin(s.text, s.len);
-	if (!recording() && !token)
-		return slot;
-	return begin(slot, rf, REC_ANNOTATION, token);
+	if (is_sample())
+		timed(slot, rf, true);
+	else
+		note_begin(slot, rf);
+	return slot;
 }
 
 /* ---- end ---- */
+
+static __attribute__((noinline)) void end_noted(struct context *c, uint64_t now)
+{
+	if (c->record && c->sampled && thread_mine)
+		thread_mine->cost_ticks += clock_ticks() - now;
+	if (c->token)
+		to.end(c->token);
+}
 
 void observe_end(const void *rf, void *context)
 {
@@ -284,11 +372,8 @@ void observe_end(const void *rf, void *context)
 	(void)rf;
 	if (!c)
 		return;
-	if (c->record) {
+	if (c->record)
 		emit_end(c->record, c->cycle, now);
-		if (c->sampled && thread_mine)
-			thread_mine->cost_ticks += clock_ticks() - now;
-	}
-	if (c->token)
-		to->end(c->token);
+	if (__builtin_expect(c->token | c->sampled, 0))
+		end_noted(c, now);
 }
