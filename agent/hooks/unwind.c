@@ -29,6 +29,7 @@ struct walker {
 	 * callers with others. */
 	uintptr_t pc[STACKS_MOST + OWN_FRAMES], again[STACKS_MOST];
 	struct unwind_frame frame[STACKS_MOST + OWN_FRAMES];
+	uintptr_t bp[STACKS_MOST + OWN_FRAMES];
 	/* Frames known by heart: a program goes the same ways again, and this is nearer
 	 * than the index of all. */
 	struct callee {
@@ -76,6 +77,7 @@ static struct walker *walker_mine(void)
 	w->near.room = STACKS_MOST + OWN_FRAMES;
 	w->near.matter = depth_shown + OWN_FRAMES;
 	w->near.frame = w->frame;
+	w->near.bp = w->bp;
 	t->slot[SLOT] = w;
 	w->next = atomic_load(&walkers);
 	while (!atomic_compare_exchange_weak(&walkers, &w->next, w))

@@ -5,25 +5,26 @@
 /* Half a cache line each: all of them are looked at each time. */
 _Static_assert(sizeof(struct unwind_frame) == 32, "frame");
 
-static inline uint32_t below(const struct unwind_near *near, uintptr_t at)
+static inline int32_t from_end(const struct unwind_near *near, uintptr_t at)
 {
-	return (uint32_t)(near->end - at);
+	return (int32_t)(at - near->end);
 }
 
-static inline bool is_at(const struct unwind_frame *f, const struct unwind_near *near,
+static inline bool is_at(const struct unwind_near *near, unsigned i,
 			 const struct unwind_regs *r)
 {
-	return !((f->pc ^ r->pc) | (f->bp ^ r->bp) | (f->sp ^ below(near, r->sp)));
+	const struct unwind_frame *f = &near->frame[i];
+
+	return !((f->pc ^ r->pc) | (near->bp[i] ^ r->bp) |
+		 (uint32_t)(f->sp ^ from_end(near, r->sp)));
 }
 
-/* The return address lies below the caller's frame. Of what is compared nothing decides
- * where to go on but all of it together: most frames are what they were. */
-static inline bool still_is(const struct unwind_frame *f, uintptr_t end)
+/* Is it another one than last time (not 0)? The return address lies below the caller's
+ * frame. Nothing is decided word by word: most frames are what they were. */
+static inline uintptr_t changed(const struct unwind_frame *f, uintptr_t end)
 {
-	uintptr_t pc = f->pc, bp = f->bp_at == f->sp + 8 ? pc : f->bp;
-
-	return f->bp_at && !((unwind_word(end - 8 - f->sp) ^ pc) |
-			     (unwind_word(end - f->bp_at) ^ bp));
+	return (unwind_word(end + (uintptr_t)f->sp - 8) ^ f->pc) |
+	       (unwind_word(end + (uintptr_t)f->at) ^ f->word);
 }
 
 /* How many of the frames from number `at` outwards are what they were, given that the
@@ -33,8 +34,11 @@ static inline unsigned still_there(const struct unwind_near *near, unsigned at)
 	const struct unwind_frame *first = near->frame + at, *f = first;
 	const struct unwind_frame *last =
 		at > near->matter ? first - near->matter : near->frame;
+	uintptr_t end = near->end;
 
-	while (f > last && still_is(f - 1, near->end))
+	while (f - last >= 2 && !(changed(f - 1, end) | changed(f - 2, end)))
+		f -= 2;
+	while (f > last && !changed(f - 1, end))
 		f--;
 	return f == last ? at + 1 : (unsigned)(first - f) + 1;
 }
@@ -47,7 +51,7 @@ static bool usable(const struct unwind_near *near)
 
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs)
 {
-	return usable(near) && is_at(&near->frame[near->count - 1], near, &regs) &&
+	return usable(near) && is_at(near, near->count - 1, &regs) &&
 	       still_there(near, near->count - 1) == near->count;
 }
 
@@ -62,22 +66,37 @@ unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc)
 }
 
 /* Field by field: a structure that is made elsewhere is copied before it has arrived. */
-static inline void put(struct unwind_frame *f, const struct unwind_walk *w,
-		       const struct unwind_near *near)
+static inline void put(struct unwind_near *near, unsigned i, const struct unwind_walk *w)
 {
+	struct unwind_frame *f = &near->frame[i];
+	int32_t sp = from_end(near, w->r.sp),
+		at = w->bp_at ? from_end(near, w->bp_at) : 0;
+
 	f->pc = w->r.pc;
-	f->bp = w->r.bp;
-	f->sp = below(near, w->r.sp);
-	f->bp_at = w->bp_at ? below(near, w->bp_at) : 0;
+	f->word = at == sp - 8 ? w->r.pc : w->r.bp;
+	f->sp = sp;
+	f->at = at;
+	if (__builtin_expect(!at, 0)) { /* by no plain rule: never what it was */
+		f->word = ~w->r.pc;
+		f->at = sp - 8;
+	}
 	f->stack = 0;
 	f->depth = 0;
 	f->own = unwind_is_own(w->r.pc);
+	near->bp[i] = w->r.bp;
 }
 
-static inline struct unwind_regs regs_of(const struct unwind_frame *f,
-					 const struct unwind_near *near)
+static inline struct unwind_regs regs_of(const struct unwind_near *near, unsigned i)
 {
-	return (struct unwind_regs){ f->pc, near->end - f->sp, f->bp };
+	const struct unwind_frame *f = &near->frame[i];
+
+	return (struct unwind_regs){ f->pc, near->end + (uintptr_t)f->sp, near->bp[i] };
+}
+
+static inline void move(struct unwind_near *near, unsigned to, unsigned from, unsigned n)
+{
+	memmove(near->frame + to, near->frame + from, n * sizeof(*near->frame));
+	memmove(near->bp + to, near->bp + from, n * sizeof(*near->bp));
 }
 
 /* New frames are put down from the array's end backwards; at its beginning lie the last
@@ -89,20 +108,20 @@ static int meet(struct unwind_walk *w, struct unwind_near *near, unsigned at,
 	struct unwind_frame *frame = near->frame;
 
 	for (*n = near->room; !w->foreign;) {
-		while (at && frame[at - 1].sp > below(near, w->r.sp))
+		while (at && frame[at - 1].sp < from_end(near, w->r.sp))
 			at--;
-		if (at && is_at(&frame[at - 1], near, &w->r)) {
+		if (at && is_at(near, at - 1, &w->r)) {
 			unsigned more = still_there(near, at - 1);
 
-			w->r = regs_of(&frame[at - more], near);
+			w->r = regs_of(near, at - more);
 			if (more == at)
 				return unwind_goes_on(w, epoch, frame[0].own) ? -1
 									      : (int)at;
 			at -= more;
 			*n -= more;
-			memmove(frame + *n, frame + at, more * sizeof(*frame));
+			move(near, *n, at, more);
 		} else if (*n > at) {
-			put(&frame[--*n], w, near);
+			put(near, --*n, w);
 		} else {
 			break;
 		}
@@ -122,7 +141,7 @@ bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
 	int at;
 
 	w.b = unwind_bounds(regs.sp, &w.foreign);
-	if (w.foreign || w.b.end - regs.sp > UINT32_MAX)
+	if (w.foreign || w.b.end - regs.sp > INT32_MAX)
 		return false;
 	at = usable(near) ? (int)near->count : 0;
 	near->end = unwind_own.end;
@@ -132,7 +151,7 @@ bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
 		return false;
 	*u = w.u;
 	u->known = near->flags == w.u.flags ? (unsigned)at : 0;
-	memmove(frame + at, frame + n, (near->room - n) * sizeof(*frame));
+	move(near, (unsigned)at, n, near->room - n);
 	n = (unsigned)at + near->room - n;
 	if (at)
 		depth = frame[at - 1].depth;

@@ -217,9 +217,9 @@ struct unwind_result {
  * that it loads: where these are what they were, so is the caller. Nothing is assumed.
  */
 struct unwind_frame {
-	uintptr_t pc, bp;
-	uint32_t sp, bp_at; /* bytes below the stack's end; bp_at, what else was loaded:
-			       0 = by no plain rule */
+	uintptr_t pc, word;
+	int32_t sp, at; /* from the stack's end, negative; at: where `word` was loaded,
+			   the frame pointer, or pc again where nothing else was */
 	uint32_t stack; /* id of it with its callers; 0 = none */
 	uint32_t depth : 31; /* frames from the outermost to this one, without ours */
 	uint32_t own : 1; /* the agent's */
@@ -231,6 +231,7 @@ struct unwind_near {
 	unsigned matter; /* frames that must be right; those further out may be old */
 	unsigned flags; /* of the walk */
 	struct unwind_frame *frame;
+	uintptr_t *bp; /* of each */
 };
 
 void unwind_walk_start(void);

@@ -111,9 +111,10 @@ static void look_inside(struct unwind_regs r, const struct unwind_result *v,
 			const uintptr_t *pc)
 {
 	static struct unwind_frame frame[ROOM_NEAR];
-	static struct unwind_near near = { .room = ROOM_NEAR,
-					   .matter = MATTER,
-					   .frame = frame };
+	static uintptr_t bp[ROOM_NEAR];
+	static struct unwind_near near = {
+		.room = ROOM_NEAR, .matter = MATTER, .frame = frame, .bp = bp
+	};
 	uintptr_t mine[ROOM_NEAR];
 	struct unwind_result u;
 	unsigned n;
@@ -131,9 +132,10 @@ static void look_inside(struct unwind_regs r, const struct unwind_result *v,
 static void look(struct unwind_regs r, uintptr_t end)
 {
 	static struct unwind_frame frame[ROOM_NEAR];
-	static struct unwind_near near = { .room = ROOM_NEAR,
-					   .matter = ROOM_NEAR,
-					   .frame = frame };
+	static uintptr_t bp[ROOM_NEAR];
+	static struct unwind_near near = {
+		.room = ROOM_NEAR, .matter = ROOM_NEAR, .frame = frame, .bp = bp
+	};
 	static struct unwind_result last;
 	uintptr_t pc[ROOM_NEAR], again[ROOM_NEAR];
 	bool same = unwind_near_same(&near, r), known;

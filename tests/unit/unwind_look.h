@@ -43,9 +43,10 @@ static volatile unsigned agreed;
 static __attribute__((noinline)) void look_near(struct unwind_regs regs)
 {
 	static struct unwind_frame frame[MOST + 100];
-	static struct unwind_near near = { .room = MOST + 100,
-					   .matter = MOST + 100,
-					   .frame = frame };
+	static uintptr_t bp[MOST + 100];
+	static struct unwind_near near = {
+		.room = MOST + 100, .matter = MOST + 100, .frame = frame, .bp = bp
+	};
 	static uintptr_t pc[MOST + 100];
 
 	for (int i = 0; i < 2; i++) {
