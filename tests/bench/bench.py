@@ -59,7 +59,7 @@ MODES = {"plain": {}, "shapes": {"record_shapes": 1}, "memory": {"record_shapes"
 
 def row_op():
     for mode, options in MODES.items():
-        r = json.loads(script("bench_op.py", mode, FLOOR, 2 * args.rounds + 3,
+        r = json.loads(script("bench_op.py", mode, FLOOR, 11 * args.rounds,
                               environment=env(schedule="wait=1,active=1", **options)))
         clean()
         floors = {k: v for k, v in r.items() if k.startswith("floor")}
