@@ -13,7 +13,6 @@
 #define SAMPLE    64 /* one event in so many is timed itself ... */
 #define SAMPLE_AT 8 /* ... but not a thread's first ones, which are cold */
 #define ROOM      256 /* bytes for inputs that nearly always suffice */
-#define SCOPE_AT  96 /* in a RecordFunction; see abi.record */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
 /* What torch keeps for us between begin and end. It begins as a C++ object with a
@@ -131,7 +130,7 @@ static uint64_t field64(const void *rf, size_t at)
 	return v;
 }
 
-static uint8_t fill(struct rec_op *op, const void *rf)
+static ALWAYS_INLINE uint8_t fill(struct rec_op *op, const void *rf)
 {
 	uint32_t fwd_at = atomic_load_explicit(&abi.fwd_at, memory_order_relaxed);
 
@@ -141,7 +140,7 @@ static uint8_t fill(struct rec_op *op, const void *rf)
 	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD)
 		return OP_NO_SEQ;
 	op->seq = (int64_t)field64(rf, abi.seq_at);
-	op->scope = ((const uint8_t *)rf)[SCOPE_AT];
+	op->scope = ((const uint8_t *)rf)[96];
 	if (!fwd_at)
 		return OP_NO_SEQ;
 	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
@@ -229,18 +228,18 @@ static __attribute__((noinline)) void begin(void **slot, const void *rf,
 static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 {
 	struct thread *t = emit_ready(sizeof(struct rec_op) + (with_inputs ? ROOM : 0));
-	uint32_t fwd_at = atomic_load_explicit(&abi.fwd_at, memory_order_relaxed), name;
 	struct rec_op *op;
 	struct observer *o;
 	struct context *c;
-	uint8_t *end;
+	uint8_t *end, flags;
+	uint32_t name;
 
 	if (!t)
 		return NULL;
 	o = t->slot[0];
 	op = (struct rec_op *)t->at;
 	end = (uint8_t *)(op + 1);
-	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal || !fwd_at ||
+	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal ||
 				     !(name = name_again(&o->names, rf)),
 			     0) ||
 	    (with_inputs && !(end = inputs_put(end, t->limit, rf)))) {
@@ -253,12 +252,9 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 	c->token = c->sampled = 0;
 	op->r.name = name;
 	op->r.end = 0;
-	op->seq = (int64_t)field64(rf, abi.seq_at);
-	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
-	op->scope = ((const uint8_t *)rf)[SCOPE_AT];
+	flags = fill(op, rf) | (with_inputs ? OP_INPUTS : 0);
 	op->r.begin = clock_tsc(); /* last, as in record() */
-	if (!emit_done(t, &op->r, REC_OP, with_inputs ? OP_INPUTS : 0,
-		       (uint32_t)(end - (uint8_t *)op))) {
+	if (!emit_done(t, &op->r, REC_OP, flags, (uint32_t)(end - (uint8_t *)op))) {
 		emit_late(t, REC_OP);
 		emit_leave(t);
 	}
@@ -280,43 +276,25 @@ static ALWAYS_INLINE void look_up(const void *rf)
 		to.follow();
 }
 
-static ALWAYS_INLINE void op_begin(void **slot, const void *rf)
+static ALWAYS_INLINE void start(void **slot, const void *rf, enum record_kind kind,
+				uint32_t token)
 {
-	uint32_t token = 0;
-	struct context *c;
+	struct context *c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
 
-	if (__builtin_expect(to.op_begin != NULL, 0)) {
-		struct name_text s = name_of(rf);
-
-		token = to.op_begin(s.text, s.len);
-	}
-	if (!recording() && !token)
-		return;
-	c = token ? NULL : begin_at_once(rf);
 	if (__builtin_expect(c != NULL, 1))
 		*slot = c;
 	else
-		begin(slot, rf, REC_OP, token);
+		begin(slot, rf, kind, token);
 }
 
-static void note_begin(void **slot, const void *rf)
-{
-	struct name_text s = name_of(rf);
-	uint32_t token = to.begin(s.text, s.len);
-
-	if (recording() || token)
-		begin(slot, rf, REC_ANNOTATION, token);
-}
-
-static __attribute__((noinline)) void timed(void **slot, const void *rf, bool note)
+/* What a marker did before is not the event's cost: it may have ended a window. */
+static __attribute__((noinline)) void start_timed(void **slot, const void *rf,
+						  enum record_kind kind, uint32_t token)
 {
 	uint64_t entered = clock_ticks();
 	struct context *c;
 
-	if (note)
-		note_begin(slot, rf);
-	else
-		op_begin(slot, rf);
+	start(slot, rf, kind, token);
 	c = *slot;
 	if (c && c->record) {
 		thread_mine->cost_ticks += clock_ticks() - entered;
@@ -334,23 +312,39 @@ static inline bool is_sample(void)
 
 void **observe_op_begin(void **slot, const void *rf)
 {
+	uint32_t token = 0;
+
 	*slot = NULL;
 	look_up(rf);
+	if (__builtin_expect(to.op_begin != NULL, 0)) {
+		struct name_text s = name_of(rf);
+
+		token = to.op_begin(s.text, s.len);
+	}
+	if (!recording() && !token)
+		return slot;
 	if (__builtin_expect(is_sample(), 0))
-		timed(slot, rf, false);
+		start_timed(slot, rf, REC_OP, token);
 	else
-		op_begin(slot, rf);
+		start(slot, rf, REC_OP, token);
 	return slot;
 }
 
 void **observe_note_begin(void **slot, const void *rf)
 {
+	struct name_text s;
+	uint32_t token;
+
 	*slot = NULL;
 	look_up(rf);
+	s = name_of(rf);
+	token = to.begin(s.text, s.len);
+	if (!recording() && !token)
+		return slot;
 	if (is_sample())
-		timed(slot, rf, true);
+		start_timed(slot, rf, REC_ANNOTATION, token);
 	else
-		note_begin(slot, rf);
+		start(slot, rf, REC_ANNOTATION, token);
 	return slot;
 }
 
