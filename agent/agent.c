@@ -32,7 +32,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXIT_WAIT_NS 2000000000ll
+#define EXIT_WAIT_NS 2000000000ll /* for what recover can finish, too ... */
+#define LAST_WAIT_NS 30000000000ll /* ... and for what nobody else ever sees */
 
 struct agent agent;
 static _Atomic bool facts_settled;
@@ -303,10 +304,16 @@ static void __attribute__((constructor)) start(void)
 	errno = saved;
 }
 
-/* Without a launcher nobody else finishes our files: wait a little, then say how. */
+/* Without a launcher, and of what lies in memory alone, nobody else makes files. */
+static bool is_alone(void)
+{
+	return !job || !atomic_load(&job->launcher) || !spool.head->kept;
+}
+
+/* Wait a little, then say how. */
 static void finish_alone(void)
 {
-	if (writer_drain(EXIT_WAIT_NS)) {
+	if (writer_drain(spool.path[0] ? EXIT_WAIT_NS : LAST_WAIT_NS)) {
 		if (spool.path[0])
 			unlink(spool.path);
 		job_unmake();
@@ -334,11 +341,13 @@ static void __attribute__((destructor)) stop(void)
 	}
 	if (atomic_load(&agent.state) != AGENT_READY)
 		return;
+	if (is_alone())
+		writer_hurry();
 	sched_exit();
 	gpu_leave();
 	torch_facts();
 	on_leave();
-	if (!job || !atomic_load(&job->launcher) || !spool.head->kept)
+	if (is_alone())
 		finish_alone();
 	errno = saved;
 }

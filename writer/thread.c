@@ -17,6 +17,8 @@
  * Two threads: the keeper keeps memory ready ahead of the program, and time; it runs
  * at normal priority. The formatter makes files; it runs at the lowest, which a thread
  * cannot leave again without privilege, and only lives while there is something to do.
+ * Where the program waits for it at its end, it has the program's priority: what else
+ * the machine does would keep both waiting.
  */
 #define AHEAD_LEAST (1ull << 20) /* touched while idle ... */
 #define AHEAD_OPEN  (4ull << 20) /* ... in a window ... */
@@ -35,6 +37,7 @@ static _Atomic uint32_t served; /* `wanted` when all that was sealed had been wr
 static _Atomic uint32_t looked; /* `wanted` the formatter has begun with */
 static _Atomic uint32_t sleeping;
 static _Atomic uint32_t stopping;
+static _Atomic uint32_t waited_for; /* the program ends, and waits for the formatter */
 static _Atomic uint32_t keeper, formatter; /* OS thread ids; 0 = none, 1 = being born */
 static bool started, refused;
 static uint64_t last_used; /* bytes handed out when the keeper last looked; 0 = never */
@@ -65,11 +68,13 @@ static void file_is_done(const char *path)
 
 static void *format(void *arg)
 {
+	bool low = !atomic_load(&waited_for);
 	uint32_t now;
 
 	(void)arg;
 	atomic_store(&formatter, sys_tid());
-	setpriority(PRIO_PROCESS, sys_tid(), 19);
+	if (low)
+		setpriority(PRIO_PROCESS, sys_tid(), 19);
 	do {
 		now = atomic_load(&wanted);
 		atomic_store(&looked, now);
@@ -77,7 +82,7 @@ static void *format(void *arg)
 			;
 		atomic_store(&served, now);
 		sys_futex_wake(&served);
-	} while (atomic_load(&wanted) != now);
+	} while (atomic_load(&wanted) != now && !(low && atomic_load(&waited_for)));
 	atomic_store(&formatter, 0);
 	/* What came in between must not wait for the keeper's next look. */
 	if (atomic_load(&wanted) != now)
@@ -189,6 +194,11 @@ void writer_wake(void)
 	errno = saved;
 }
 
+void writer_hurry(void)
+{
+	atomic_store(&waited_for, 1);
+}
+
 bool writer_drain(int64_t ns)
 {
 	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + ns;
@@ -217,6 +227,7 @@ void writer_forget(void)
 	atomic_store(&looked, 0);
 	atomic_store(&sleeping, 0);
 	atomic_store(&stopping, 0);
+	atomic_store(&waited_for, 0);
 	atomic_store(&keeper, 0);
 	atomic_store(&formatter, 0);
 	batch_forget();

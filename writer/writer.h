@@ -53,6 +53,9 @@ struct writer_hooks {
 };
 int writer_start(const struct config *config, const struct writer_hooks *hooks);
 void writer_wake(void); /* a cycle was sealed, or memory is wanted */
+/* The program ends and will wait for what it seals from now on: that is written at the
+ * program's priority, not at the lowest. */
+void writer_hurry(void);
 /* Waits until all sealed cycles are written; false: some are not (or cannot be). */
 bool writer_drain(int64_t ns);
 void writer_forget(void); /* child after fork */

@@ -3,6 +3,7 @@
 # run: timeout 500
 """Bad surroundings: the program goes on, the message is clear, the counts are right."""
 import concurrent.futures
+import contextlib
 import os
 import random
 import re
@@ -105,19 +106,24 @@ def test_cap_over_many_windows():
         prof.strict(run.paths())
 
 
-def test_busy_machine():
+@contextlib.contextmanager
+def busy():
     """More runnable threads than processors, all through."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"])
              for _ in range(2 * (os.cpu_count() or 1))]
     try:
-        with prof.folder() as log:
-            trace = many(log).only()
-            assert counted(trace, "one of many") + drops(trace) == MANY
-            assert not drops(trace), trace.facts["drops"]
+        yield
     finally:
         for loop in loops:
             loop.kill()
             loop.wait()
+
+
+def test_busy_machine():
+    with busy(), prof.folder() as log:
+        trace = many(log).only()
+        assert counted(trace, "one of many") + drops(trace) == MANY
+        assert not drops(trace), trace.facts["drops"]
 
 
 def test_eight_launchers():
@@ -241,6 +247,17 @@ def test_exit_at_once():
             traces = prof.Run(run, log).traces()
             # sys.executable may be a script that starts the interpreter.
             assert max(trace.facts["heap"]["total"]["bytes"] for trace in traces) > 10_000_000, spool
+
+
+def test_exit_of_a_busy_machine():
+    """What nobody else can write is not left to a thread that gets no processor."""
+    with busy(), prof.folder() as log:
+        process = prof.plain([prof.prog("edges"), "many", "400000"], env={
+            **os.environ, "LD_PRELOAD": prof.AGENT, "PROF_LOGDIR": log, "PROF_SPOOL": "memory",
+            "PROF_MARKER": "none", "PROF_CHILDREN": "0"})
+        run = prof.Run(process, log)
+        assert "lost" not in run.err, run.err
+        assert counted(run.only(), "one of many") + drops(run.only()) == 400000
 
 
 prof.main(sys.modules[__name__])
