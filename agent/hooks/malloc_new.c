@@ -91,12 +91,13 @@ static void learn(void *const *slot, bool came_back, uint32_t changes)
 }
 
 /* Only records tell the names of calls: else what malloc does is enough. */
-static bool left_to_malloc(void *const *slot, size_t size)
+static inline bool left_to_malloc(void *const *slot, size_t size)
 {
 	enum heap_mode mode = heap_mode();
 
-	return way(slot) == THROUGH && !thread_guard &&
-	       (mode == HEAP_COUNT || (mode == HEAP_SAMPLE && size <= heap_gap.left));
+	return mode == HEAP_IDLE ||
+	       (way(slot) == THROUGH && !thread_guard &&
+		(mode == HEAP_COUNT || (mode == HEAP_SAMPLE && size <= heap_gap.left)));
 }
 
 struct new_call {
@@ -164,7 +165,7 @@ LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b
 	if (!known(slot, caller))
 		return heap_any_malloc(size);
 	c.changes = heap_changes();
-	if (heap_idle() || left_to_malloc(slot, size))
+	if (left_to_malloc(slot, size))
 		return ((new_fn)*slot)(size, a, b);
 	c.part = enter(slot, HEAP_FRAME, size);
 	if (c.part == HEAP_PASS)
@@ -184,7 +185,7 @@ LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b
 	{                                                                             \
 		void **slot = (void **)&real.name;                                    \
                                                                                       \
-		if (heap_idle() && *slot)                                             \
+		if (*slot && left_to_malloc(slot, size))                              \
 			return ((new_fn)*slot)(size, (uintptr_t)(a), (uintptr_t)(b)); \
 		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call,     \
 				CALLER);                                              \
@@ -205,6 +206,15 @@ NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *
 
 /* ---- delete ---- */
 
+/* What free does is enough. p may be NULL. */
+static inline bool left_to_free(void *const *slot, const void *p)
+{
+	enum heap_mode mode = heap_mode();
+
+	return mode == HEAP_IDLE || (mode == HEAP_COUNT && way(slot) == THROUGH) ||
+	       (mode == HEAP_SAMPLE && !heap_maybe_sampled(p));
+}
+
 LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 			  const void *caller)
 {
@@ -219,9 +229,7 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 	}
 	changes = heap_changes();
 	mode = heap_mode();
-	if (mode == HEAP_IDLE || (mode == HEAP_COUNT && way(slot) == THROUGH) ||
-	    (mode == HEAP_SAMPLE && !heap_maybe_sampled(p)) ||
-	    !heap_gone(HEAP_FRAME, HEAP_DELETE, p)) {
+	if (left_to_free(slot, p) || !heap_gone(HEAP_FRAME, HEAP_DELETE, p)) {
 		((delete_fn)*slot)(p, a, b);
 		return;
 	}
@@ -236,7 +244,7 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 	{                                                                             \
 		void **slot = (void **)&real.name;                                    \
                                                                                       \
-		if (heap_idle() && *slot)                                             \
+		if (*slot && !boot_owns(p) && left_to_free(slot, p))                  \
 			((delete_fn)*slot)(p, (uintptr_t)(a), (uintptr_t)(b));        \
 		else                                                                  \
 			long_delete(slot, p, (uintptr_t)(a), (uintptr_t)(b), CALLER); \
