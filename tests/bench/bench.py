@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 import time
 
+import beside
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--build", default="build")
 parser.add_argument("--python", required=True)
@@ -68,34 +70,35 @@ def row_op():
                f"+{r['proflaunch']:.0f} = {r['proflaunch'] / r['torch.profiler']:.2f}× = floor {r['proflaunch'] - max(floors.values()):+.0f}")
 
 
+def burst(*what, **options):
+    """A way of beside.turns()."""
+    return [args.python, HERE + "/burst.py", *what], env(**options)
+
+
+def added(found):
+    return "{:+.0f} ({:+.0f} … {:+.0f})".format(*found)
+
+
 def row_step():
-    rows = {"bare": [], "ours": [], "torch": [], "first": []}
-    for _ in range(args.rounds):
-        rows["bare"].append(float(script("step.py")))
-        rows["ours"].append(float(script("step.py", environment=env(schedule="wait=1000000,active=1"))))
-        rows["torch"].append(float(script("step.py", "--profiler")))
-        clean()
-    bare = statistics.median(rows["bare"])
-    yield (f"ns per step while idle, `auto` (step: {bare:.0f})", f"+{statistics.median(rows['torch']) - bare:.0f}", "0",
-           f"{statistics.median(rows['ours']) - bare:+.0f}")
+    r = json.loads(script("bench_step.py", FLOOR, 11 * args.rounds, environment=env(schedule="wait=1000000,active=1")))
+    clean()
+    yield (f"ns per step while idle, `auto` (step: {r['bare']:.0f})", f"{r['torch.profiler']:+.0f}",
+           f"{r['floor']:+.0f}", f"{r['proflaunch']:+.0f}")
+    bare, found = beside.settled(burst("step"), {
+        "again": burst("step"), "ours": burst("step", schedule="wait=1000000,active=1")}, 11, 3 * args.rounds, WORK)
+    clean()
+    yield (f"… processes next to each other (step: {bare:.0f}; the same again {added(found['again'])})",
+           "–", "", added(found["ours"]))
 
 
 def row_idle():
-    bare, ours = [], []
-    for _ in range(args.rounds):
-        bare.append(json.loads(script("ops.py", "--who", "bare", "--ops", 200000))["ns_per_op"])
-        ours.append(json.loads(script("ops.py", "--who", "idle", "--ops", 200000,
-                                      environment=env(schedule="wait=1000000,active=1")))["ns_per_op"])
-        clean()
-    yield (f"ns per op while idle (bare {statistics.median(bare):.0f})", "0", "0",
-           f"{statistics.median(ours) - statistics.median(bare):+.0f}")
-    bare, ours = [], []
-    for _ in range(args.rounds):
-        bare.append(json.loads(script("ops.py", "--who", "bare", "--ops", 200000))["ns_per_op"])
-        ours.append(json.loads(script("ops.py", "--who", "default", "--ops", 200000, environment=env(marker="auto")))["ns_per_op"])
-        clean()
-    yield ("ns per op in the default mode, before the first boundary", "–", "",
-           f"{statistics.median(ours) - statistics.median(bare):+.0f}")
+    bare, found = beside.settled(burst("op"), {
+        "again": burst("op"), "idle": burst("op", schedule="wait=1000000,active=1"),
+        "default": burst("op", marker="auto")}, 99, args.rounds, WORK)
+    clean()
+    yield (f"ns per op while idle (bare {bare:.0f}; the same again {added(found['again'])})", "0", "0",
+           added(found["idle"]))
+    yield ("ns per op in the default mode, before the first boundary", "–", "", added(found["default"]))
 
 
 def row_stall():
@@ -169,20 +172,35 @@ def row_write():
                f"{med['bytes']:.0f} / {zipped['bytes']:.1f}")
 
 
+LAUNCHED = [LAUNCHER, "-q", "--logdir", WORK + "/log", "--"]
+
+
 def row_start():
-    """Differences of neighbours: what drifts meanwhile is in both."""
-    for code, goal, pairs in (("pass", "≤ 3 ms", 5), ("import torch", "≤ 10 ms", 2)):
-        bare, ours, launched = [], [], []
-        for _ in range(pairs * args.rounds):
-            for times, command, e in ((bare, [], env()), (ours, [], env(marker="auto")),
-                                      (launched, [LAUNCHER, "-q", "--logdir", WORK + "/log", "--"], env())):
-                begin = time.perf_counter()
-                output([*command, args.python, "-c", code], env=e)
-                times.append(time.perf_counter() - begin)
-            clean()
-        more = [statistics.median(1e3 * (x - b) for x, b in zip(with_us, bare)) for with_us in (ours, launched)]
-        yield (f"added to `python3 -c '{code}'` ({statistics.median(bare) * 1e3:.0f} ms), goal {goal}", "–", "",
-               f"agent {more[0]:+.1f} ms, with launcher {more[1]:+.1f} ms")
+    """Differences of neighbours: what drifts meanwhile is in both. An import lasts too long
+    for that: there processor time counts, of both at once on one processor."""
+    bare, ours, launched = [], [], []
+    command = [args.python, "-c", "pass"]
+    for _ in range(20 * args.rounds):
+        for times, wrap, e in ((bare, [], env()), (ours, [], env(marker="auto")), (launched, LAUNCHED, env())):
+            begin = time.perf_counter()
+            output([*wrap, *command], env=e)
+            times.append(time.perf_counter() - begin)
+        clean()
+    more = [statistics.median(1e3 * (x - b) for x, b in zip(with_us, bare)) for with_us in (ours, launched)]
+    yield (f"added to `python3 -c pass` ({statistics.median(bare) * 1e3:.0f} ms), goal ≤ 3 ms", "–", "",
+           f"agent {more[0]:+.1f} ms, with launcher {more[1]:+.1f} ms")
+    command = [args.python, "-c", "import torch"]
+    pairs = {"again": (command, env()), "ours": (LAUNCHED + command, env())}
+    found, alone = {name: [] for name in pairs}, []
+    for _ in range(3 * args.rounds):
+        for name, other in pairs.items():
+            (_, bare_s), (_, other_s) = beside.at_once([(command, env()), other], WORK)
+            found[name].append(1e3 * (other_s - bare_s))
+            alone.append(bare_s)
+        clean()
+    yield (f"added to `import torch` ({statistics.median(alone):.2f} s), processor time, goal ≤ 10 ms", "–", "",
+           f"with launcher {statistics.median(found['ours']):+.1f} ms; "
+           f"the same twice {statistics.median(found['again']):+.1f} ms")
 
 
 def row_growth():
@@ -196,14 +214,27 @@ def row_growth():
     cells = []
     for ops in sizes[1:]:
         m = medians(runs[ops])
-        cells.append(f"10^{len(str(ops)) - 1}: {m['ns_per_op']:.0f} ns, {(m['cpu_s'] - start) / ops * 1e6:.2f} µs, "
+        cells.append(f"10^{len(str(ops)) - 1}: {(m['cpu_s'] - start) / ops * 1e6:.2f} µs, "
                      f"recover RSS {max(r['recover_rss'] for r in runs[ops]) >> 20} MiB")
-    yield (f"growth: ns per op in the loop, µs per event to file (start of `recover`, {start * 1e3:.0f} ms, taken off)",
+    yield (f"growth: µs per event to file (start of `recover`, {start * 1e3:.0f} ms, taken off)",
            "2.4 → 3.0 µs", "flat", "; ".join(cells))
 
 
+def row_long():
+    """One window; a burst of its operators next to bursts of a bare program's."""
+    bursts, parts = 10**7 // 4000, {}
+    for _ in range(args.rounds):
+        bare, found = beside.turns(burst("op"), {"ours": burst("op", "--window", schedule="wait=1,active=1")},
+                                   bursts, WORK)
+        clean()
+        for low, high in ((0, 25), (25, 250), (250, bursts)):
+            parts.setdefault((low, high), []).append(statistics.median(found["ours"][low:high]))
+    yield (f"growth: ns added per op, in one window of 10^7 (bare {bare:.0f})", "–", "flat", "; ".join(
+        f"{low * 4000:,} to {high * 4000:,}: {statistics.median(v):+.0f}" for (low, high), v in parts.items()))
+
+
 ROWS = {"op": row_op, "step": row_step, "idle": row_idle, "stall": row_stall, "write": row_write, "start": row_start,
-        "growth": row_growth}
+        "growth": row_growth, "long": row_long}
 
 
 def main():

@@ -19,6 +19,8 @@ import subprocess
 import tempfile
 import time
 
+import beside
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--build", default="build")
 parser.add_argument("--python")
@@ -36,7 +38,8 @@ SAMPLING = "prof:true,prof_active:true,lg_prof_sample:19"
 WORK = tempfile.mkdtemp()
 THERE = 15_000  # pairs of two threads: half of what is made ready for a window
 DEEP = 13  # of them; with the loop, main, and those of the C library they are twenty
-IMPORT = "import time; t = time.perf_counter(); import torch; print(time.perf_counter() - t)"
+IMPORT = ("import time; a, b = time.perf_counter(), time.thread_time(); import torch; "
+          "print([time.perf_counter() - a, time.thread_time() - b])")
 
 
 class Way:
@@ -66,11 +69,20 @@ class Way:
             raise SystemExit(f"{self.command}: {done.returncode}\n{done.stderr}")
         if self.options.get("malloc", "off") != "off":
             whole(self.options["malloc"])
-        found = re.findall(r"^(?:\{.*\}|[0-9.]+)$", done.stdout, re.M)
+        found = re.findall(r"^(?:\{.*\}|\[.*\])$", done.stdout, re.M)
         shutil.rmtree(WORK + "/log", ignore_errors=True)
         for left in glob.glob(WORK + "/ht.*"):
             os.unlink(left)
         return json.loads(found[-1]), took
+
+    def beside(self, other):
+        """Both at once on one processor: (the output of each, as of run())"""
+        found = beside.at_once([(way.command, way.env) for way in (self, other)], WORK)
+        for way in (self, other):
+            if way.options.get("malloc", "off") != "off":
+                whole(way.options["malloc"])
+        shutil.rmtree(WORK + "/log", ignore_errors=True)
+        return [json.loads(output) for output, _ in found]
 
 
 def whole(mode):
@@ -181,28 +193,36 @@ def row_long():
 
 
 def row_import():
+    """Two at once on one processor see the same neighbours: the processor time of the
+    thread that imports. heaptrack's is of runs one after the other."""
     command = [PYTHON, "-c", IMPORT]
-    found = rounds({
-        "bare": Way(command), "off": Way(command, malloc="off"),
-        "sample": Way(command, malloc="sample"), "bare again": Way(command),
-        "count": Way(command, malloc="count"), "all": Way(command, malloc="all"),
-        "bare, third": Way(command), "heaptrack": heaptrack(command),
-    })
-    bare = statistics.median(run[0] for run in found["bare"])
+    bare = Way(command)
+    ways = {"off": Way(command, malloc="off"), "count": Way(command, malloc="count"),
+            "sample": Way(command, malloc="sample"), "all": Way(command, malloc="all"),
+            "again": Way(command)}
+    found, alone = {name: [] for name in ways}, []
+    for _ in range(args.rounds):
+        for name, way in ways.items():
+            (_, base), (_, cost) = bare.beside(way)
+            found[name].append(cost / base)
+            alone.append(base)
+    theirs = rounds({"bare": bare, "heaptrack": heaptrack(command), "all": ways["all"]})
 
-    def times(name, base):
-        if name not in found:
+    def wall(name):
+        if name not in theirs:
             return "not here"
-        inside = statistics.median(a[0] / b[0] for a, b in zip(found[name], found[base]))
-        process = statistics.median(a[1] / b[1] for a, b in zip(found[name], found[base]))
-        return f"{inside:.3f}× (whole process, with its file {process:.2f}×)"
+        inside = statistics.median(a[0][0] / b[0][0] for a, b in zip(theirs[name], theirs["bare"]))
+        process = statistics.median(a[1] / b[1] for a, b in zip(theirs[name], theirs["bare"]))
+        return f"{inside:.2f}× by the clock (whole process, with its file {process:.2f}×)"
 
-    yield (f"`import torch` ({bare:.2f} s), `malloc=off`", "–", "–", times("off", "bare"))
-    yield ("… `sample`", "–", "–", times("sample", "bare") + ", goal ≤ 1.03×")
-    yield ("… `count`", "–", "–", times("count", "bare again"))
-    yield ("… `all` with stacks", times("heaptrack", "bare, third"), "–",
-           times("all", "bare again") + ", goal ≤ 1.5×")
-    yield ("… the same twice", "–", "–", times("bare again", "bare"))
+    def times(name):
+        return f"{statistics.median(found[name]):.3f}× ({min(found[name]):.2f} … {max(found[name]):.2f})"
+
+    yield (f"`import torch` ({statistics.median(alone):.2f} s), `malloc=off`", "–", "–", times("off"))
+    yield ("… `sample`", "–", "–", times("sample") + ", goal ≤ 1.03×")
+    yield ("… `count`", "–", "–", times("count"))
+    yield ("… `all` with stacks", wall("heaptrack"), "–", f"{times('all')}, goal ≤ 1.5×; {wall('all')}")
+    yield ("… the same twice", "–", "–", times("again"))
 
 
 ROWS = {"pair": row_pair, "deep": row_deep, "threads": row_threads, "long": row_long, "import": row_import}

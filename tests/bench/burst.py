@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""burst.py step|op [--profiler] [--window]
+
+Work in short bursts, one for each line on stdin; prints what a unit took in nanoseconds.
+
+step      a training step with a DataLoader, the median of a burst's
+op        one operator
+--profiler  under torch.profiler with a schedule that never leaves `wait`
+--window    under the agent (schedule wait=1,active=1): all of it in one window, whose
+            file is not waited for
+"""
+import contextlib
+import ctypes
+import itertools
+import os
+import statistics
+import sys
+import time
+
+import torch
+
+from beside import serve
+
+STEPS, OPS = 200, 4000
+torch.set_num_threads(1)
+x, y = torch.ones(1), torch.ones(1)
+
+
+class Data(torch.utils.data.Dataset):
+    """As many samples as one likes."""
+
+    def __len__(self):
+        return 10**9
+
+    def __getitem__(self, at):
+        return y
+
+
+def steps(profiler):
+    weight = torch.nn.Parameter(torch.ones(1))
+    optimizer = torch.optim.SGD([weight], lr=1e-9)
+    weight.grad = torch.ones(1)
+    data = iter(torch.utils.data.DataLoader(Data(), batch_size=1, sampler=itertools.count()))
+
+    def burst():
+        times = []
+        last = time.perf_counter_ns()
+        for _ in range(STEPS):
+            next(data)
+            optimizer.step()
+            if profiler:
+                profiler.step()
+            this = time.perf_counter_ns()
+            times.append(this - last)
+            last = this
+        return statistics.median(times)
+    return burst
+
+
+def ops():
+    add = x.add_
+    begin = time.perf_counter_ns()
+    for _ in range(OPS):
+        add(y)
+    return (time.perf_counter_ns() - begin) / OPS
+
+
+def main():
+    context = contextlib.nullcontext()
+    if "--profiler" in sys.argv:
+        from torch.profiler import ProfilerActivity, profile, schedule
+        context = profile(activities=[ProfilerActivity.CPU],
+                          schedule=schedule(wait=10**9, warmup=1, active=1))
+    if "--window" in sys.argv:
+        ctypes.CDLL(None).proflaunch_step()
+    with context as profiler:
+        serve(steps(profiler) if sys.argv[1] == "step" else ops)
+    if "--window" in sys.argv:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
