@@ -72,7 +72,7 @@ static void start_text(const char *path, char **argv, char *const *env)
 	execve("/bin/sh", sh, env);
 }
 
-static void start(const char *path, bool text, char **argv, char *const *env)
+static _Noreturn void start(const char *path, bool text, char **argv, char *const *env)
 {
 	int err;
 
@@ -148,7 +148,8 @@ int child_run(const char *path, bool text, char **argv, char *const *env, int *s
 	pid_t pid;
 
 	signals_take();
-	pid = fork();
+	/* We sleep until its exec: nothing of ours has to be copied and thrown away. */
+	pid = vfork();
 	if (!pid)
 		start(path, text, argv, env);
 	if (pid < 0) {

@@ -45,7 +45,7 @@ static struct job_page *map_page(int fd)
 
 int job_make(const char *dir, uint32_t launcher_pid)
 {
-	static const char zeros[4096];
+	static char zeros[64 * 1024]; /* not in the file, as a constant would be */
 	char path[4096], host[72];
 	uint32_t pid = sys_pid();
 	int err, fd;
