@@ -67,7 +67,7 @@ def row_op():
         floors = {k: v for k, v in r.items() if k.startswith("floor")}
         yield (f"ns added per op in a window, {mode} (bare {r['bare']:.0f})", f"+{r['torch.profiler']:.0f}",
                ", ".join(f"+{v:.0f}" for v in floors.values()),
-               f"+{r['proflaunch']:.0f} = {r['proflaunch'] / r['torch.profiler']:.2f}× = floor {r['proflaunch'] - max(floors.values()):+.0f}")
+               f"{r['proflaunch']:+.0f} = {r['proflaunch'] / r['torch.profiler']:.2f}× = floor {r['proflaunch'] - max(floors.values()):+.0f}")
 
 
 def burst(*what, **options):

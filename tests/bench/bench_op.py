@@ -18,22 +18,12 @@ import time
 import torch
 from torch.profiler import ProfilerActivity, profile
 
+from burst import ops as loop
+
 MODE = sys.argv[1]  # plain | shapes | memory
 FLOOR = ctypes.CDLL(sys.argv[2])
 ROUNDS = int(sys.argv[3]) if len(sys.argv) > 3 else 99
-OPS = 4000
 STEP = getattr(ctypes.CDLL(None), "proflaunch_step")
-
-torch.set_num_threads(1)
-x, y = torch.ones(1), torch.ones(1)
-
-
-def loop():
-    add = x.add_
-    begin = time.perf_counter_ns()
-    for _ in range(OPS):
-        add(y)
-    return (time.perf_counter_ns() - begin) / OPS
 
 
 def with_floor(which):

@@ -16,6 +16,7 @@ import sys
 import torch
 from torch.profiler import ProfilerActivity, profile, schedule
 
+from beside import alternate
 from burst import steps
 
 FLOOR = ctypes.CDLL(sys.argv[1])
@@ -37,7 +38,7 @@ def with_us(loop):
     return cost
 
 
-def with_torch(_):
+def with_torch():
     with profile(activities=[ProfilerActivity.CPU],
                  schedule=schedule(wait=10**9, warmup=1, active=1)) as profiler:
         return steps(profiler)()
@@ -50,17 +51,10 @@ def main():
     if FLOOR.floor_start():
         sys.exit("no libtorch")
     FLOOR.floor_agent(0)
-    ways = {"proflaunch": with_us, "torch.profiler": with_torch, "floor": with_floor}
-    added, bare = {name: [] for name in ways}, []
-    before = loop()
-    for _ in range(ROUNDS):
-        for name, way in ways.items():
-            cost = way(loop)
-            after = loop()
-            bare.append(after)
-            added[name].append(cost - (before + after) / 2)
-            before = after
-    print(json.dumps({"bare": statistics.median(bare),
+    bare, added = alternate(loop, {
+        "proflaunch": lambda: with_us(loop), "torch.profiler": with_torch,
+        "floor": lambda: with_floor(loop)}, ROUNDS)
+    print(json.dumps({"bare": bare,
                       **{k: statistics.median(v) for k, v in added.items()}}))
 
 

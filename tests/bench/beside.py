@@ -49,27 +49,33 @@ class Program:
             raise SystemExit(f"{self.child.args}: {self.child.returncode}")
 
 
+def alternate(base, ways, rounds):
+    """base() and ways[name]() give nanoseconds. They go base, one, base, another, ...;
+    returns the median of base's, and of each other's the differences to the two of base
+    around it."""
+    added, alone = {name: [] for name in ways}, []
+    before = base()
+    for _ in range(rounds):
+        for name, way in ways.items():
+            cost = way()
+            after = base()
+            added[name].append(cost - (before + after) / 2)
+            alone.append(after)
+            before = after
+    return statistics.median(alone), added
+
+
 def turns(base, others, bursts, cwd):
-    """base and others[name]: (command, env). Bursts go base, one, base, another, ...;
-    returns the median nanoseconds of base's, and of each other's the differences to the
-    two bursts of base around it."""
+    """alternate() with processes; base and others[name]: (command, env)."""
     bare = Program(*base, cwd)
     programs = {name: Program(*other, cwd) for name, other in others.items()}
     for program in (bare, *programs.values()):
         program.burst()  # what is done once: imports, caches
         program.settle()
-    added, alone = {name: [] for name in others}, []
-    before = bare.burst()
-    for _ in range(bursts):
-        for name, program in programs.items():
-            cost = program.burst()
-            after = bare.burst()
-            added[name].append(cost - (before + after) / 2)
-            alone.append(after)
-            before = after
+    found = alternate(bare.burst, {name: p.burst for name, p in programs.items()}, bursts)
     for program in (bare, *programs.values()):
         program.end()
-    return statistics.median(alone), added
+    return found
 
 
 def settled(base, others, bursts, rounds, cwd):

@@ -1,16 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""burst.py step|op [--profiler] [--window]
+"""burst.py step|op [--window]
 
 Work in short bursts, one for each line on stdin; prints what a unit took in nanoseconds.
 
 step      a training step with a DataLoader, the median of a burst's
 op        one operator
---profiler  under torch.profiler with a schedule that never leaves `wait`
---window    under the agent (schedule wait=1,active=1): all of it in one window, whose
-            file is not waited for
+--window  under the agent (schedule wait=1,active=1): all of it in one window, whose
+          file is not waited for
 """
-import contextlib
 import ctypes
 import itertools
 import os
@@ -67,15 +65,9 @@ def ops():
 
 
 def main():
-    context = contextlib.nullcontext()
-    if "--profiler" in sys.argv:
-        from torch.profiler import ProfilerActivity, profile, schedule
-        context = profile(activities=[ProfilerActivity.CPU],
-                          schedule=schedule(wait=10**9, warmup=1, active=1))
     if "--window" in sys.argv:
         ctypes.CDLL(None).proflaunch_step()
-    with context as profiler:
-        serve(steps(profiler) if sys.argv[1] == "step" else ops)
+    serve(steps(None) if sys.argv[1] == "step" else ops)
     if "--window" in sys.argv:
         os._exit(0)
 
