@@ -156,49 +156,65 @@ static const char *cannot(const struct judge *j)
 	return NULL;
 }
 
+static void print_unjudged(const struct judge *j, const char *why)
+{
+	const struct memory_space *s = j->s;
+
+	out_text(j->out, j->path, 1000);
+	fprintf(j->out, ": cannot say whether %s leaks: %s",
+		s->heap ? "the heap" : s->name, why);
+	if (s->steps_n <= j->o->steps)
+		fprintf(j->out, " (%zu, for the last %u)", s->steps_n, j->o->steps);
+	putc('\n', j->out);
+}
+
+static void print_verdict(const struct judge *j, unsigned found)
+{
+	out_text(j->out, j->path, 1000);
+	if (found)
+		fprintf(j->out,
+			": %u leak%s: live bytes grew in each of the last %u steps by more "
+			"than %s\n",
+			found, found == 1 ? "" : "s", j->o->steps,
+			out_bytes(j->o->growth));
+	else
+		fprintf(j->out,
+			": no leak: nothing grew in each of the last %u steps by more than "
+			"%s\n",
+			j->o->steps, out_bytes(j->o->growth));
+	if (j->v->model->dropped)
+		fprintf(j->out,
+			"  incomplete: %s records are missing; \"drops\" in the file says why\n",
+			out_count((int64_t)j->v->model->dropped));
+}
+
 int leaks_print(const struct memory_view *v, const struct leak_options *o,
 		const char *path, FILE *out)
 {
 	struct judge j = { .v = v, .o = o, .path = path, .out = out };
 	unsigned found = 0, judged = 0;
-	const char *why = "it has no memory events";
 
+	if (!v->spaces_n) {
+		out_text(out, path, 1000);
+		fputs(": cannot say whether memory leaks: it has no memory events\n",
+		      out);
+	}
 	for (size_t i = 0; i < v->spaces_n; i++) {
-		const char *reason;
+		const char *why;
 
 		j.s = &v->spaces[i];
 		j.from = j.s->steps_n > o->steps ? j.s->steps_n - o->steps : 0;
-		reason = cannot(&j);
-		if (reason) {
-			why = reason;
+		why = cannot(&j);
+		if (why) {
+			print_unjudged(&j, why);
 			continue;
 		}
 		judged++;
 		found += judge(&j);
 	}
-	out_text(out, path, 1000);
-	if (!judged) {
-		size_t steps = v->spaces_n ? v->spaces[0].steps_n : 0;
-
-		fprintf(out, ": cannot say whether memory leaks: %s", why);
-		if (steps <= o->steps)
-			fprintf(out, " (%zu, for the last %u)", steps, o->steps);
-		putc('\n', out);
+	/* "No leak" is said of all that was asked about, or not at all. */
+	if (!found && (!judged || judged < v->spaces_n))
 		return 2;
-	}
-	if (found)
-		fprintf(out,
-			": %u leak%s: live bytes grew in each of the last %u steps by more "
-			"than %s\n",
-			found, found == 1 ? "" : "s", o->steps, out_bytes(o->growth));
-	else
-		fprintf(out,
-			": no leak: nothing grew in each of the last %u steps by more than "
-			"%s\n",
-			o->steps, out_bytes(o->growth));
-	if (v->model->dropped)
-		fprintf(out,
-			"  incomplete: %s records are missing; \"drops\" in the file says why\n",
-			out_count((int64_t)v->model->dropped));
+	print_verdict(&j, found);
 	return found != 0;
 }
