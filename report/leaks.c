@@ -137,6 +137,15 @@ static bool counters_too_far(const struct judge *j)
 	return false;
 }
 
+/* A lost allocation or free of any size, or a lost step, can make growth or hide it. */
+static uint64_t lost(const struct judge *j)
+{
+	const struct model *m = j->v->model;
+
+	return model_missing(
+		m, m->dropped_steps + (j->s->heap ? m->dropped_heap : m->dropped_memory));
+}
+
 /* Why this space cannot be judged; NULL = it can. */
 static const char *cannot(const struct judge *j)
 {
@@ -144,6 +153,8 @@ static const char *cannot(const struct judge *j)
 	bool older = j->s->heap && h->since != TEXT_NONE &&
 		     !strcmp(texts_get(&j->v->model->texts, h->since), "start");
 
+	if (lost(j))
+		return "records are missing";
 	/* What was live before the first step counts as its growth only when nothing was.
 	 */
 	if (j->s->steps_n < j->o->steps + older)
@@ -163,13 +174,22 @@ static void print_unjudged(const struct judge *j, const char *why)
 	out_text(j->out, j->path, 1000);
 	fprintf(j->out, ": cannot say whether %s leaks: %s",
 		s->heap ? "the heap" : s->name, why);
-	if (s->steps_n <= j->o->steps)
+	if (lost(j))
+		fprintf(j->out,
+			" (%s%s): record with a larger --buffer-mb, fewer active steps%s",
+			j->v->model->late ? "up to " : "", out_count((int64_t)lost(j)),
+			s->estimated ? ", or a larger --malloc-sample-kb"
+			: s->heap    ? ", or --malloc sample"
+				     : "");
+	else if (s->steps_n <= j->o->steps)
 		fprintf(j->out, " (%zu, for the last %u)", s->steps_n, j->o->steps);
 	putc('\n', j->out);
 }
 
 static void print_verdict(const struct judge *j, unsigned found)
 {
+	uint64_t missing = model_missing(j->v->model, j->v->model->dropped);
+
 	out_text(j->out, j->path, 1000);
 	if (found)
 		fprintf(j->out,
@@ -182,10 +202,10 @@ static void print_verdict(const struct judge *j, unsigned found)
 			": no leak: nothing grew in each of the last %u steps by more than "
 			"%s\n",
 			j->o->steps, out_bytes(j->o->growth));
-	if (j->v->model->dropped)
+	if (missing)
 		fprintf(j->out,
 			"  incomplete: %s records are missing; \"drops\" in the file says why\n",
-			out_count((int64_t)j->v->model->dropped));
+			out_count((int64_t)missing));
 }
 
 int leaks_print(const struct memory_view *v, const struct leak_options *o,

@@ -240,7 +240,13 @@ static bool take_event(void *arg, const struct event *e)
 
 /* ---- what stands before the events ---- */
 
-static void sum_drops(struct model *m, struct parse *p)
+struct tally {
+	const char *key; /* NULL = any */
+	uint64_t *sum; /* NULL = no more of them */
+};
+
+/* An object of counts. */
+static void add_counts(struct parse *p, const struct tally *t)
 {
 	enum token token = parse_next(p);
 
@@ -248,15 +254,38 @@ static void sum_drops(struct model *m, struct parse *p)
 		parse_skip(p, token);
 		return;
 	}
-	while (parse_next(p) == TOKEN_KEY)
-		if ((token = parse_next(p)) == TOKEN_NUMBER)
-			m->dropped += parse_u64(p);
-		else if (parse_skip(p, token) == TOKEN_ERROR)
+	while (parse_next(p) == TOKEN_KEY) {
+		unsigned mine = 0;
+		uint64_t n;
+
+		for (unsigned i = 0; t[i].sum; i++)
+			mine |= (unsigned)(!t[i].key || parse_is(p, t[i].key)) << i;
+		token = parse_next(p);
+		n = token == TOKEN_NUMBER ? parse_u64(p) : 0;
+		if (token != TOKEN_NUMBER && parse_skip(p, token) == TOKEN_ERROR)
 			return;
+		for (unsigned i = 0; t[i].sum; i++)
+			*t[i].sum += mine >> i & 1 ? n : 0;
+	}
+}
+
+uint64_t model_missing(const struct model *m, uint64_t n)
+{
+	uint64_t inside = m->dropped > m->late ? m->dropped - m->late : 0;
+
+	return n < inside ? n : inside;
 }
 
 static bool take_ours(struct model *m, struct parse *p)
 {
+	const struct tally drops[] = { { NULL, &m->dropped },
+				       { "heap_allocations", &m->dropped_heap },
+				       { "heap_frees", &m->dropped_heap },
+				       { "memory", &m->dropped_memory },
+				       { "steps", &m->dropped_steps },
+				       { NULL, NULL } };
+	const struct tally reasons[] = { { "after the window's end", &m->late },
+					 { NULL, NULL } };
 	enum token token = parse_next(p);
 	bool enough = true;
 
@@ -267,7 +296,9 @@ static bool take_ours(struct model *m, struct parse *p)
 	m->ours = true;
 	while (enough && parse_next(p) == TOKEN_KEY) {
 		if (parse_is(p, "drops"))
-			sum_drops(m, p);
+			add_counts(p, drops);
+		else if (parse_is(p, "drop reasons"))
+			add_counts(p, reasons);
 		else if (parse_is(p, "heap") && !m->heap)
 			m->heap = sites_read(p, &m->texts, &enough);
 		else

@@ -78,6 +78,8 @@ struct model {
 	} devices[MODEL_DEVICES];
 	unsigned devices_n;
 	uint64_t events, dropped; /* in the file; what the recorder says it lost */
+	/* Of what is lost: kinds, and what came after the window's end. */
+	uint64_t dropped_heap, dropped_memory, dropped_steps, late;
 	uint32_t *slots; /* hash of threads */
 	size_t slots_n;
 	int64_t moved; /* sum of all memory events */
@@ -92,6 +94,9 @@ void model_free(struct model *m);
 /* Part of model_read: order, nesting, what was in flight. false: not enough memory. */
 bool model_link(struct model *m);
 
+/* How many of n lost records, at most, are missing in the window: reasons are not told
+ * by kind. */
+uint64_t model_missing(const struct model *m, uint64_t n);
 /* The step that a moment lies in; -1 = in none. */
 long model_step(const struct model *m, int64_t ts);
 /* "cpu", "cuda:0", ... */

@@ -103,18 +103,64 @@ int main(void)
 """
 
 
+def compiled(log, text):
+    source, program = os.path.join(log, "steps.c"), os.path.join(log, "steps")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(text)
+    assert prof.plain(["cc", "-o", program, source, "-pthread"]).returncode == 0
+    return program
+
+
 def test_counters_that_are_too_far_apart_say_nothing():
     """Steps of microseconds, counters of milliseconds: that is no "no leak"."""
     with prof.folder() as log:
-        source, program = os.path.join(log, "steps.c"), os.path.join(log, "steps")
-        with open(source, "w", encoding="ascii") as file:
-            file.write(STEPS)
-        assert prof.plain(["cc", "-o", program, source]).returncode == 0
+        program = compiled(log, STEPS)
         for malloc, status in (("count", 2), ("all", 1)):
             run = prof.launch([program], os.path.join(log, malloc), malloc=malloc,
                               schedule="wait=1,warmup=1,active=8,repeat=1")
             answer = leaks(run.only().path)
             assert answer.returncode == status, (malloc, answer.stdout, answer.stderr)
+
+
+WORKER = """
+#include <pthread.h>
+#include <stdlib.h>
+void proflaunch_step(void) __attribute__((weak));
+void *volatile kept;
+static void *work(void *arg)
+{
+	for (int i = 0; i < 20000; i++) {
+		kept = malloc(64);
+		free(kept);
+	}
+	for (int i = 0; i < 100; i++)
+		kept = malloc(4096);
+	return arg;
+}
+int main(void)
+{
+	for (int step = 0; step < 12; step++) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, work, NULL);
+		pthread_join(thread, NULL);
+		if (proflaunch_step)
+			proflaunch_step();
+	}
+}
+"""
+
+
+def test_lost_records_say_nothing():
+    """A buffer that was full before the leak came is no "no leak"."""
+    with prof.folder() as log:
+        program = compiled(log, WORKER)
+        for room, status in ((1, 2), (256, 1)):
+            run = prof.launch([program], os.path.join(log, str(room)), malloc="all",
+                              buffer_mb=room, schedule="wait=1,warmup=1,active=8,repeat=1")
+            assert ("heap_frees" in run.only().facts["drops"]) == (room == 1)
+            answer = leaks(run.only().path)
+            assert answer.returncode == status, (room, answer.stdout, answer.stderr)
+            assert ("larger --buffer-mb" in answer.stdout) == (room == 1), answer.stdout
 
 
 if __name__ == "__main__":

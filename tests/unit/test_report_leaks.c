@@ -77,11 +77,49 @@ START_TEST(a_leak_elsewhere_is_one)
 }
 END_TEST
 
+#define DROPS(kinds, reasons) "\"drops\":{" kinds "},\"drop reasons\":{" reasons "},"
+#define STEADY                HEAP("[3,4]", "[7,7]")
+#define GROWS                 HEAP("[3,4]", "[700,1400]")
+#define LATE                  "\"after the window's end\":"
+#define FULL                  "\"buffer full\":"
+
+static const struct {
+	const char *ours;
+	int want;
+} rows[] = {
+	{ STEADY, 0 },
+	{ GROWS, 1 },
+	{ DROPS("\"heap_allocations\":9", FULL "9") STEADY, 2 },
+	{ DROPS("\"heap_frees\":1", FULL "1") STEADY, 2 },
+	{ DROPS("\"heap_frees\":1", FULL "1") GROWS, 2 },
+	{ DROPS("\"memory\":1", FULL "1") STEADY, 2 },
+	{ DROPS("\"memory\":1", FULL "1") GROWS, 1 }, /* the heap's are all there */
+	{ DROPS("\"steps\":1", FULL "1") GROWS, 2 },
+	{ DROPS("\"operators\":9,\"kernels\":9", FULL "18") STEADY, 0 },
+	/* What is of no window is missing in none. */
+	{ DROPS("\"heap_frees\":9", LATE "9") STEADY, 0 },
+	{ DROPS("\"heap_frees\":9", LATE "8," FULL "1") STEADY, 2 },
+	{ DROPS("\"heap_frees\":9", "") STEADY, 2 },
+};
+
+START_TEST(with_records_missing_it_cannot_be_said)
+{
+	char text[4096];
+
+	snprintf(text, sizeof(text), FILE_OF("%s", TWO_STEPS), rows[_i].ours);
+	ck_assert_int_eq(judged(text, 2, 100), rows[_i].want);
+	if (rows[_i].want == 2)
+		ck_assert_ptr_nonnull(strstr(said, "larger --buffer-mb"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("leaks");
 
 	tcase_add_test(tc, what_cannot_be_judged_is_no_no_leak);
 	tcase_add_test(tc, a_leak_elsewhere_is_one);
+	tcase_add_loop_test(tc, with_records_missing_it_cannot_be_said, 0,
+			    sizeof(rows) / sizeof(*rows));
 	return unit_run(tc, "report leaks");
 }
