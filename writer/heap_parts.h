@@ -3,7 +3,7 @@
  * heap_parts - what the heap_*.c share.
  *
  * Threads  one at a time.
- * Memory   16 to 32 bytes for each block that is live, 104 for each site up to
+ * Memory   16 to 32 bytes for each block that is live, 120 for each site up to
  *          HEAP_KEPT, 24 for each step in which a site changed; 100 KiB a track.
  * Errors   as heap.h.
  * Units    bytes; ticks or ns since the epoch as named; counts in 1 / HEAP_ONE, for a
@@ -19,7 +19,8 @@
 
 #define HEAP_SITES   2000 /* that are written one by one */
 #define HEAP_KEPT    (1u << 18) /* that are told apart */
-#define HEAP_LARGEST 1000 /* allocations shown on their threads' rows */
+#define HEAP_LARGEST 1000 /* allocations shown on their threads' rows ... */
+#define HEAP_TOP     100 /* ... besides the largest of as many sites */
 #define HEAP_STEPS   512 /* the last ones */
 #define HEAP_ONE     (1ull << 20)
 #define HEAP_MOST    (1ull << 47) /* bytes of a block: what is more is damage */
@@ -111,7 +112,8 @@ static inline int64_t heap_live(const struct heap_sums *s)
 struct heap_site {
 	struct heap_sums sums;
 	int64_t peak; /* live at the heap's peak number peak_of */
-	uint64_t max; /* largest block */
+	uint64_t max, max_ticks; /* largest block, and when */
+	uint32_t max_at, max_tid; /* its record, offset / 8; its thread */
 	uint32_t stack, op;
 	uint32_t peak_of;
 	uint32_t until; /* steps whose live bytes are in `held` */
@@ -171,7 +173,8 @@ struct heap {
 	int64_t peak;
 	uint64_t peak_ticks;
 	uint32_t peaks; /* counted */
-	struct heap_large largest[HEAP_LARGEST]; /* a binary heap: the least on top */
+	/* A binary heap, the least on top; at the end also what the top sites add. */
+	struct heap_large largest[HEAP_LARGEST + HEAP_TOP];
 	size_t large;
 	struct heap_rate rate;
 	struct heap_track live, calls, rss;

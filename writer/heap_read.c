@@ -118,10 +118,54 @@ static bool earlier(const void *left, const void *right)
 	return a->ticks != b->ticks ? a->ticks < b->ticks : a->at < b->at;
 }
 
+/* The sites that allocated most, the most first. */
+static size_t top_sites(const struct heap *h, uint32_t top[HEAP_TOP])
+{
+	const struct heap_site *s = h->sites.mem;
+	size_t n = 0, at;
+
+	for (uint32_t i = 1; i < h->sites.n; i++) {
+		if (n == HEAP_TOP && s[i].sums.bytes <= s[top[n - 1]].sums.bytes)
+			continue;
+		n += n < HEAP_TOP;
+		for (at = n - 1; at && s[top[at - 1]].sums.bytes < s[i].sums.bytes; at--)
+			top[at] = top[at - 1];
+		top[at] = i;
+	}
+	return n;
+}
+
+static bool is_among(const struct heap_large *l, size_t n, uint32_t at)
+{
+	for (size_t i = 0; i < n; i++)
+		if (l[i].at == at)
+			return true;
+	return false;
+}
+
+/* A site of many small blocks has none among the largest: one of it is shown, too. */
+static void add_top_sites(struct heap *h)
+{
+	uint32_t top[HEAP_TOP];
+	size_t largest = h->large, n = top_sites(h, top);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct heap_site *s = (struct heap_site *)h->sites.mem + top[i];
+
+		if (!is_among(h->largest, largest, s->max_at))
+			h->largest[h->large++] =
+				(struct heap_large){ s->max, s->max_ticks, s->max_at,
+						     s->op,  s->max_tid,   s->stack };
+	}
+}
+
 static int choose_largest(struct trace *t)
 {
 	struct heap *h = t->heap;
-	int err = sort_merge(h->largest, h->large, sizeof(*h->largest), earlier);
+	int err;
+
+	add_top_sites(h);
+	err = sort_merge(h->largest, h->large, sizeof(*h->largest), earlier);
 
 	for (size_t i = 0; !err && i < h->large; i++)
 		err = heap_frames_want(h, h->largest[i].stack);

@@ -204,8 +204,12 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 	s->sums.bytes += w.bytes;
 	h->all.allocs += w.allocs;
 	h->all.bytes += w.bytes;
-	if (bytes > s->max)
+	if (bytes > s->max || !s->max_at) {
 		s->max = bytes;
+		s->max_ticks = l->ticks;
+		s->max_at = mine.at;
+		s->max_tid = l->tid;
+	}
 	if (heap_live(&h->all) > h->peak) {
 		h->peak = heap_live(&h->all);
 		h->peak_ticks = l->ticks;

@@ -264,6 +264,43 @@ START_TEST(a_sample_stands_for_many)
 }
 END_TEST
 
+/* One site has the 1,000 largest blocks, 150 sites have ten small ones each. */
+START_TEST(the_largest_sites_are_shown)
+{
+	struct image *m = heap_image(1000, 100000000);
+	uint32_t lib = image_module(m, "/lib/a.so"),
+		 large = image_call_stack(m, lib, 0x10, 2);
+	unsigned n = 0, of[150] = { 0 }, flags = _i == MALLOC_SAMPLE ? HEAP_SAMPLED : 0;
+
+	m->config.malloc = (unsigned)_i;
+	for (unsigned i = 0; i < 2000; i++)
+		image_alloc(m, HEAP_NEW, large, 0x1000 + i, 5000, 2000 + i)->r.flags |=
+			flags;
+	for (unsigned i = 0; i < 150; i++) {
+		uint32_t stack = image_call_stack(m, lib, 0x1000 + 16 * i, 2);
+
+		for (unsigned k = 0; k < 10; k++)
+			image_alloc(m, HEAP_MALLOC, stack, 0x9000 + 10 * i + k,
+				    100 + 3 * i + (k == 5), 5000 + 10 * i + k)
+				->r.flags |= flags;
+	}
+	image_write(m);
+	for (const char *at = m->text;
+	     (at = heap_after(at, "\"cat\":\"heap\",\"s\":\"t\"", 0)); n++) {
+		int64_t bytes = heap_number(at, "\"bytes\":");
+
+		if (bytes == 5000)
+			continue;
+		ck_assert_int_eq(bytes % 3, 2); /* a site's largest */
+		of[(bytes - 101) / 3]++;
+	}
+	ck_assert_uint_eq(n, 1000 + 99);
+	for (unsigned i = 0; i < 150; i++)
+		ck_assert_uint_eq(of[i], i >= 51);
+	image_free(m);
+}
+END_TEST
+
 static void put_counters(struct image *m, uint64_t ticks, int64_t live, uint64_t allocs)
 {
 	struct rec_heap *h = image_counters(m, ticks, 1 << 20);
@@ -350,6 +387,8 @@ int main(void)
 	tcase_add_test(tc, what_lies_outside_of_the_window_does_not_count);
 	tcase_add_test(tc, lost_records_leave_sums_that_add_up);
 	tcase_add_test(tc, a_sample_stands_for_many);
+	tcase_add_loop_test(tc, the_largest_sites_are_shown, MALLOC_SAMPLE,
+			    MALLOC_ALL + 1);
 	tcase_add_test(tc, counters_count_from_the_windows_begin);
 	tcase_add_test(tc, or_from_the_programs_start);
 	return unit_run(tc, "writer heap");
