@@ -139,7 +139,7 @@ struct heap_large {
 	uint64_t ticks;
 	uint32_t at; /* offset / 8 */
 	uint32_t op, tid;
-	uint32_t stack;
+	uint32_t stack, site;
 };
 
 struct heap_rate { /* calls since `from` */

@@ -215,7 +215,8 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 		h->peak_ticks = l->ticks;
 		h->peaks++;
 	}
-	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, op, l->tid, stack });
+	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, op, l->tid, stack,
+					   mine.site });
 	return err;
 }
 

@@ -252,6 +252,7 @@ static void put_large(struct trace *t, const struct heap_large *l)
 {
 	const struct rec_alloc *a = heap_record_at(t, l->at);
 	const struct heap_step *s = heap_step_at(t->heap, l->ticks);
+	const struct heap_site *site = (struct heap_site *)t->heap->sites.mem + l->site;
 	const char *call = call_name(a->r.flags);
 	struct json *j = &t->json;
 
@@ -272,6 +273,10 @@ static void put_large(struct trace *t, const struct heap_large *l)
 	put_stack(t, l->stack);
 	json_lit(j, ",\"site\":");
 	heap_frames_site(t, l->stack);
+	if (l->site)
+		put_member(j, ",\"site_bytes\":", site->sums.bytes);
+	else
+		json_lit(j, ",\"site_bytes\":null");
 	json_lit(j, ",\"op\":");
 	put_op(t, l->op);
 	if (s)

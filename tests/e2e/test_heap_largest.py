@@ -31,6 +31,8 @@ def check(trace):
     events = [e["args"] for e in trace.raw["traceEvents"] if e.get("cat") == "heap"]
     for event in events:
         shown.setdefault(key(event), []).append(event["bytes"])
+    total = {key(site): site["bytes"] for site in sites}
+    assert all(event["site_bytes"] == total[key(event)] for event in events)
     top = sorted(sites, key=lambda site: -site["bytes"])
     assert top[0]["max"] == 200 and top[1]["max"] == 4096, top[:2]
     for site in top[:100]:
