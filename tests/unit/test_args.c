@@ -86,6 +86,7 @@ static const struct {
 	{ "--logdri=x|--|y", "--logdri: no such option (did you mean logdir?)\n" },
 	{ "--logdir", "--logdir: its value is missing\n" },
 	{ "--logdir|--|x", "--logdir: its value is missing\n" },
+	{ "--malloc|--|x", "--malloc: its value is missing\n" },
 	{ "--metadata.team", "--metadata.team: its value is missing\n" },
 	{ "-x|--|y", "-x: no such option (short ones are -h, -q and -V)\n" },
 	{ "python3|train.py",
