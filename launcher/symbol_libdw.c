@@ -11,7 +11,11 @@
 
 struct symbol_libdw libdw;
 
-/* The copy beside us, or where the agent lies, before the system's. */
+/* The copy beside us, or where the agent lies, before the system's. `make install` puts
+ * none there, for it needs liblzma and libbz2 as its system names them. There is one
+ * where somebody has put it, with its libelf: for a machine without libdw1, or with an
+ * old one.
+ */
 static void *open_library(const char *name)
 {
 	static const char *const places[] = { "", "../lib/", "../lib64/",
