@@ -27,6 +27,9 @@ void heap_ended(struct cycle_info *info, bool kept);
 void heap_mark(void);
 void heap_tick(void);
 void heap_fork_child(bool wake); /* its first call is to be told */
+/* dlclose begins, and has ended: not from within malloc. */
+void heap_unmapping(void);
+void heap_unmapped(void);
 /* JSON: allocator found (path), mode, what could not be hooked, and why. */
 size_t heap_facts(char *json, size_t size);
 

@@ -48,9 +48,9 @@ extern struct heap_real heap_real;
 
 /* False: another call is at it just now (or this very one), so use malloc_boot.h. */
 bool heap_find(void);
-/* Fills in what is missing of operator new and delete, with what the library at
- * `caller` could mean. */
-void heap_find_cxx(const void *caller);
+/* malloc_cxx.c: what the code at `caller` means by a form of operator new or delete (of
+ * heap_real) that is not known. NULL: there is none. */
+void *heap_find_cxx(void **slot, const void *caller);
 /* Is that form of operator new (of heap_real) in the library that has malloc? */
 bool heap_has_new(void *const *slot);
 bool heap_is_glibc(void); /* the library that has malloc; after heap_find */

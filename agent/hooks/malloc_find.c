@@ -11,13 +11,7 @@
 #include "agent/hooks/malloc_elf.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#define LINE 512
 
 struct heap_real heap_real = { .mode = HEAP_COLD };
 
@@ -128,101 +122,6 @@ bool heap_is_glibc(void)
 	const char *name = owners[0] ? owners[0]->l_name : "", *base = strrchr(name, '/');
 
 	return !strcmp(base ? base + 1 : name, "libc.so.6") && !sys_under_valgrind();
-}
-
-/* ---- operator new of libraries that RTLD_NEXT cannot see ---- */
-
-struct cxx_look {
-	uintptr_t caller;
-	bool by_name; /* the C++ library; else the caller's own */
-	bool found;
-	uintptr_t header; /* of the file whose lines these are */
-	size_t header_size;
-};
-
-static bool is_cxx_library(const char *path)
-{
-	const char *base = strrchr(path, '/');
-
-	base = base ? base + 1 : path;
-	return !strncmp(base, "libstdc++", 9) || !strncmp(base, "libc++", 6);
-}
-
-static bool fill(const struct elf_object *o)
-{
-	bool any = false;
-
-	for (unsigned i = 0; i < ROWS; i++) {
-		void *fn = is_cxx(i) && !*slot(i) ? elf_function(o, rows[i].name) : NULL;
-
-		if (fn)
-			set(i, fn);
-		any |= fn != NULL;
-	}
-	return any;
-}
-
-/* "begin-end r--p offset device inode path". The first mapping of a file holds its
- * header; that it stays mapped is sure for what the caller itself uses. */
-static void one_line(char *line, struct cxx_look *look)
-{
-	char *path = strchr(line, '/'), *at = line;
-	uintptr_t number[3] = { 0, 0, 0 };
-	struct elf_object o;
-
-	for (unsigned i = 0; i < 3; i++, at++) {
-		if (i == 2)
-			at += 5; /* "r--p " */
-		for (; *at && *at != '-' && *at != ' '; at++)
-			number[i] = number[i] << 4 |
-				    (uintptr_t)(*at <= '9' ? *at - '0' : *at - 'a' + 10);
-		if (!*at)
-			return;
-	}
-	if (!path)
-		return;
-	if (!number[2]) {
-		look->header = number[0];
-		look->header_size = number[1] - number[0];
-	}
-	if (look->header &&
-	    (look->by_name ? !number[2] && is_cxx_library(path)
-			   : look->caller >= number[0] && look->caller < number[1]) &&
-	    elf_object_at(&o, look->header, look->header_size))
-		look->found |= fill(&o);
-}
-
-static void each_line(struct cxx_look *look)
-{
-	int fd = sys_open("/proc/self/maps", O_RDONLY, 0), saved = errno;
-	char buf[512], line[LINE];
-	size_t len = 0;
-	long n;
-
-	while (fd >= 0 && (n = syscall(SYS_read, fd, buf, sizeof(buf))) > 0)
-		for (long i = 0; i < n; i++) {
-			if (buf[i] != '\n') {
-				if (len + 1 < sizeof(line))
-					line[len++] = buf[i];
-				continue;
-			}
-			line[len] = 0;
-			len = 0;
-			one_line(line, look);
-		}
-	if (fd >= 0)
-		sys_close(fd);
-	errno = saved;
-}
-
-void heap_find_cxx(const void *caller)
-{
-	struct cxx_look look = { .caller = (uintptr_t)caller, .by_name = true };
-
-	each_line(&look);
-	look.by_name = false;
-	if (!look.found)
-		each_line(&look);
 }
 
 /* ---- for heap.c ---- */

@@ -54,15 +54,21 @@ static __attribute__((noinline)) void *guarded_new(new_fn fn, size_t size, uintp
 
 #define FORMS 20
 
-static bool known(void *const *slot, const void *caller)
+static inline void *kept(void *const *slot)
 {
+	return __atomic_load_n(slot, __ATOMIC_RELAXED);
+}
+
+static void *known(void **slot, const void *caller)
+{
+	void *fn;
+
 	if (__builtin_expect(heap_mode() == HEAP_COLD, 0))
 		heap_find();
 	if (__builtin_expect(heap_mode() == HEAP_ASLEEP, 0))
 		heap_wake();
-	if (__builtin_expect(!*slot, 0))
-		heap_find_cxx(caller);
-	return *slot;
+	fn = kept(slot);
+	return __builtin_expect(!fn, 0) ? heap_find_cxx(slot, caller) : fn;
 }
 
 /* What was seen of each form: whether it comes back to us as malloc or free (or as
@@ -82,10 +88,11 @@ static enum way way(void *const *slot)
 }
 
 /* malloc marks the guard only while it records: a call that a window began or ended in
- * tells nothing. */
+ * tells nothing. Nor does one of several functions of that form. */
 static void learn(void *const *slot, bool came_back, uint32_t changes)
 {
-	if (way(slot) == UNKNOWN && !heap_idle() && changes == heap_changes())
+	if (way(slot) == UNKNOWN && kept(slot) && !heap_idle() &&
+	    changes == heap_changes())
 		atomic_store_explicit(way_of(slot), came_back ? THROUGH : ALONE,
 				      memory_order_relaxed);
 }
@@ -101,7 +108,8 @@ static inline bool left_to_malloc(void *const *slot, size_t size)
 }
 
 struct new_call {
-	void *const *slot;
+	void **slot;
+	new_fn fn;
 	size_t size;
 	uintptr_t a, b;
 	enum heap_part part;
@@ -112,7 +120,7 @@ struct new_call {
  * malloc has failed, and has recorded what came then. */
 static void *new_through(struct new_call *c)
 {
-	void *p = guarded_new((new_fn)*c->slot, c->size, c->a, c->b);
+	void *p = guarded_new(c->fn, c->size, c->a, c->b);
 
 	if (!thread_guard)
 		c->part = HEAP_PASS;
@@ -129,7 +137,7 @@ static void *new_alone(struct new_call *c, uintptr_t frame)
 	void *p;
 
 	thread_guard = looks ? frame | THREAD_LOOKS : 0;
-	p = guarded_new((new_fn)*c->slot, c->size, c->a, c->b);
+	p = guarded_new(c->fn, c->size, c->a, c->b);
 	if (looks && !thread_guard)
 		c->part = HEAP_QUIET;
 	if (looks && p)
@@ -156,20 +164,22 @@ static enum heap_part enter(void *const *slot, uintptr_t frame, size_t size)
 	return heap_enter(frame, size);
 }
 
-LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b,
+LONG_WAY void *long_new(void **slot, size_t size, uintptr_t a, uintptr_t b,
 			enum heap_call call, const void *caller)
 {
-	struct new_call c = { slot, size, a, b, HEAP_PASS, 0 };
+	struct new_call c = {
+		slot, (new_fn)known(slot, caller), size, a, b, HEAP_PASS, 0
+	};
 	void *p;
 
-	if (!known(slot, caller))
+	if (!c.fn)
 		return heap_any_malloc(size);
 	c.changes = heap_changes();
 	if (left_to_malloc(slot, size))
-		return ((new_fn)*slot)(size, a, b);
+		return c.fn(size, a, b);
 	c.part = enter(slot, HEAP_FRAME, size);
 	if (c.part == HEAP_PASS)
-		return ((new_fn)*slot)(size, a, b);
+		return c.fn(size, a, b);
 	if (is_alone(slot))
 		p = new_alone(&c, HEAP_FRAME);
 	else
@@ -180,15 +190,15 @@ LONG_WAY void *long_new(void *const *slot, size_t size, uintptr_t a, uintptr_t b
 	return p;
 }
 
-#define NEW(name, params, a, b, call)                                                 \
-	void *HOOK_EXPORT(name) params                                                \
-	{                                                                             \
-		void **slot = (void **)&real.name;                                    \
-                                                                                      \
-		if (*slot && left_to_malloc(slot, size))                              \
-			return ((new_fn)*slot)(size, (uintptr_t)(a), (uintptr_t)(b)); \
-		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call,     \
-				CALLER);                                              \
+#define NEW(name, params, a, b, call)                                              \
+	void *HOOK_EXPORT(name) params                                             \
+	{                                                                          \
+		void **slot = (void **)&real.name, *fn = kept(slot);               \
+                                                                                   \
+		if (fn && left_to_malloc(slot, size))                              \
+			return ((new_fn)fn)(size, (uintptr_t)(a), (uintptr_t)(b)); \
+		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call,  \
+				CALLER);                                           \
 	}
 
 /* clang-format off */
@@ -215,25 +225,27 @@ static inline bool left_to_free(void *const *slot, const void *p)
 	       (mode == HEAP_SAMPLE && !heap_maybe_sampled(p));
 }
 
-LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
+LONG_WAY void long_delete(void **slot, void *p, uintptr_t a, uintptr_t b,
 			  const void *caller)
 {
 	enum heap_mode mode;
 	uint32_t changes;
+	delete_fn fn;
 
 	if (!p)
 		return;
-	if (boot_owns(p) || !known(slot, caller)) {
+	fn = boot_owns(p) ? NULL : (delete_fn)known(slot, caller);
+	if (!fn) {
 		heap_any_free(p);
 		return;
 	}
 	changes = heap_changes();
 	mode = heap_mode();
 	if (left_to_free(slot, p) || !heap_gone(HEAP_FRAME, HEAP_DELETE, p)) {
-		((delete_fn)*slot)(p, a, b);
+		fn(p, a, b);
 		return;
 	}
-	((delete_fn)*slot)(p, a, b);
+	fn(p, a, b);
 	if (mode == HEAP_COUNT)
 		learn(slot, thread_guard & THREAD_NESTED, changes);
 	heap_leave();
@@ -242,10 +254,10 @@ LONG_WAY void long_delete(void *const *slot, void *p, uintptr_t a, uintptr_t b,
 #define DELETE(name, params, a, b)                                                    \
 	void HOOK_EXPORT(name) params                                                 \
 	{                                                                             \
-		void **slot = (void **)&real.name;                                    \
+		void **slot = (void **)&real.name, *fn = kept(slot);                  \
                                                                                       \
-		if (*slot && !boot_owns(p) && left_to_free(slot, p))                  \
-			((delete_fn)*slot)(p, (uintptr_t)(a), (uintptr_t)(b));        \
+		if (fn && !boot_owns(p) && left_to_free(slot, p))                     \
+			((delete_fn)fn)(p, (uintptr_t)(a), (uintptr_t)(b));           \
 		else                                                                  \
 			long_delete(slot, p, (uintptr_t)(a), (uintptr_t)(b), CALLER); \
 	}

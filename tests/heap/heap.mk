@@ -8,7 +8,8 @@ heap_cxxflags  := -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -fsized-deallocat
 heap_cflags    := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -pthread
 heap_libraries := jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2.0
 heap_linked    := $(foreach l,$(heap_libraries),$(heap)/every-$(firstword $(subst :, ,$(l))))
-heap_all       := $(addprefix $(heap)/,reference.so every own sample storm pair pair-dwarf) $(heap_linked)
+heap_all       := $(addprefix $(heap)/,reference.so every own sample storm pair pair-dwarf plugins \
+	plugin-a.so plugin-b.so plugin-pool.so plugin-shared.so) $(heap_linked)
 
 .PHONY: heap
 heap: $(heap_all)
@@ -30,6 +31,17 @@ $(heap_linked): $(heap)/every-%: tests/heap/every.cc tests/heap/heap.mk
 $(heap)/own $(heap)/sample $(heap)/storm: $(heap)/%: tests/heap/%.c tests/heap/heap.mk
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(heap_cflags) -O1 -fno-builtin -fno-omit-frame-pointer -rdynamic \
+		-o $@.new $< && mv $@.new $@
+
+# Plugins that bring the C++ library, in them or beside them; one has its own operator new.
+$(heap)/plugins: tests/heap/plugins.c tests/heap/heap.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) $(heap_cflags) -O1 -o $@.new $< -ldl && mv $@.new $@
+
+$(heap)/plugin-%.so: tests/heap/plugin.cc tests/heap/heap.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CXX) -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -shared -fPIC \
+		$(if $(filter pool,$*),-DPOOL) $(if $(filter shared,$*),,-static-libstdc++ -static-libgcc) \
 		-o $@.new $< && mv $@.new $@
 
 # The same code with frame pointers and without, on glibc's malloc.
