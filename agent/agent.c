@@ -19,6 +19,7 @@
 #include "agent/hooks/hook.h"
 #include "agent/hooks/loader.h"
 #include "agent/hooks/patch.h"
+#include "agent/hooks/unwind.h"
 #include "agent/proflaunch.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
@@ -79,6 +80,7 @@ static void ended(struct cycle_info *info, bool kept)
 {
 	heap_ended(info, kept);
 	gpu_ended(info, kept);
+	unwind_settle(info);
 }
 
 static void look_for_torch(void)

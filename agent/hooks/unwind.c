@@ -9,7 +9,8 @@
 
 #define SLOT        1 /* of struct thread's, ours */
 #define OWN_FRAMES  16 /* of ours, inside of a walk */
-#define CALLEES     4096u /* a power of two */
+#define CALLEES     4096u /* a power of two, as the next */
+#define CALLEES_NEW 256u /* a page of them: of threads that do little there are many */
 #define PLAIN       15 /* walks after one that could not be kept: the next cannot either */
 #define BATCH       64 /* stacks counted by a thread before it tells */
 #define EPOCH_ROUND (1u << 17) /* the table of rules knows epochs modulo this */
@@ -24,7 +25,8 @@ struct walker {
 	unsigned flags;
 	struct unwind_near near;
 	struct stacks_room room;
-	_Atomic uint32_t counts[HEAP_FOREIGN + 1];
+	_Atomic uint32_t counts[HEAP_FOREIGN + 1]; /* so far; those that info has: */
+	_Atomic uint32_t told[HEAP_FOREIGN + 1];
 	/* All of a stack, however much of it is to be shown: so that it shares its
 	 * callers with others. */
 	uintptr_t pc[STACKS_MOST + OWN_FRAMES], again[STACKS_MOST];
@@ -32,6 +34,7 @@ struct walker {
 	uintptr_t bp[STACKS_MOST + OWN_FRAMES];
 	/* Frames known by heart: a program goes the same ways again, and this is nearer
 	 * than the index of all. */
+	unsigned callees, misses; /* in use of the next; since that has grown */
 	struct callee {
 		uintptr_t pc;
 		uint32_t caller, id;
@@ -78,6 +81,7 @@ static struct walker *walker_mine(void)
 	w->near.matter = depth_shown + OWN_FRAMES;
 	w->near.frame = w->frame;
 	w->near.bp = w->bp;
+	w->callees = CALLEES_NEW;
 	t->slot[SLOT] = w;
 	w->next = atomic_load(&walkers);
 	while (!atomic_compare_exchange_weak(&walkers, &w->next, w))
@@ -85,22 +89,29 @@ static struct walker *walker_mine(void)
 	return w;
 }
 
+/* By the thread itself, or by another while it goes on counting. */
 static void tell(struct walker *w, struct cycle_info *info)
 {
-	for (unsigned i = 0; i <= HEAP_FOREIGN; i++)
-		atomic_fetch_add(&info->heap[i], atomic_exchange(&w->counts[i], 0));
+	for (unsigned i = 0; i <= HEAP_FOREIGN; i++) {
+		uint32_t now = atomic_load(&w->counts[i]);
+		int32_t more = (int32_t)(now - atomic_exchange(&w->told[i], now));
+
+		atomic_fetch_add(&info->heap[i], (uint64_t)(int64_t)more);
+	}
 }
 
-static void bump(struct walker *w, enum heap_count what)
+static uint32_t bump(struct walker *w, enum heap_count what)
 {
 	uint32_t n = atomic_load_explicit(&w->counts[what], memory_order_relaxed);
 
 	atomic_store_explicit(&w->counts[what], n + 1, memory_order_relaxed);
+	return n + 1;
 }
 
 static void count(struct walker *w, struct cycle_info *info, unsigned flags)
 {
 	static const unsigned flag[] = { STACK_CUT, STACK_ENDED, STACK_FOREIGN };
+	uint32_t stacks;
 
 	if (!w) {
 		atomic_fetch_add(&info->heap[HEAP_STACKS], 1);
@@ -109,11 +120,11 @@ static void count(struct walker *w, struct cycle_info *info, unsigned flags)
 				atomic_fetch_add(&info->heap[HEAP_CUT + i], 1);
 		return;
 	}
-	bump(w, HEAP_STACKS);
+	stacks = bump(w, HEAP_STACKS);
 	for (unsigned i = 0; flags && i < 3; i++)
 		if (flags & flag[i])
 			bump(w, HEAP_CUT + i);
-	if (atomic_load_explicit(&w->counts[HEAP_STACKS], memory_order_relaxed) >= BATCH)
+	if (!(stacks % BATCH))
 		tell(w, info);
 }
 
@@ -160,10 +171,15 @@ static uint32_t id_of(struct walker *w, const struct unwind_result *u,
 static inline uint32_t called_again(struct walker *w, uint32_t caller, uintptr_t pc)
 {
 	uint64_t hash = (pc ^ (uint64_t)caller << 24) * 0x9e3779b97f4a7c15ull;
-	struct callee *c = &w->callee[hash >> 40 & (CALLEES - 1)];
+	struct callee *c = &w->callee[hash >> 40 & (w->callees - 1)];
 
-	if (c->pc != pc || c->caller != caller)
-		*c = (struct callee){ pc, caller, called(w, caller, pc, 0) };
+	if (c->pc == pc && c->caller == caller)
+		return c->id;
+	*c = (struct callee){ pc, caller, called(w, caller, pc, 0) };
+	if (++w->misses > w->callees && w->callees < CALLEES) {
+		w->callees *= 4;
+		w->misses = 0;
+	}
 	return c->id;
 }
 
@@ -226,7 +242,7 @@ static uint32_t walk(struct unwind_regs regs, struct walker *w, struct cycle_inf
 
 	if (w->epochs != epochs) {
 		w->near.count = 0;
-		memset(w->callee, 0, sizeof(w->callee));
+		memset(w->callee, 0, w->callees * sizeof(w->callee[0]));
 		w->room = (struct stacks_room){ 0 };
 		w->epochs = epochs;
 	}
@@ -276,7 +292,15 @@ void unwind_unmapped(void)
 		unwind_rules_clear();
 }
 
+/* Of the parent's threads only this one goes on. */
 void unwind_fork_child(void)
 {
-	atomic_store(&walkers, NULL);
+	struct walker *w = thread_mine ? thread_mine->slot[SLOT] : NULL;
+
+	atomic_store(&walkers, w);
+	if (!w)
+		return;
+	w->next = NULL;
+	for (unsigned i = 0; i <= HEAP_FOREIGN; i++)
+		atomic_store(&w->told[i], atomic_load(&w->counts[i]));
 }

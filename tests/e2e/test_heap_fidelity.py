@@ -15,7 +15,7 @@ import heap_fidelity as fidelity
 import prof
 
 ROUNDS = 40
-SECTIONS = ("c", "page", "zero", "new", "throw", "std", "threads", "keep")
+SECTIONS = ("c", "page", "zero", "new", "throw", "std", "sized", "threads", "keep")
 SEEDS = 100
 
 
@@ -32,7 +32,9 @@ def traced(command, **given):
         assert (run.out, run.status) == (alone.stdout, alone.returncode), (run, alone)
         trace = run.only()
         prof.strict(run.paths())
-        return fidelity.ours(trace)
+        counts, stats = fidelity.ours(trace), fidelity.heap(trace)["stats"]
+        assert stats["stacks"] == counts.allocs and not stats["disagreed"], (stats, counts)
+        return counts
 
 
 def test_equals_the_reference():
