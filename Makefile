@@ -15,7 +15,9 @@ say  = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2);)
 # ---- flags ------------------------------------------------------------------
 warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 	-Wformat=2 -Wno-missing-field-initializers $(if $(WERROR),-Werror)
-san  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# Compilers do not agree on how to say so themselves.
+sanitized := $(foreach s,$(subst $(comma), ,$(SAN)),$(subst address,-DSANITIZED_ADDRESS,$(subst thread,-DSANITIZED_THREAD,$(filter address thread,$s))))
+san  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(sanitized))
 flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 	-fvisibility=hidden $(warn) $(san) $(CFLAGS)
 

@@ -15,7 +15,7 @@
 #define MODULE_CPU_S  20 /* one file may take ... */
 #define MODULE_DATA   (8ull << 30)
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined SANITIZED_ADDRESS || defined SANITIZED_THREAD
 #define SANITIZED true /* maps terabytes */
 #else
 #define SANITIZED false

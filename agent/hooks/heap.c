@@ -194,9 +194,10 @@ size_t heap_facts(char *json, size_t size)
 {
 	return fmt(json, size,
 		   "{\"mode\": \"%s\", \"since\": \"%s\", \"malloc\": \"%s\", "
-		   "\"new\": \"%s\", \"ahead\": \"%s\"}",
+		   "\"new\": \"%s\", \"ahead\": \"%s\", \"bootstrap_bytes\": %lu}",
 		   text_of(heap_settings.mode), heap_settings.always ? "start" : "window",
 		   library_of((void *)(uintptr_t)heap_real.malloc),
 		   library_of((void *)(uintptr_t)heap_real._Znwm),
-		   strpbrk(ahead, "\"\\\n\r\t") ? "?" : ahead);
+		   strpbrk(ahead, "\"\\\n\r\t") ? "?" : ahead,
+		   (unsigned long)boot_used());
 }

@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 /* Sanitizers bring their own malloc: no hooks in such builds of the agent. */
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined SANITIZED_ADDRESS || defined SANITIZED_THREAD
 #define HEAP_HOOKS 0
 #else
 #define HEAP_HOOKS 1
@@ -102,15 +102,16 @@ enum heap_part {
 
 void heap_wake(void); /* heap.c: HEAP_ASLEEP no more */
 
-/* Is thread_guard's call still on the stack? Cold. */
-bool heap_inside(uintptr_t frame);
+/* Is thread_guard's call still on the stack? Cold. kind: what is lost where that is a
+ * signal handler's in the middle of a record of ours. */
+bool heap_inside(uintptr_t frame, enum record_kind kind);
 bool heap_sampled_now(size_t size); /* the gap is over, or there is none yet */
 
 /* An allocation begins; `frame` is the hook's. But for HEAP_PASS the thread is guarded:
  * until heap_leave, or heap_made, which records it. */
 static inline enum heap_part heap_enter(uintptr_t frame, size_t size)
 {
-	if (__builtin_expect(thread_guard != 0, 0) && heap_inside(frame))
+	if (__builtin_expect(thread_guard != 0, 0) && heap_inside(frame, REC_ALLOC))
 		return HEAP_PASS;
 	thread_guard = frame;
 	if (heap_mode() != HEAP_SAMPLE)

@@ -14,7 +14,7 @@ static _Atomic uint64_t seeds; /* threads that sample so far */
  * it. A new that looks whether anything comes back finds its guard gone. A signal handler
  * in the middle of our own record loses what it does, and that is counted; inside of the
  * real function it cannot be told from what that one does. */
-bool heap_inside(uintptr_t frame)
+bool heap_inside(uintptr_t frame, enum record_kind kind)
 {
 	uintptr_t guard = thread_guard;
 
@@ -26,7 +26,7 @@ bool heap_inside(uintptr_t frame)
 		return false;
 	}
 	if (guard & THREAD_EMITS && heap_mode() == HEAP_ALL)
-		thread_drop(REC_ALLOC, DROP_NESTED);
+		thread_drop(kind, DROP_NESTED);
 	thread_guard = guard | THREAD_NESTED;
 	return true;
 }
@@ -136,7 +136,7 @@ void heap_made(enum heap_call call, void *p, size_t size)
 
 bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 {
-	if (__builtin_expect(thread_guard != 0, 0) && heap_inside(frame))
+	if (__builtin_expect(thread_guard != 0, 0) && heap_inside(frame, REC_FREE))
 		return false;
 	thread_guard = frame | THREAD_EMITS;
 	switch (heap_mode()) {
@@ -245,9 +245,12 @@ void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t si
 
 	m->part = heap_enter(frame, size);
 	m->old = old;
-	m->begin = mode == HEAP_ALL ? clock_ticks() : 0;
+	m->begin = mode == HEAP_ALL ? clock_ticks() : 0; /* 0: before the window */
 	m->sampled = false;
 	m->usable = 0;
+	if (m->part == HEAP_PASS && old && mode == HEAP_ALL &&
+	    thread_guard != THREAD_OURS && thread_guard & THREAD_EMITS)
+		thread_drop(REC_FREE, DROP_NESTED);
 	if (m->part == HEAP_PASS || !old)
 		return;
 	/* Before somebody else can have the address. */
@@ -273,7 +276,7 @@ void heap_moved(const struct heap_move *m, void *p, size_t size)
 		heap_samples_add(m->old);
 	else if (m->sampled)
 		emit_free(m->old, flags | HEAP_SAMPLED, m->begin);
-	else if (gone && mode == HEAP_ALL)
+	else if (gone && mode == HEAP_ALL && m->begin)
 		emit_free(m->old, flags, m->begin);
 	else if (gone && mode == HEAP_COUNT)
 		heap_count(COUNT_FREES, m->usable);

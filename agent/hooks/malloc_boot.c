@@ -10,6 +10,11 @@
 _Alignas(4096) uint8_t boot_memory[BOOT_SIZE];
 static _Atomic size_t used;
 
+size_t boot_used(void)
+{
+	return atomic_load(&used);
+}
+
 static size_t *size_of(const void *p)
 {
 	return (size_t *)((uintptr_t)p - sizeof(size_t));

@@ -35,5 +35,6 @@ void *boot_realloc(void *p, size_t size);
 void *boot_memalign(size_t align, size_t size);
 int boot_posix_memalign(void **to, size_t align, size_t size);
 size_t boot_usable(const void *p);
+size_t boot_used(void); /* so far */
 
 #endif

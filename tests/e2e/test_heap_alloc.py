@@ -13,7 +13,7 @@ import prof
 
 LIBRARIES = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
              "mimalloc": "libmimalloc.so.2.0"}
-SECTIONS = "c,new,std,threads"
+SECTIONS = "c,new,std,sized,threads"
 ROUNDS = 30
 # How an allocator is given to the program: name -> (program, LD_PRELOAD)
 WAYS = {"glibc": ("every", None)}
@@ -64,7 +64,7 @@ def test_the_same_counts_with_each():
 def test_nothing_is_left_with_each():
     """new and delete, malloc and free balance; realloc to nothing is each one's own affair."""
     for way in ways():
-        for sections in ("new", "c", "zero", "std"):
+        for sections in ("new", "c", "zero", "std", "sized"):
             total = fidelity.heap(counted(way, sections, 9)[1])["total"]
             assert total["allocs"] >= 18, (way, sections, total)
             assert total["frees"] == total["allocs"], (way, sections, total)

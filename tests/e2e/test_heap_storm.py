@@ -3,8 +3,9 @@
 # run: timeout 600
 """Forks while four threads are in malloc; more events than there is room for.
 
-HEAP_ROUNDS   forks for each way; 10000 for the whole storm
-HEAP_PAIRS    pairs of malloc and free at the cap; 50000000 for the whole flood
+HEAP_ROUNDS   forks where children are recorded, too
+HEAP_STORM    forks where they are not
+HEAP_PAIRS    pairs of malloc and free at the cap: 10^8 events
 """
 import os
 import sys
@@ -13,7 +14,8 @@ import heap_fidelity as fidelity
 import prof
 
 ROUNDS = int(os.environ.get("HEAP_ROUNDS", 200))
-PAIRS = int(os.environ.get("HEAP_PAIRS", 3_000_000))
+STORM = int(os.environ.get("HEAP_STORM", 10_000))
+PAIRS = int(os.environ.get("HEAP_PAIRS", 50_000_000))
 THREADS, EACH = 4, 60
 
 
@@ -43,7 +45,7 @@ def storm(rounds, **given):
 
 
 def test_fork_under_load():
-    assert storm(ROUNDS, children=False) == 0
+    assert storm(STORM, children=False) == 0
 
 
 def test_fork_under_load_with_children_recorded():

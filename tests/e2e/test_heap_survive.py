@@ -32,7 +32,7 @@ def library(folder):
     return path
 
 
-def scene(name, rounds=100, wrap=(), **given):
+def scene(name, rounds=100, wrap=(), preload=(), **given):
     """Spools of the program and its children, the program's own first."""
     command = [*wrap, prof.prog("heap_life"), name, str(rounds)]
     with prof.folder() as work:
@@ -43,7 +43,7 @@ def scene(name, rounds=100, wrap=(), **given):
         log = os.path.join(work, "spools")
         os.mkdir(log)
         given = {"malloc": "all", "malloc_stacks": "off", "buffer_mb": 64, **given}
-        got = heap_spool.run(log, command, **given)
+        got = heap_spool.run(log, command, preload, **given)
         assert want.returncode == 0 and got.returncode == -9, (want, got)
         if "loaded" not in name and name != "libraries":
             assert got.stdout == want.stdout, (want.stdout, got.stdout)
@@ -93,6 +93,33 @@ def test_signal_handlers():
     for given in {}, {"malloc_stacks": "on"}:
         own, _, made, freed, _ = scene("signals", 1000, **given)
         whole(own, made, freed, handlers=True)
+
+
+def test_a_handler_in_the_middle_of_a_record():
+    """The allocator is one that a signal may interrupt.  What the handler frees in the middle
+    of a record of ours is a lost free, not a lost allocation; in the middle of the allocator
+    it cannot be told from what that one does."""
+    bump = [os.path.join(prof.BUILD, "heap", "bump.so")]
+    for given in {}, {"malloc_stacks": "on"}:
+        own, _, made, freed, _ = scene("timer", 2000, preload=bump, buffer_mb=1000, **given)
+        blocks = {r[5] for r in marked(own)}
+        gone = sum(1 for r in own.records if r[1] == "free" and r[5] in blocks)
+        found = (len(blocks), made, gone, freed, own.drops)
+        assert len(blocks) == made == freed == 2000 and own.drops["ALLOC"] == 0, found
+        assert own.drops["FREE"] > 0 and 1000 < gone + own.drops["FREE"] <= freed, found
+
+
+def test_constructors_before_ours():
+    """Those of a library that is preloaded behind us: it is ready before we are."""
+    early = os.path.join(prof.BUILD, "heap", "early.so")
+    os.environ.pop("HEAP_DIE", None)
+    for mode in "off", "all":
+        with prof.folder() as log:
+            run = prof.launch([prof.prog("heap_life"), "load", "10"], log, env={"LD_PRELOAD": early},
+                              marker="none", malloc=mode)
+            assert "early: 1000 blocks are whole" in run.out, (run.out, run.err)
+            if mode == "all":
+                assert run.only().facts["facts"]["heap"]["bootstrap_bytes"] == 0
 
 
 def test_children_have_windows_of_their_own():

@@ -160,6 +160,23 @@ static void section_page(int)
 }
 
 // What that gives is the allocator's affair: NULL, or a block.
+// Of some C libraries and allocators only; with us, always.
+extern "C" {
+void sdallocx(void *, size_t, int) __attribute__((weak));
+void free_sized(void *, size_t) __attribute__((weak));
+void free_aligned_sized(void *, size_t, size_t) __attribute__((weak));
+}
+
+static void section_sized(int round)
+{
+	const size_t size = 100 + static_cast<size_t>(round);
+	void *volatile p = malloc(size), *volatile q = malloc(size), *volatile r = aligned_alloc(64, 640);
+
+	sdallocx ? sdallocx(p, size, 0) : free(p);
+	free_sized ? free_sized(q, size) : free(q);
+	free_aligned_sized ? free_aligned_sized(r, 64, 640) : free(r);
+}
+
 static void section_zero(int)
 {
 	free(realloc(malloc(20), 0));
@@ -327,7 +344,8 @@ int main(int argc, char **argv)
 	const std::map<std::string, void (*)(int)> sections = {
 		{ "c", section_c },         { "page", section_page }, { "new", section_new },
 		{ "throw", section_throw }, { "std", section_std },   { "keep", section_keep },
-		{ "zero", section_zero }
+		{ "zero", section_zero },
+		{ "sized", section_sized }
 	};
 	int rounds = argc > 2 ? atoi(argv[2]) : 0;
 	char line[128];

@@ -9,7 +9,7 @@ heap_cflags    := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -pthread
 heap_libraries := jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2.0
 heap_linked    := $(foreach l,$(heap_libraries),$(heap)/every-$(firstword $(subst :, ,$(l))))
 heap_all       := $(addprefix $(heap)/,reference.so every own sample storm pair pair-dwarf plugins \
-	plugin-a.so plugin-b.so plugin-pool.so plugin-shared.so) $(heap_linked)
+	plugin-a.so plugin-b.so plugin-pool.so plugin-shared.so bump.so early.so) $(heap_linked)
 
 .PHONY: heap
 heap: $(heap_all)
@@ -17,6 +17,10 @@ heap: $(heap_all)
 $(heap)/reference.so: tests/heap/reference.c tests/heap/heap.mk
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(heap_cflags) -O2 -fexceptions -shared -fPIC -o $@.new $< && mv $@.new $@
+
+$(heap)/bump.so $(heap)/early.so: $(heap)/%.so: tests/heap/%.c tests/heap/heap.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) $(heap_cflags) -O1 -fno-builtin -shared -fPIC -o $@.new $< && mv $@.new $@
 
 $(heap)/every: tests/heap/every.cc tests/heap/heap.mk
 	@mkdir -p $(@D)

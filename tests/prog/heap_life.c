@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -184,6 +185,37 @@ static void signals(void)
 	}
 }
 
+static void *kept[20000];
+static _Atomic long next_kept;
+
+static void free_one(int number)
+{
+	(void)number;
+	if (next_kept > 0)
+		put(kept[--next_kept]);
+}
+
+/* A handler that frees, in the middle of whatever is going on; the allocator must not
+ * mind (tests/heap/bump.c). */
+static void timer(void)
+{
+	struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction act = { .sa_handler = free_one, .sa_flags = SA_RESTART };
+	long many = rounds < 20000 ? rounds : 20000;
+
+	for (long i = 0; i < many; i++)
+		kept[i] = get();
+	sigaction(SIGALRM, &act, NULL);
+	next_kept = many;
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (next_kept > 0) {
+		void *volatile p = malloc(10);
+
+		free(p);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static void forks(void)
 {
 	for (long i = 0; i < rounds; i++) {
@@ -316,6 +348,7 @@ int main(int argc, char **argv)
 		{ "destructors", destructors },
 		{ "many", many },
 		{ "signals", signals },
+		{ "timer", timer },
 		{ "forks", forks },
 		{ "loaded_forks", loaded_forks },
 		{ "loaded_clones", loaded_clones },

@@ -14,7 +14,7 @@
 /* Ends as a skip, with the reason, where that sanitizer itself is in the way. */
 static inline void unit_not_under_thread_sanitizer(const char *why)
 {
-#ifdef __SANITIZE_THREAD__
+#ifdef SANITIZED_THREAD
 	printf("not under ThreadSanitizer: %s\n", why);
 	exit(77);
 #else
@@ -22,7 +22,7 @@ static inline void unit_not_under_thread_sanitizer(const char *why)
 #endif
 }
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED_ADDRESS
 /* What we keep for the life of a process is no leak, and the search for leaks dies in
  * programs whose threads are still at work when they end. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
@@ -32,7 +32,7 @@ const char *__asan_default_options(void)
 }
 #endif
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#if defined SANITIZED_ADDRESS || defined SANITIZED_THREAD
 #define UNIT_SECONDS 400
 #else
 #define UNIT_SECONDS 60
