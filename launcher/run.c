@@ -11,6 +11,7 @@
 #include "launcher/holder.h"
 #include "launcher/say.h"
 #include "launcher/sweep.h"
+#include "launcher/symbol_parts.h"
 #include "launcher/target.h"
 
 #include <errno.h>
@@ -114,6 +115,19 @@ static bool prepare_job(struct run *r)
 	return n < sizeof(r->page) || unprofiled(r->spool_dir, strerror(ENAMETOOLONG));
 }
 
+/* Where others can see it the agent says so itself, however it came there. */
+static void look_for_allocator(const struct config *c, const char *image)
+{
+	struct symbol_file f;
+
+	if (c->malloc && symbol_file_open(&f, image) && symbol_file_hides(&f, "malloc"))
+		say_warn(
+			"malloc: %s has an allocator inside that nobody else can see: what the program itself allocates is not recorded",
+			image);
+	if (c->malloc)
+		symbol_file_close(&f);
+}
+
 static bool prepare_agent(struct run *r, const struct target *t)
 {
 	if (*t->why) {
@@ -127,6 +141,7 @@ static bool prepare_agent(struct run *r, const struct target *t)
 	if (strpbrk(r->agent, " :"))
 		return unprofiled(r->agent,
 				  "a path with a blank or a colon cannot be preloaded");
+	look_for_allocator(r->config, t->image);
 	return true;
 }
 

@@ -184,6 +184,15 @@ static bool compare(const char *name, const Elf64_Sym *s, void *arg)
 	return !w->found;
 }
 
+bool symbol_file_hides(const struct symbol_file *f, const char *name)
+{
+	struct wanted seen = { .name = name }, all = seen;
+
+	each_of_type(f, SHT_DYNSYM, compare, &seen);
+	each_of_type(f, SHT_SYMTAB, compare, &all);
+	return all.found && !seen.found;
+}
+
 bool symbol_file_defines(const struct symbol_file *f, const char *name)
 {
 	struct wanted w = { .name = name };

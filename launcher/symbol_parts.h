@@ -34,6 +34,8 @@ struct symbol_table;
 void symbol_file_read(const struct symbol_file *f, struct symbol_table *t);
 /* Does it define a function of that name? */
 bool symbol_file_defines(const struct symbol_file *f, const char *name);
+/* ... without letting others see it: the agent cannot find out either. */
+bool symbol_file_hides(const struct symbol_file *f, const char *name);
 
 /* ---- symbol_table.c: functions by address ---- */
 

@@ -116,6 +116,17 @@ def test_an_allocator_inside_the_program_is_named():
             named_in_one_line(run.err, "malloc", "the program itself")
 
 
+def test_an_allocator_that_the_program_hides_is_named():
+    command = fidelity.program("own-hidden")
+    alone = prof.plain(command)
+    for mode, lines in ("all", 1), ("sample", 1), ("off", 0):
+        with prof.folder() as log:
+            run = fidelity.launch(command, log, malloc=mode)
+            assert (run.out, run.status) == (alone.stdout, 0), (run.out, run.err)
+            said = [line for line in run.err.splitlines() if "own-hidden" in line]
+            assert len(said) == lines, (mode, run.err)
+
+
 def test_nothing_is_said_of_one_behind_us():
     for way in ways():
         _, library = WAYS[way]

@@ -8,7 +8,7 @@ heap_cxxflags  := -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -fsized-deallocat
 heap_cflags    := -std=gnu11 -D_GNU_SOURCE -g -Wall -Wextra -pthread
 heap_libraries := jemalloc:libjemalloc.so.2 tcmalloc:libtcmalloc_minimal.so.4 mimalloc:libmimalloc.so.2.0
 heap_linked    := $(foreach l,$(heap_libraries),$(heap)/every-$(firstword $(subst :, ,$(l))))
-heap_all       := $(addprefix $(heap)/,reference.so every own sample storm pair pair-dwarf plugins \
+heap_all       := $(addprefix $(heap)/,reference.so every own own-hidden sample storm pair pair-dwarf plugins \
 	plugin-a.so plugin-b.so plugin-pool.so plugin-shared.so bump.so early.so) $(heap_linked)
 
 .PHONY: heap
@@ -31,6 +31,12 @@ $(heap_linked): $(heap)/every-%: tests/heap/every.cc tests/heap/heap.mk
 	$(call say,PROG,$@)$(CXX) $(heap_cxxflags) -o $@.new $< -Wl,--no-as-needed \
 		-l:$(lastword $(subst :, ,$(filter $*:%,$(heap_libraries)))) && mv $@.new $@ || \
 		echo "no $*: not built"
+
+# The same, but its allocator cannot be seen from outside, as where a linker script hides it.
+$(heap)/own-hidden: tests/heap/own.c tests/heap/heap.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)echo '{ local: *; };' > $@.map && $(CC) $(heap_cflags) -O1 -fno-builtin -DHIDDEN=1 \
+		-Wl,--version-script=$@.map -o $@.new $< && mv $@.new $@
 
 $(heap)/own $(heap)/sample $(heap)/storm: $(heap)/%: tests/heap/%.c tests/heap/heap.mk
 	@mkdir -p $(@D)

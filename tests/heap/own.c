@@ -8,6 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef HIDDEN
+#define HIDDEN 0
+#endif
+
 static _Alignas(16) unsigned char memory[64 << 20];
 static size_t used, calls;
 
@@ -54,6 +58,8 @@ int main(void)
 		text[i - 1] = (char)('a' + i % 26);
 		free(malloc(i));
 	}
-	free(strdup("one more, by the C library"));
+	calls += HIDDEN; /* then the C library has its own */
+	if (!HIDDEN)
+		free(strdup("one more, by the C library"));
 	return write(1, text + 900, 26) != 26 || write(1, "\n", 1) != 1 || calls < 1999;
 }
