@@ -62,10 +62,8 @@ void *HOOK_EXPORT(malloc)(size_t size)
 		return real.malloc(size);
 	if (__builtin_expect(mode >= HEAP_COLD || thread_guard, 0))
 		return long_malloc(size);
-	if (mode == HEAP_COUNT)
-		return heap_malloc_counted(size);
-	if (mode == HEAP_ALL)
-		return heap_malloc(size);
+	if (mode != HEAP_SAMPLE)
+		return mode == HEAP_COUNT ? heap_malloc_counted(size) : heap_malloc(size);
 	if (__builtin_expect(size > heap_gap.left, 0))
 		return long_malloc(size);
 	heap_gap.left -= size;
