@@ -144,7 +144,11 @@ def row_pair():
 
 def row_deep():
     n = args.pairs
+    anew = [n, DEEP, 1, 64, 6]
     found = rounds({
+        "bare, anew": Way([PAIR, *anew]), "pointers, anew": Way([PAIR, *anew], malloc="all"),
+        "bare dwarf, anew": Way([DWARF, *anew]), "dwarf, anew": Way([DWARF, *anew], malloc="all"),
+        "heaptrack, anew": heaptrack([PAIR, *anew]), "heaptrack dwarf, anew": heaptrack([DWARF, *anew]),
         "bare": Way([PAIR, n, DEEP]), "bare dwarf": Way([DWARF, n, DEEP]),
         "pointers": Way([PAIR, n, DEEP], malloc="all"),
         "dwarf": Way([DWARF, n, DEEP], malloc="all"),
@@ -155,6 +159,11 @@ def row_deep():
            f"{added(found, 'pointers', 'bare')}, goal ≤ 150")
     yield ("… `all`, stacks of 20 frames, no frame pointers", added(found, "heaptrack dwarf", "bare dwarf"), "–",
            f"{added(found, 'dwarf', 'bare dwarf')}, goal ≤ 400")
+    for what, goal, suffix in ("frame pointers", 150, ""), ("no frame pointers", 400, " dwarf"):
+        ours = "dwarf, anew" if suffix else "pointers, anew"
+        yield (f"… the same, half of the frames anew each time, on 64 ways; {what}",
+               added(found, f"heaptrack{suffix}, anew", f"bare{suffix}, anew"), "–",
+               f"{added(found, ours, f'bare{suffix}, anew')}, goal ≤ {goal}")
     yield ("… `sample`, stacks of 20 frames", "–", "–", added(found, "sample", "bare, long"))
 
 
