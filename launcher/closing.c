@@ -153,7 +153,7 @@ static void say_stack_losses(const struct closing *c)
 
 	if (n[HEAP_DISAGREED])
 		say_warn(
-			"%s of %s walked twice disagreed: frame pointers led elsewhere than the unwind tables",
+			"%s of %s walked twice disagreed: what was remembered of earlier walks led elsewhere than the unwind tables",
 			say_number(n[HEAP_DISAGREED]),
 			say_count(n[HEAP_CHECKED], "call stack"));
 	if (n[HEAP_ENDED])
