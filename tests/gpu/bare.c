@@ -9,192 +9,200 @@
  *   BARE=launches   and the calls that launch, one by one (CUPTI from 12.5 on; before,
  *                   all runtime and driver calls)
  *   BARE=calls      and all runtime and driver calls
+ *   BARE=all        and every other kind, but those that exclude one of these
+ *   BARE=others     those: kernels one by one, whole graphs, the old kind of memory
  *   BARE=none       a subscriber alone
- *   BARE_AFTER=off  what was enabled is disabled again after BARE_MS milliseconds
+ *   BARE_AFTER=off|unsubscribe|finalize  what was enabled is disabled again
+ *                   BARE_MS milliseconds after the first record; and CUPTI left
  *   BARE_DIRTY=1    buffers are full of 0xa5 and said to be clean
- *   BARE_OUT=file   where to write what came, as JSON; with BARE_BYTES=1 the bytes of
- *                   the first buffers go to file.0, file.1, ...
+ *   BARE_FLUSH=0    no flush, but at the end; otherwise five in a second
+ *   BARE_OUT=file   where to write what came, as JSON; with BARE_BYTES=n the bytes of
+ *                   the first n buffers go to file.0, file.1, ...
  */
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "tests/gpu/bare.h"
 
-enum {
-	MEMCPY = 1,
-	MEMSET = 2,
-	DRIVER = 4,
-	RUNTIME = 5,
-	KERNEL = 10,
-	OVERHEAD = 17,
-	PEER = 22
-};
-#define BUFFER (1u << 20) /* as large as ours */
-#define KINDS  64
+enum { DRIVER_CALLS = 1, RUNTIME_CALLS = 2, CALLS_MOST = 1200 };
 
-static int (*get_version)(uint32_t *);
-static int (*subscribe)(void **, void *, void *);
-static int (*callbacks)(void *, void *);
-static int (*enable)(int), (*disable)(int);
-static int (*flush)(uint32_t);
-static int (*next)(uint8_t *, size_t, uint8_t **);
-static int (*one_runtime)(uint32_t, uint8_t), (*one_driver)(uint32_t, uint8_t);
-static int (*callback_name)(int, uint32_t, const char **);
-static int (*dropped)(void *, uint32_t, size_t *);
-static int (*set_attribute)(int, size_t *, void *);
-static int (*timestamp)(uint64_t *);
+static const int works[] = { KERNEL, 1, 2, 22, 17 };
+static const int calls[] = { 5, 4 };
+static const int rest[] = { 8,  9,  37, 38, 36, 39, 49, 50, 52, 11, 12, 13, 20,
+			    25, 53, 54, 55, 56, 57, 58, 59, 26, 46, 47, 48 };
+static const int others[] = { 3, 51, 45, 1, 2, 5 };
 
-static _Atomic uint64_t seen[KINDS], zero, buffers, asked, worst_ns;
-static int enabled[16], enabled_count, results[KINDS];
+static int enabled[KINDS], enabled_count, results[KINDS];
+static struct {
+	uint16_t domain, id;
+} singles[CALLS_MOST];
+static unsigned single_count;
 static uint32_t strides[KINDS];
-static uint8_t *pool[256];
-static int pooled;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *subscriber;
+static _Atomic bool leaving, gone;
+static long left_ms;
+static int left_result = -1;
+static int64_t clocks[2][2]; /* CUPTI's less CLOCK_REALTIME, and the bracket's width */
 
-static uint64_t now(clockid_t clock)
+/* ---- on and off ---- */
+
+static void on(const int *kinds, size_t n)
 {
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-static void requested(uint8_t **buffer, size_t *size, size_t *records)
-{
-	pthread_mutex_lock(&lock);
-	*buffer = pooled > 0 ? pool[--pooled] : NULL;
-	pthread_mutex_unlock(&lock);
-	if (!*buffer) {
-		*buffer = aligned_alloc(4096, BUFFER);
-		memset(*buffer, 0, BUFFER);
+	for (size_t i = 0; i < n; i++) {
+		results[kinds[i]] = cupti.ActivityEnable(kinds[i]);
+		if (!results[kinds[i]])
+			enabled[enabled_count++] = kinds[i];
 	}
-	*size = BUFFER;
-	*records = 0;
-	asked++;
 }
+#define ON(kinds) on(kinds, sizeof(kinds) / sizeof(*(kinds)))
 
-/* CUPTI is told that buffers are clean (attribute 5), so that no launch pays for it. */
-static void give_back(uint8_t *buffer, size_t valid)
+static int switch_single(int domain, uint32_t id, bool enable)
 {
-	memset(buffer, getenv("BARE_DIRTY") ? 0xa5 : 0, valid);
-	pthread_mutex_lock(&lock);
-	if (pooled < 256) {
-		pool[pooled++] = buffer;
-		buffer = NULL;
-	}
-	pthread_mutex_unlock(&lock);
-	free(buffer);
+	return domain == DRIVER_CALLS ? cupti.ActivityEnableDriverApi(id, enable)
+				      : cupti.ActivityEnableRuntimeApi(id, enable);
 }
 
-/* Kept on purpose: a buffer that came back is not handed out again before it is walked.
- */
-static void completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
-		      size_t valid)
-{
-	static _Atomic int saved;
-	uint64_t begin = now(CLOCK_MONOTONIC);
-	uint8_t *record = NULL;
-
-	(void)context, (void)stream, (void)size;
-	if (getenv("BARE_BYTES") && getenv("BARE_OUT") && saved < 4) {
-		char path[512];
-		FILE *file;
-
-		snprintf(path, sizeof(path), "%s.%d", getenv("BARE_OUT"), saved++);
-		file = fopen(path, "w");
-		if (file) {
-			fwrite(buffer, 1, valid, file);
-			fclose(file);
-		}
-	}
-	while (valid && !next(buffer, valid, &record)) {
-		uint32_t kind = *(uint32_t *)record;
-
-		if (kind < KINDS)
-			seen[kind]++;
-		if (kind == KERNEL) { /* start and end: the same place in every version */
-			uint64_t start, end;
-
-			memcpy(&start, record + 16, 8);
-			memcpy(&end, record + 24, 8);
-			zero += !start || !end;
-		}
-	}
-	buffers++;
-	give_back(buffer, valid);
-	begin = now(CLOCK_MONOTONIC) - begin;
-	for (uint64_t worst = worst_ns; begin > worst;)
-		if (atomic_compare_exchange_weak(&worst_ns, &worst, begin))
-			break;
-}
-
-static void on(int kind)
-{
-	results[kind] = enable(kind);
-	if (!results[kind])
-		enabled[enabled_count++] = kind;
-}
-
-/* The calls that launch, by name: `domain` 1 is the driver, 2 the runtime. */
-static int launches_only(int domain, int (*one)(uint32_t, uint8_t))
+/* The calls that launch, by name. */
+static void launches_only(int domain)
 {
 	static const char *const parts[] = {
 		"LaunchKernel", "GraphLaunch",       "Memcpy",
 		"Memset",       "LaunchCooperative", "Synchronize"
 	};
-	int found = 0;
 
-	for (uint32_t id = 1; id < 1200; id++) {
+	for (uint32_t id = 1; id < CALLS_MOST; id++) {
 		const char *name = NULL;
 
-		if (callback_name(domain, id, &name) || !name)
+		if (cupti.GetCallbackName(domain, id, &name) || !name)
 			continue;
-		for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++)
-			if (strstr(name, parts[p]) && (domain == 2 || p == 0)) {
-				found += !one(id, 1);
-				break;
+		for (size_t p = 0; p < sizeof(parts) / sizeof(*parts); p++) {
+			if (!strstr(name, parts[p]) || (domain == DRIVER_CALLS && p > 0))
+				continue;
+			if (!switch_single(domain, id, true) &&
+			    single_count < CALLS_MOST) {
+				singles[single_count].domain = (uint16_t)domain;
+				singles[single_count++].id = (uint16_t)id;
 			}
+			break;
+		}
 	}
-	return found;
 }
 
-static int64_t clocks[2][2]; /* CUPTI's less CLOCK_REALTIME, and the bracket's width */
-
-static void look_at_clock(int which)
+static void all_off(void)
 {
-	uint64_t before = now(CLOCK_REALTIME), theirs = 0;
-
-	if (timestamp(&theirs))
-		return;
-	uint64_t after = now(CLOCK_REALTIME);
-
-	clocks[which][0] = (int64_t)(theirs - before - (after - before) / 2);
-	clocks[which][1] = (int64_t)(after - before);
+	while (single_count > 0) {
+		single_count--;
+		switch_single(singles[single_count].domain, singles[single_count].id,
+			      false);
+	}
+	while (enabled_count > 0)
+		cupti.ActivityDisable(enabled[--enabled_count]);
 }
 
+static void all_on(const char *what)
+{
+	bool single = cupti.ActivityEnableRuntimeApi && cupti.ActivityEnableDriverApi;
+
+	if (!strcmp(what, "none"))
+		return;
+	if (!strcmp(what, "others")) {
+		ON(others);
+		return;
+	}
+	ON(works);
+	if (!strcmp(what, "launches") && single) {
+		launches_only(RUNTIME_CALLS);
+		launches_only(DRIVER_CALLS);
+	} else if (strcmp(what, "kernel")) {
+		ON(calls);
+	}
+	if (!strcmp(what, "all")) {
+		ON(rest);
+		cupti.ActivityPushExternalCorrelationId(3, 77); /* of this thread */
+	}
+}
+
+/* ---- leaving ---- */
+
+/* At the end of a call of the program's, as CUPTI's documents want it. */
+static void finalize(void)
+{
+	bool once = true;
+
+	if (!atomic_compare_exchange_strong(&leaving, &once, false))
+		return;
+	cupti.ActivityFlushAll(1);
+	cupti.Unsubscribe(subscriber);
+	left_result = cupti.Finalize();
+	left_ms = ms();
+	atomic_store(&gone, true);
+}
+
+static void called_back(void *arg, int domain, uint32_t id, const void *data)
+{
+	(void)arg, (void)domain, (void)id;
+	if (atomic_load(&leaving) && *(const int *)data == 1)
+		finalize();
+}
+
+static void leave(const char *how)
+{
+	all_off();
+	left_result = 0;
+	left_ms = ms();
+	if (!strcmp(how, "unsubscribe")) {
+		cupti.ActivityFlushAll(0);
+		left_result = cupti.Unsubscribe(subscriber);
+	}
+	if (strcmp(how, "finalize"))
+		return;
+	left_result = -1;
+	atomic_store(&leaving, true);
+	for (uint32_t id = 1; id < CALLS_MOST; id++) {
+		const char *name = NULL;
+
+		if (!cupti.GetCallbackName(RUNTIME_CALLS, id, &name) && name &&
+		    strstr(name, "LaunchKernel"))
+			cupti.EnableCallback(1, subscriber, RUNTIME_CALLS, id);
+	}
+}
+
+static void report(void);
+
+/* CUDA takes itself down in handlers of exit that it registers when it has started: a
+ * second one of ours, later, runs before them. */
 static void *flusher(void *arg)
 {
-	const char *ms = getenv("BARE_MS");
-	uint64_t off = getenv("BARE_AFTER")
-			       ? now(CLOCK_MONOTONIC) +
-					 (ms ? strtoull(ms, NULL, 10) : 1000) * 1000000
-			       : 0;
+	const char *wait = getenv("BARE_MS"), *how = getenv("BARE_AFTER");
+	long off = 0, after = wait ? atol(wait) : 1000;
+	bool flush = !getenv("BARE_FLUSH") || atoi(getenv("BARE_FLUSH"));
+	int turn = 0;
 
-	for (;;) {
-		usleep(200000);
-		flush(0);
-		if (off && now(CLOCK_MONOTONIC) > off) {
-			while (enabled_count > 0)
-				disable(enabled[--enabled_count]);
-			off = 0;
+	while (!atomic_load(&gone)) {
+		usleep(20000);
+		if (++turn == 10)
+			atexit(report);
+		if (flush && turn % 10 == 0 && !atomic_load(&gone) &&
+		    !atomic_load(&leaving))
+			cupti.ActivityFlushAll(0);
+		if (how && !off && got.asked) /* the program is at work */
+			off = ms() + after;
+		if (how && off && ms() > off) {
+			leave(how);
+			how = NULL;
 		}
 	}
 	return arg;
+}
+
+/* ---- what is told ---- */
+
+static void look_at_clock(int which)
+{
+	uint64_t before = now(CLOCK_REALTIME), theirs = 0, after;
+
+	if (cupti.GetTimestamp(&theirs))
+		return;
+	after = now(CLOCK_REALTIME);
+	clocks[which][0] = (int64_t)(theirs - before - (after - before) / 2);
+	clocks[which][1] = (int64_t)(after - before);
 }
 
 /* "name": {"kind": value, ...}: a name begins an object, what is 0 is left out. */
@@ -210,27 +218,24 @@ static void list(FILE *out, const char *name, long value, int kind)
 	}
 }
 
-static void report(void)
+static void write_report(FILE *out, uint32_t version, size_t lost, uint64_t early)
 {
-	FILE *out = getenv("BARE_OUT") ? fopen(getenv("BARE_OUT"), "w") : NULL;
-	uint32_t version = 0;
-	size_t lost = 0;
-
-	look_at_clock(1);
-	flush(1);
-	if (!out)
-		return;
-	get_version(&version);
-	if (dropped)
-		dropped(NULL, 0, &lost);
-	fprintf(out,
-		"{\"version\": %u, \"buffers\": %lu, \"asked\": %lu, \"zero\": %lu, ",
-		version, (unsigned long)buffers, (unsigned long)asked,
-		(unsigned long)zero);
-	fprintf(out, "\"dropped\": %zu, \"worst_callback_ns\": %lu, ", lost,
-		(unsigned long)worst_ns);
-	fprintf(out, "\"clock\": [[%ld, %ld], [%ld, %ld]], ", (long)clocks[0][0],
-		(long)clocks[0][1], (long)clocks[1][0], (long)clocks[1][1]);
+	fprintf(out, "{\"version\": %u, \"buffers\": %lu, \"asked\": %lu, ", version,
+		got.back, got.asked);
+	fprintf(out, "\"each\": %zu, \"zero\": %lu, \"dropped\": %zu, ", got.each,
+		got.zero, lost);
+	fprintf(out, "\"before the end\": %lu, \"after its thread\": %lu, ", early,
+		got.after_its_thread);
+	fprintf(out, "\"left\": [%d, %ld, %d], \"ms\": %ld, ", left_result, left_ms, gone,
+		ms());
+	fprintf(out, "\"singles\": %u, \"worst_callback_ns\": %lu, ", single_count,
+		got.slowest_ns);
+	fprintf(out, "\"clock\": [[%ld, %ld], [%ld, %ld]], \"saved\": [", clocks[0][0],
+		clocks[0][1], clocks[1][0], clocks[1][1]);
+	for (int i = 0; i < got.saved; i++)
+		fprintf(out, "%s[%ld, %ld, %ld, %ld]", i ? ", " : "", got.as[i].tid,
+			got.as[i].asked_ms, got.as[i].back_ms, got.as[i].ended);
+	fprintf(out, "], ");
 	list(out, "results", 0, 0);
 	for (int k = 0; k < KINDS; k++)
 		list(out, NULL, results[k], k);
@@ -239,8 +244,30 @@ static void report(void)
 		list(out, NULL, strides[k], k);
 	list(out, "records", 0, 0);
 	for (int k = 0; k < KINDS; k++)
-		list(out, NULL, (long)seen[k], k);
+		list(out, NULL, (long)got.seen[k], k);
 	fprintf(out, "}}\n");
+}
+
+static void report(void)
+{
+	FILE *out;
+	static _Atomic bool told;
+	uint64_t early = got.back;
+	uint32_t version = 0;
+	size_t lost = 0;
+
+	if (atomic_exchange(&told, true))
+		return;
+	out = getenv("BARE_OUT") ? fopen(getenv("BARE_OUT"), "w") : NULL;
+	if (!atomic_exchange(&gone, true)) {
+		look_at_clock(1);
+		cupti.ActivityFlushAll(1);
+		cupti.ActivityGetNumDroppedRecords(NULL, 0, &lost);
+	}
+	if (!out)
+		return;
+	cupti.GetVersion(&version);
+	write_report(out, version, lost, early);
 	fclose(out);
 }
 
@@ -250,82 +277,42 @@ static void probe_strides(void)
 	static uint64_t scratch[512];
 
 	for (uint32_t kind = 1; kind < KINDS; kind++) {
-		uint8_t *first = NULL, *second = NULL;
+		uint8_t *first, *second = NULL;
 
 		for (size_t w = 0; w < 512; w++)
 			scratch[w] = kind;
-		second = NULL;
-		if (next((uint8_t *)scratch, sizeof(scratch), &second))
+		if (cupti.ActivityGetNextRecord((uint8_t *)scratch, sizeof(scratch),
+						&second))
 			continue;
 		first = second;
-		if (!next((uint8_t *)scratch, sizeof(scratch), &second))
+		if (!cupti.ActivityGetNextRecord((uint8_t *)scratch, sizeof(scratch),
+						 &second))
 			strides[kind] = (uint32_t)(second - first);
 	}
-}
-
-static int find(void)
-{
-	const char *names[] = { getenv("BARE_CUPTI"), "libcupti.so", "libcupti.so.13",
-				"libcupti.so.12", "libcupti.so.11" };
-	void *cupti = NULL;
-
-	for (size_t n = 0; n < 5 && !cupti; n++)
-		if (names[n])
-			cupti = dlopen(names[n], RTLD_NOW | RTLD_GLOBAL);
-	if (!cupti)
-		return -1;
-	*(void **)&get_version = dlsym(cupti, "cuptiGetVersion");
-	*(void **)&subscribe = dlsym(cupti, "cuptiSubscribe");
-	*(void **)&callbacks = dlsym(cupti, "cuptiActivityRegisterCallbacks");
-	*(void **)&enable = dlsym(cupti, "cuptiActivityEnable");
-	*(void **)&disable = dlsym(cupti, "cuptiActivityDisable");
-	*(void **)&flush = dlsym(cupti, "cuptiActivityFlushAll");
-	*(void **)&next = dlsym(cupti, "cuptiActivityGetNextRecord");
-	*(void **)&one_runtime = dlsym(cupti, "cuptiActivityEnableRuntimeApi");
-	*(void **)&one_driver = dlsym(cupti, "cuptiActivityEnableDriverApi");
-	*(void **)&callback_name = dlsym(cupti, "cuptiGetCallbackName");
-	*(void **)&dropped = dlsym(cupti, "cuptiActivityGetNumDroppedRecords");
-	*(void **)&set_attribute = dlsym(cupti, "cuptiActivitySetAttribute");
-	*(void **)&timestamp = dlsym(cupti, "cuptiGetTimestamp");
-	return 0;
-}
-
-static void nothing(void *a, int b, uint32_t c, const void *d)
-{
-	(void)a, (void)b, (void)c, (void)d;
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void)
 {
 	const char *what = getenv("BARE") ? getenv("BARE") : "launches";
-	void *subscriber;
 	pthread_t thread;
-	uint8_t per_thread = 1;
+	uint8_t yes = 1;
 	size_t size = 1;
 
-	if (find()) {
+	got.begin_ms = now(CLOCK_MONOTONIC) / 1000000;
+	if (!find_cupti()) {
 		fprintf(stderr, "bare: no CUPTI\n");
 		return 1;
 	}
-	for (int b = 0; b < 64; b++) {
-		pool[pooled] = aligned_alloc(4096, BUFFER);
-		memset(pool[pooled++], getenv("BARE_DIRTY") ? 0xa5 : 0, BUFFER);
-	}
 	probe_strides();
-	results[0] = subscribe(&subscriber, (void *)nothing, NULL);
-	set_attribute(9, &size, &per_thread);
-	set_attribute(5, &size, &per_thread);
+	results[0] = cupti.Subscribe(&subscriber, (void *)called_back, NULL);
+	cupti.SetThreadIdType(1);
+	got.each = cupti.ActivitySetAttribute(9, &size, &yes) ? EACH_SHARED : EACH_THREAD;
+	cupti.ActivitySetAttribute(5, &size, &yes);
+	for (int b = 0; b < 64; b++)
+		put_back(fresh(), 0);
 	look_at_clock(0);
-	callbacks((void *)requested, (void *)completed);
-	if (strcmp(what, "none")) {
-		on(KERNEL), on(MEMCPY), on(MEMSET), on(PEER), on(OVERHEAD);
-		if (!strcmp(what, "launches") && one_runtime && one_driver) {
-			launches_only(2, one_runtime);
-			launches_only(1, one_driver);
-		} else if (strcmp(what, "kernel")) {
-			on(RUNTIME), on(DRIVER);
-		}
-	}
+	cupti.ActivityRegisterCallbacks((void *)requested, (void *)completed);
+	all_on(what);
 	pthread_create(&thread, NULL, flusher, NULL);
 	atexit(report);
 	return 1;
