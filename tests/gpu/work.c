@@ -44,6 +44,13 @@ static void empty(cudaStream_t stream)
 	cudaLaunchKernel((const void *)update, one, block, args, 0, stream);
 }
 
+#define CUDA(result, name, ...)                           \
+	({                                                \
+		result (*f)(__VA_ARGS__) = NULL;          \
+		*(void **)&f = dlsym(RTLD_DEFAULT, name); \
+		f;                                        \
+	})
+
 static double per_launch(int launches)
 {
 	uint64_t begin = now();
@@ -65,10 +72,10 @@ static void mode_launch(int launches, int rounds)
 {
 	printf("{\"rounds\": [");
 	for (int r = 0; r < rounds; r++) {
-		usleep(200000);
+		usleep(100000);
 		printf("%s%.1f", r ? ", " : "", per_launch(launches));
 		cudaDeviceSynchronize();
-		usleep(200000);
+		usleep(100000);
 		mark();
 	}
 	printf("]}\n");
@@ -104,36 +111,77 @@ static void mode_train(int steps, int unused)
 	       steps, net.seen[0] / POINTS, net.seen[1], net.seen[2]);
 }
 
-/* A graph of N kernels, launched M times. */
-static void mode_graph(int nodes, int launches)
+/* An executable graph of that many kernels; launched once. */
+static void *graph_of(int nodes, int *error)
 {
-	int (*begin_capture)(cudaStream_t, int) = NULL;
-	int (*end_capture)(cudaStream_t, void **) = NULL;
-	int (*instantiate)(void **, void *, unsigned long long) = NULL;
-	int (*launch_graph)(void *, cudaStream_t) = NULL;
+	int (*instantiate)(void **, void *, unsigned long long) =
+		CUDA(int, "cudaGraphInstantiateWithFlags", void **, void *,
+		     unsigned long long);
 	void *graph = NULL, *exec = NULL;
 
-	*(void **)&begin_capture = dlsym(RTLD_DEFAULT, "cudaStreamBeginCapture");
-	*(void **)&end_capture = dlsym(RTLD_DEFAULT, "cudaStreamEndCapture");
-	*(void **)&instantiate = dlsym(RTLD_DEFAULT, "cudaGraphInstantiateWithFlags");
-	*(void **)&launch_graph = dlsym(RTLD_DEFAULT, "cudaGraphLaunch");
-	int error = begin_capture(net.stream, 2);
-
+	*error = CUDA(int, "cudaStreamBeginCapture", cudaStream_t, int)(net.stream, 2);
 	for (int n = 0; n < nodes; n++)
 		empty(net.stream);
-	error += end_capture(net.stream, &graph) + instantiate(&exec, graph, 0);
-	launch_graph(exec, net.stream);
+	*error += CUDA(int, "cudaStreamEndCapture", cudaStream_t, void **)(net.stream,
+									   &graph);
+	*error += instantiate(&exec, graph, 0);
+	*error += CUDA(int, "cudaGraphLaunch", void *, cudaStream_t)(exec, net.stream);
 	cudaStreamSynchronize(net.stream);
-	mark();
+	return exec;
+}
+
+static double replay(void *exec, int launches)
+{
+	int (*launch_graph)(void *, cudaStream_t) =
+		CUDA(int, "cudaGraphLaunch", void *, cudaStream_t);
 	uint64_t begin = now();
 
 	for (int n = 0; n < launches; n++)
 		launch_graph(exec, net.stream);
 	cudaStreamSynchronize(net.stream);
+	return (double)(now() - begin) / launches / 1e3;
+}
+
+/* A graph of N kernels, launched M times. */
+static void mode_graph(int nodes, int launches)
+{
+	int error;
+	void *exec = graph_of(nodes, &error);
+
+	mark();
 	printf("{\"error\": %d, \"us per launch\": %.2f}\n", error,
-	       (double)(now() - begin) / launches / 1e3);
+	       replay(exec, launches));
 	mark();
 }
+
+static double free_mb(void)
+{
+	size_t left = 0, all = 0;
+
+	CUDA(int, "cudaMemGetInfo", size_t *, size_t *)(&left, &all);
+	return (double)left / (1 << 20);
+}
+
+/* A graph of 1,000 kernels, launched N times in each of M rounds; what is left of the
+ * GPU's memory is read while whoever records still holds what it holds. */
+static void mode_graph_long(int launches, int rounds)
+{
+	double before = free_mb();
+	int error;
+	void *exec = graph_of(1000, &error);
+
+	printf("{\"error\": %d, \"free MiB before\": %.1f, \"rounds\": [", error, before);
+	mark();
+	for (int r = 0; r < rounds; r++) {
+		double us = replay(exec, launches);
+
+		printf("%s[%.2f, %.1f]", r ? ", " : "", us, free_mb());
+		mark();
+	}
+	printf("]}\n");
+}
+
+#include "tests/gpu/work_all.h"
 
 static void *one_thread(void *arg)
 {
@@ -153,26 +201,57 @@ static void mode_threads(int each, int count)
 		pthread_join(threads[t], NULL);
 	cudaDeviceSynchronize();
 	printf("{\"ns per launch\": %.1f}\n", (double)(now() - begin) / each / count);
+	sleep(1); /* what comes back of threads that have ended comes now */
+	empty(net.stream);
+	cudaDeviceSynchronize();
 }
 
-/* How a program may end: 0 return, 1 exit, 2 _exit, 3 cudaDeviceReset, 4 abort. */
+static _Atomic uint64_t busy_until, busy_launched;
+
+static void *busy_thread(void *arg)
+{
+	unsigned n = 0;
+
+	while (now() < busy_until) {
+		empty(NULL);
+		if (++n % 512 == 0)
+			cudaStreamSynchronize(NULL);
+	}
+	busy_launched += n;
+	return arg;
+}
+
+/* Launches without a pause for N ms, on M threads. */
+static void mode_busy(int ms, int count)
+{
+	pthread_t threads[64];
+
+	busy_until = now() + (uint64_t)ms * 1000000;
+	for (int t = 0; t < count && t < 64; t++)
+		pthread_create(&threads[t], NULL, busy_thread, NULL);
+	for (int t = 0; t < count && t < 64; t++)
+		pthread_join(threads[t], NULL);
+	cudaDeviceSynchronize();
+	printf("{\"launched\": %lu}\n", busy_launched);
+}
+
+/* How a program may end: 0 return, 1 exit, 2 _exit, 3 cudaDeviceReset, 4 abort; 10 and
+ * more: the same without waiting for the GPU. */
 static void mode_leave(int launches, int how)
 {
 	for (int n = 0; n < launches; n++)
 		empty(net.stream);
 	printf("{\"launched\": %d}\n", launches);
 	fflush(stdout);
-	if (how == 1)
+	if (how < 10)
+		cudaDeviceSynchronize();
+	if (how % 10 == 1)
 		exit(0);
-	if (how == 2)
+	if (how % 10 == 2)
 		_exit(0);
-	if (how == 3) {
-		int (*reset)(void) = NULL;
-
-		*(void **)&reset = dlsym(RTLD_DEFAULT, "cudaDeviceReset");
-		reset();
-	}
-	if (how == 4)
+	if (how % 10 == 3)
+		CUDA(int, "cudaDeviceReset", void)();
+	if (how % 10 == 4)
 		abort();
 }
 
@@ -207,15 +286,39 @@ static void mode_driver(int launches, int rounds)
 	printf("]}\n");
 }
 
+/* For other programs that load this as a library: ns per launch, then the end of a step.
+ */
+__attribute__((visibility("default"))) double work_round(int launches)
+{
+	static int started;
+	double ns;
+
+	if (!started++) {
+		register_kernels();
+		start();
+		empty(net.stream);
+	}
+	cudaDeviceSynchronize();
+	ns = per_launch(launches);
+	cudaDeviceSynchronize();
+	return ns;
+}
+
+__attribute__((visibility("default"))) void work_mark(void)
+{
+	mark();
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*run)(int, int);
-	} modes[] = { { "launch", mode_launch },   { "getters", mode_getters },
-		      { "train", mode_train },     { "graph", mode_graph },
-		      { "threads", mode_threads }, { "leave", mode_leave },
-		      { "driver", mode_driver } };
+	} modes[] = { { "launch", mode_launch },         { "getters", mode_getters },
+		      { "train", mode_train },           { "graph", mode_graph },
+		      { "threads", mode_threads },       { "leave", mode_leave },
+		      { "driver", mode_driver },         { "all", mode_all },
+		      { "graph_long", mode_graph_long }, { "busy", mode_busy } };
 	int n = argc > 2 ? atoi(argv[2]) : 1, m = argc > 3 ? atoi(argv[3]) : 1;
 
 	register_kernels();
@@ -226,7 +329,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], modes[k].name))
 			modes[k].run(n, m);
 	fflush(stdout);
-	if (argc > 1 && strcmp(argv[1], "leave"))
+	if (argc > 1 && strcmp(argv[1], "leave") && !getenv("BARE_FLUSH"))
 		usleep(500000); /* whoever records gets its buffers in time */
 	return 0;
 }
