@@ -5,15 +5,16 @@ A check is a function with @check; it returns {name: value} of what it saw and a
 what must hold.  expect() notes a claim that did not hold and goes on.
 """
 import collections
-import ctypes
+import functools
 import glob
 import gzip
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
-import sys
+import threading
 import time
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -24,29 +25,43 @@ CHECKS = {}
 
 
 class Skip(Exception):
-    pass
+    @classmethod
+    def now(cls, reason):
+        raise cls(reason)
 
 
 class Site:
     """This run: where results go, which python has torch, which libraries there are."""
 
-    out = python = cudart = cupti = None
-    mps = False
+    out = python = cudart = cupti = static = nccl = None
+    fake = False  # tests/fake's: what it takes says nothing
+    cuptis = []  # [(major, path)]
+    packages = []
     torch = {}
-    failures = []
     log = None
+    until = None  # time.monotonic() at which the whole must have ended; None: any time
 
 
-def check(name, what):
+class Check:
+    """`apart`: it may run beside its neighbours in the list that may, too: it takes no times,
+    and uses nothing of theirs."""
+
+    failures = threading.local()  # .texts: of the check that runs in this thread
+
+    def __init__(self, what, function, apart):
+        self.what, self.function, self.apart = what, function, apart
+
+
+def check(name, what, apart=False):
     def add(function):
-        CHECKS[name] = (what, function)
+        CHECKS[name] = Check(what, function, apart)
         return function
     return add
 
 
 def expect(truth, text):
     if not truth:
-        Site.failures.append(text)
+        Check.failures.texts.append(text)
     return truth
 
 
@@ -57,12 +72,37 @@ def say(text):
         Site.log.flush()
 
 
-def output(command, *, env=None, timeout=300, fail=True):
+def goal(truth, text):
+    """A claim about times: on the fake GPU they say nothing."""
+    return Site.fake or expect(truth, text)
+
+
+def left(timeout):
+    """That many seconds, or what is left of all."""
+    return timeout if Site.until is None else max(5, min(timeout, Site.until - time.monotonic()))
+
+
+def finished(process, timeout):
+    """Its outputs; when it takes too long all that it started is ended with it."""
+    try:
+        return process.communicate(timeout=left(timeout))
+    except BaseException:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.communicate()
+        raise
+
+
+def output(command, *, env=None, timeout=120, fail=True):
     """Standard output of a command; both its outputs go to the log."""
     begin = time.monotonic()
-    done = subprocess.run(command, env={**os.environ, **(env or {})}, timeout=timeout, text=True,
-                          stdin=subprocess.DEVNULL, capture_output=True, check=False,
-                          errors="replace")
+    process = subprocess.Popen(command, env={**os.environ, **(env or {})}, text=True, errors="replace",
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
+    done = subprocess.CompletedProcess(command, None, *finished(process, timeout))
+    done.returncode = process.returncode
     if Site.log:
         shown = " ".join(f"{k}={v}" for k, v in (env or {}).items())
         Site.log.write(f"$ {shown} {' '.join(command)}\n[{done.returncode}, "
@@ -81,25 +121,7 @@ def last_json(text):
     raise AssertionError(f"no JSON in {text[-500:]!r}")
 
 
-def libraries():
-    """Folders where CUDA's libraries may lie: those asked for, then torch's."""
-    found = os.environ.get("LD_LIBRARY_PATH", "").split(":")
-    if Site.torch.get("folder"):
-        site = os.path.dirname(Site.torch["folder"])
-        found += glob.glob(os.path.join(site, "nvidia", "*", "lib"))
-        found.append(os.path.join(Site.torch["folder"], "lib"))
-    found += ["/usr/local/cuda/lib64", *glob.glob("/usr/local/cuda*/targets/*/lib"),
-              *glob.glob("/usr/lib/*-linux-gnu"), "/usr/lib64"]
-    return [folder for folder in found if os.path.isdir(folder)]
-
-
-def find_library(name):
-    for folder in libraries():
-        for path in sorted(glob.glob(os.path.join(folder, f"lib{name}.so.*")), key=len):
-            return path
-    return None
-
-
+@functools.lru_cache(None)
 def built(name, source, *flags):
     """A program or library of ours, compiled here; kept where no compiler is."""
     path = os.path.join(BUILD, "gpu", name)
@@ -108,31 +130,35 @@ def built(name, source, *flags):
     if not compiler:
         if os.path.exists(path):
             return path
-        raise Skip(f"no C compiler, and no {path}")
-    output([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-I.", "-o", path + ".new", source,
-            *flags])
+        raise Skip(f"no C compiler, and no {path}: apt-get install gcc libc6-dev")
+    output([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-I.", "-o", path + ".new",
+            os.path.join(HERE, source), *flags])
     os.replace(path + ".new", path)
     return path
 
 
-def work():
-    """tests/gpu/work.c against the runtime that torch uses, else the toolkit's."""
+def on_cudart(name, source, *flags):
+    """One that is linked to the runtime that torch uses, else the toolkit's."""
     if not Site.cudart:
-        raise Skip("no libcudart")
-    return built("work", os.path.join(HERE, "work.c"), Site.cudart, "-ldl", "-pthread",
+        raise Skip("no libcudart: pip install nvidia-cuda-runtime-cu12, or a toolkit")
+    return built(name, source, Site.cudart, "-ldl", "-pthread", *flags,
                  "-Wl,-rpath," + os.path.dirname(Site.cudart))
+
+
+def work():
+    return on_cudart("work", "work.c")
 
 
 def bare(kinds, **more):
     """The environment in which CUPTI records `kinds` and throws them away."""
-    library = built("bare.so", os.path.join(HERE, "bare.c"), "-shared", "-fPIC", "-ldl", "-pthread")
+    library = built("bare.so", "bare.c", "-shared", "-fPIC", "-ldl", "-pthread")
     if not Site.cupti:
-        raise Skip("no libcupti")
-    path = os.path.join(Site.out, "bare.json")
-    if os.path.exists(path):
+        raise Skip("no libcupti: pip install nvidia-cuda-cupti-cu12, or a toolkit")
+    for path in glob.glob(os.path.join(Site.out, "bare.json*")):
         os.unlink(path)
     return {"CUDA_INJECTION64_PATH": library, "BARE": kinds, "BARE_CUPTI": Site.cupti,
-            "BARE_OUT": path, **{f"BARE_{k.upper()}": str(v) for k, v in more.items()}}
+            "BARE_OUT": os.path.join(Site.out, "bare.json"),
+            **{f"BARE_{k.upper()}": str(v) for k, v in more.items()}}
 
 
 def bare_report():
@@ -140,10 +166,16 @@ def bare_report():
         return json.load(file)
 
 
+def quietly(kinds, *words, env=None, **more):
+    """work under bare CUPTI; what it recorded."""
+    output([work(), *map(str, words)], env={**bare(kinds, **more), **(env or {})})
+    return bare_report()
+
+
 class Run:
     """A command under the launcher, and its traces."""
 
-    def __init__(self, name, command, *, env=None, timeout=300, fail=True, **options):
+    def __init__(self, name, command, *, env=None, timeout=120, fail=True, **options):
         self.folder = os.path.join(Site.out, "traces", name)
         shutil.rmtree(self.folder, ignore_errors=True)
         words = [LAUNCHER, "--logdir", self.folder]
@@ -198,12 +230,6 @@ def torch_work(*words):
     return [Site.python, os.path.join(HERE, "torch_work.py"), *map(str, words)]
 
 
-def driver_version():
-    version = ctypes.c_int()
-    ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(version))
-    return version.value
-
-
 def quick(number):
     """So many; fewer where only the scripts themselves are tried (GPU_QUICK=20: a 20th)."""
     return max(1, number // int(os.environ.get("GPU_QUICK", "1")))
@@ -212,19 +238,3 @@ def quick(number):
 def median(values):
     values = sorted(values)
     return values[len(values) // 2] if values else None
-
-
-def learn_site(python):
-    """Fills in what torch says of itself and where the libraries lie."""
-    Site.python = python or sys.executable
-    code = ("import json, os, torch; c = torch.cuda.is_available(); print(json.dumps({"
-            "'version': torch.__version__, 'built for': torch.version.cuda, 'cuda': c,"
-            "'folder': os.path.dirname(torch.__file__),"
-            "'gpus': [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]"
-            " if c else []}))")
-    done = output([Site.python, "-c", code], fail=False)
-    Site.torch = last_json(done.stdout) if done.returncode == 0 else \
-        {"cuda": False, "why": f"{Site.python} has no torch"}
-    if not Site.torch.get("cuda"):
-        Site.torch.setdefault("why", "torch sees no CUDA")
-    Site.cudart, Site.cupti = find_library("cudart"), find_library("cupti")

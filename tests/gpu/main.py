@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the checks of tests/gpu in their order and writes the folder of results."""
 import argparse
+import concurrent.futures
+import itertools
 import json
 import os
-import platform
-import socket
+import subprocess
 import sys
 import tarfile
 import time
 import traceback
 
-import checks_cupti
+import assumptions
+import checks_cupti  # in the order in which they shall run: the most wanted first
 import checks_torch
 import checks_cost
-import assumptions
-from common import BUILD, CHECKS, Site, Skip, driver_version, learn_site, output, say
+import checks_life
+import fidelity
+import where
+from common import BUILD, CHECKS, Check, Site, Skip, say
 
-assert checks_cupti and checks_torch and checks_cost
+MOST_SENT = 3 << 20  # bytes of a file
+assert checks_cupti and checks_torch and checks_cost and checks_life
 
 
 def arguments():
@@ -26,43 +31,58 @@ def arguments():
         BUILD, f"gpu-results-{time.strftime('%Y%m%d-%H%M%S')}"))
     parser.add_argument("--python", help="the python that has torch")
     parser.add_argument("--only", default="", help="names of checks, with commas")
-    parser.add_argument("--mps", action="store_true")
+    parser.add_argument("--seconds", type=int, default=480,
+                        help="for all checks together; what comes later is left out; 0: any time")
     return parser.parse_args()
 
 
 def machine():
-    found = {"date": time.strftime("%Y-%m-%d"), "system": platform.platform(),
-             "processors": os.cpu_count(), "driver": driver_version(), "torch": Site.torch,
-             "cudart": Site.cudart, "cupti": Site.cupti}
-    query = "name,driver_version,compute_cap,memory.total,mig.mode.current,compute_mode,persistence_mode"
+    found, (host, instead) = where.machine()
+    text = json.dumps(found, default=str)
+    return json.loads(text.replace(host, instead) if len(host) > 3 else text)
+
+
+def tried(name, function):
+    """(what it found, state)"""
     try:
-        done = output(["nvidia-smi", f"--query-gpu={query}", "--format=csv"], fail=False)
-        found["nvidia-smi"] = done.stdout.strip().splitlines()
-    except OSError:
-        found["nvidia-smi"] = ["not found"]
-    commit = output(["git", "rev-parse", "--short", "HEAD"], fail=False)
-    found["commit"] = commit.stdout.strip()
-    return json.loads(json.dumps(found).replace(socket.gethostname(), "<host>"))
+        if Site.until and time.monotonic() > Site.until:
+            raise Skip(f"no time left; --only {name} tries it alone, --seconds 0 all")
+        return function(), "ok"
+    except Skip as reason:
+        return {"reason": str(reason)}, "skipped"
+    except subprocess.TimeoutExpired as error:
+        if Site.until and time.monotonic() > Site.until:
+            return {"reason": f"cut off, no time left; --only {name} tries it alone"}, "skipped"
+        return {"error": f"{error.cmd[:4]} takes longer than {error.timeout:.0f} s"}, "failed"
+    except Exception as error:
+        Site.log.write(traceback.format_exc())
+        return {"error": f"{type(error).__name__}: {error}"[:2000]}, "failed"
 
 
 def run_one(name):
-    what, function = CHECKS[name]
-    before, begin = len(Site.failures), time.monotonic()
-    try:
-        found, state = function(), "ok"
-    except Skip as reason:
-        found, state = {"reason": str(reason)}, "skipped"
-    except Exception as error:
-        found, state = {"error": f"{type(error).__name__}: {error}"[:2000]}, "failed"
-        Site.log.write(traceback.format_exc())
-    bad = Site.failures[before:]
-    state = "failed" if bad and state == "ok" else state
-    say(f"{state:<8}{name} ({time.monotonic() - begin:.0f} s): {what}")
-    for text in bad:
-        say(f"        {text}")
-    if state == "skipped":
-        say(f"        {found['reason']}")
-    return {"state": state, "what": what, "found": found, "not as it should be": bad}
+    """The check, in this thread."""
+    Check.failures.texts, begin = [], time.monotonic()
+    found, state = tried(name, CHECKS[name].function)
+    bad = Check.failures.texts + ([found["error"]] if state == "failed" else [])
+    return {"state": "failed" if bad else state, "what": CHECKS[name].what,
+            "seconds": round(time.monotonic() - begin, 1), "found": found, "not as it should be": bad}
+
+
+def tell(name, one):
+    what = one["found"]["reason"] if one["state"] == "skipped" else one["what"]
+    say(f"{one['state']:<8}{name} ({one['seconds']:.0f} s): {what}")
+    for text in one["not as it should be"]:
+        say(f"        {text[:500]}")
+
+
+def run_all(names):
+    """(name, result) in order; neighbours that may run side by side do."""
+    workers = max(1, min(4, (os.cpu_count() or 1) // 4))
+    for apart, group in itertools.groupby(names, lambda name: CHECKS[name].apart):
+        with concurrent.futures.ThreadPoolExecutor(workers if apart else 1) as pool:
+            futures = [(name, pool.submit(run_one, name)) for name in group]
+            for name, future in futures:
+                yield name, future.result()
 
 
 def rows(value, indent="- "):
@@ -92,28 +112,39 @@ def save(results):
         file.write(summary(results))
 
 
+def sendable(member):
+    """Not the largest traces: the folder is to be sent."""
+    return member if member.size < MOST_SENT else None
+
+
 def main():
     args = arguments()
     if args.list:
-        for name, (what, _) in CHECKS.items():
-            print(f"{name:<20}{what}")
-        return assumptions.covered()
+        for name, one in CHECKS.items():
+            print(f"{name:<20}{one.what}")
+        return assumptions.covered() or fidelity.covered()
     unknown = set(filter(None, args.only.split(","))) - set(CHECKS)
     if unknown:
         sys.exit(f"no check {', '.join(sorted(unknown))}; --list names them")
-    Site.out, Site.mps = os.path.abspath(args.out), args.mps
+    Site.out = os.path.abspath(args.out)
     os.makedirs(Site.out, exist_ok=True)
+    begin = time.monotonic()
     Site.log = open(os.path.join(Site.out, "log.txt"), "w", encoding="utf-8")
-    learn_site(args.python)
+    where.learn(args.python)
     results = {"machine": machine(), "checks": {}}
-    for name in CHECKS:
-        if not args.only or name in args.only.split(","):
-            results["checks"][name] = run_one(name)
-            save(results)
+    say(f"{', '.join(results['machine']['devices'])}; driver {results['machine']['driver']}; "
+        f"{Site.cudart}; {Site.cupti}; torch {Site.torch.get('version', 'not there')}")
+    Site.until = begin + args.seconds if args.seconds else None
+    wanted = [name for name in CHECKS if not args.only or name in args.only.split(",")]
+    for name, one in run_all(wanted):
+        tell(name, one)
+        results["checks"][name] = one
+        results["seconds"] = round(time.monotonic() - begin)
+        save(results)
     Site.log.close()
     packed = Site.out.rstrip("/") + ".tar.gz"
     with tarfile.open(packed, "w:gz") as tar:
-        tar.add(Site.out, os.path.basename(Site.out))
+        tar.add(Site.out, os.path.basename(Site.out), filter=sendable)
     states = [one["state"] for one in results["checks"].values()]
     print(f"{states.count('ok')} ok, {states.count('failed')} failed, "
           f"{states.count('skipped')} skipped; {packed}")

@@ -3,7 +3,7 @@
 
 Prints JSON: the nanoseconds of each step, each ended by a synchronisation; the loss.
 Two annotations stand around the second half of the steps; with --profiler torch.profiler
-runs around them, and its trace goes to FILE.
+runs around them, and its trace goes to FILE.  It keeps what proflaunch keeps by default.
 
   train    convolutions, matrix products, AdamW, mixed precision
   tiny     many small operators: the host is the limit
@@ -27,6 +27,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("mode")
 parser.add_argument("--steps", type=int, default=20)
 parser.add_argument("--profiler", default="")
+parser.add_argument("--shapes", action="store_true", help="torch.profiler's record_shapes")
 parser.add_argument("--pause", type=float, default=0.0, help="seconds between steps")
 args = parser.parse_args()
 torch.manual_seed(0)
@@ -155,7 +156,7 @@ def main():
                 torch.cuda.synchronize()
                 if args.profiler:
                     profiler = stack.enter_context(profile(activities=[
-                        ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True))
+                        ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=args.shapes))
                 with record_function("fidelity::begin"):
                     pass
             begin = time.perf_counter_ns()
