@@ -18,6 +18,14 @@ def parts(rounds):
     return {"before": rounds[0:2], "window": rounds[3:6], "after": rounds[7:9]}
 
 
+def recorded(name, kinds, kernels):
+    """What bare CUPTI costs is worth something only where it has recorded."""
+    found = bare_report()["records"]
+    expect(kinds == "none" or found.get("10", 0) >= kernels, f"{name}, bare {kinds}: {found} of {kernels}")
+    expect(kinds in ("none", "kernel") or found.get("5", 0) + found.get("4", 0) >= kernels,
+           f"{name}, bare {kinds}: calls {found} of {kernels}")
+
+
 def gather(found, more):
     for key, values in more.items():
         found.setdefault(key, []).extend(values)
@@ -35,7 +43,11 @@ def launch():
         for name, kinds in (("subscriber", "none"), ("kernels", "kernel"), ("launches", "launches"),
                             ("all calls", "calls")):
             gather(found, {name: per_launch(bare(kinds))})
-        gather(found, parts(Run("launch", [work(), "launch", str(LAUNCHES), "9"], **WINDOW).json()["rounds"]))
+            recorded("launch", kinds, ROUNDS * LAUNCHES)
+        run = Run("launch", [work(), "launch", str(LAUNCHES), "9"], **WINDOW)
+        gather(found, parts(run.json()["rounds"]))
+    kernels = len(run.only().of("kernel"))
+    expect(kernels == 3 * LAUNCHES, f"launch: ours has {kernels} of {3 * LAUNCHES} kernels")
     result = medians(found)
     result["window - bare CUPTI (goal 150)"] = round(result["window"] - result["launches"], 1)
     goal(result["window"] <= result["launches"] + 150,
@@ -94,6 +106,8 @@ def left_over(kinds, how):
     calls, kernels = (report["records"].get(kind, 0) for kind in ("5", "10"))
     expect(result == 0, f"after, {kinds}, {how}: CUPTI says {result}")
     for name, number in (("calls", calls), ("kernels", kernels)):
+        expect(number > LAUNCHES or name == "calls" and kinds == "kernel",
+               f"after, {kinds}, {how}: {number} {name}: never on")
         expect(number <= 7 * LAUNCHES, f"after, {kinds}, {how}: {number} {name} of {8 * LAUNCHES}: still on")
     return {"with": round(median(rounds[1:3]), 1), "then": round(median(rounds[6:]), 1),
             "left after ms": when, "ended": bool(ended), "calls": calls, "kernels": kernels}
@@ -131,6 +145,8 @@ def step_time():
             run = Run(f"step_{mode}", command, marker="torch:Optimizer.step*",
                       schedule=f"wait={2 * third},active={third},repeat=1")
             mine = steps(run.json())
+            kernels = len(run.only().of("kernel"))
+            expect(kernels >= third, f"step_time, {mode}: {kernels} kernels in a window of {third} steps")
             gather(rows, {"before": mine[third:2 * third - 2], "window": mine[2 * third + 1:3 * third - 1],
                           "after": mine[3 * third + 2:]})
             if os.path.exists(path):
@@ -148,6 +164,8 @@ def graph_replay():
     for kinds in ("kernel", "launches"):
         result[f"bare {kinds}"] = last_json(output(command, env=bare(kinds)).stdout)["us per launch"]
         report = bare_report()
+        kernels = report["records"].get("10", 0)
+        expect(kernels + report["dropped"] > 1000 * launches, f"graph_replay, bare {kinds}: {kernels} kernels")
         result[f"bare {kinds}: zero times"] = report["zero"]
         result[f"bare {kinds}: dropped"] = report["dropped"]
     for way in ("node", "graph", "off"):

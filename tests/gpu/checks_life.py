@@ -27,10 +27,8 @@ def client(*words):
 def tee():
     path, found = os.path.join(Site.out, "client.txt"), {}
     run = Run("tee_client", client("records", 20, path), marker="none")
-    trace = run.only()
-    ours = {(e["cat"], e["args"]["correlation"]): (round(e["ts"] * 1000) + trace.base,
-                                                   round((e["ts"] + e["dur"]) * 1000) + trace.base)
-            for e in trace.of(*CATEGORIES.values())}
+    trace = run.only(exact=True)
+    ours = {(e["cat"], e["args"]["correlation"]): e["ns"] for e in trace.of(*CATEGORIES.values())}
     off, missing = [], collections.Counter()
     with open(path, encoding="utf-8") as file:
         for kind, number, begin, end in (map(int, line.split()) for line in file):
@@ -234,8 +232,7 @@ def exits():
     result = {}
     ends(result, work(), "dynamic", WAYS)
     if Site.static and not Site.fake:
-        program = built("work_static", "work.c", "-rdynamic", "-Wl,--whole-archive", Site.static,
-                        "-Wl,--no-whole-archive", "-ldl", "-lrt", "-pthread")
+        program = built("work_static", "work.c", Site.static, "-ldl", "-lrt", "-pthread")
         ends(result, program, "static", WAYS[:4])
     else:
         result["static"] = "the real runtime does not run on the fake driver" if Site.fake else \

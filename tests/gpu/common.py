@@ -5,6 +5,7 @@ A check is a function with @check; it returns {name: value} of what it saw and a
 what must hold.  expect() notes a claim that did not hold and goes on.
 """
 import collections
+import decimal
 import functools
 import glob
 import gzip
@@ -188,21 +189,28 @@ class Run:
     def traces(self):
         return [Trace(path) for path in self.paths]
 
-    def only(self):
+    def only(self, exact=False):
         assert len(self.paths) == 1, (self.paths, self.done.stderr[-1500:])
-        return Trace(self.paths[0])
+        return Trace(self.paths[0], exact)
 
     def json(self):
         return last_json(self.done.stdout)
 
 
 class Trace:
-    def __init__(self, path):
+    """`exact`: begin and end of each slice also in whole ns: where a file has no base, ts is
+    more than a float holds."""
+
+    def __init__(self, path, exact=False):
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
-            self.raw = json.load(file, strict=False)
+            self.raw = json.load(file, strict=False, parse_float=decimal.Decimal if exact else float)
         self.path = path
         self.base = self.raw.get("baseTimeNanoseconds", 0)
         self.slices = [e for e in self.raw["traceEvents"] if e["ph"] == "X" and e["cat"] != "Trace"]
+        for event in self.slices if exact else ():
+            begin, length = (int(event[key] * 1000) for key in ("ts", "dur"))
+            event["ns"] = (begin + self.base, begin + length + self.base)
+            event["ts"], event["dur"] = float(event["ts"]), float(event["dur"])
         self.slices.sort(key=lambda e: (e["ts"], -e["dur"]))
         self.facts = self.raw.get("proflaunch", {})
 

@@ -159,6 +159,16 @@ def surroundings():
                                if k.startswith(("CUDA_", "NVIDIA_")) and "HOST" not in k}}
 
 
+def version_of(library, function):
+    """What a library says of itself; nothing of the GPU is touched."""
+    number = ctypes.c_int(0)
+    try:
+        getattr(ctypes.CDLL(library), function)(ctypes.byref(number))
+    except (OSError, AttributeError, TypeError):
+        return None
+    return number.value
+
+
 def machine():
     """For the folder of results; nothing that names the machine or its owner."""
     query = "name,driver_version,compute_cap,memory.total,mig.mode.current,compute_mode,persistence_mode"
@@ -170,10 +180,13 @@ def machine():
         "date": time.strftime("%Y-%m-%d"), "devices": devices(), "fake": Site.fake,
         "driver": of_line(read("/proc/driver/nvidia/version"), r"Module[^\d]*([\d.]+)"),
         "driver for CUDA": driver_version(), "nvidia-smi": smi or "not found",
-        "cudart": Site.cudart, "CUPTI": Site.cupti, "other CUPTIs": [path for _, path in Site.cuptis],
+        "cudart": Site.cudart, "CUPTI": Site.cupti,
+        "cudart's version": version_of(Site.cudart, "cudaRuntimeGetVersion"),
+        "CUPTI's version": version_of(Site.cupti, "cuptiGetVersion"), "other CUPTIs": [path for _, path in Site.cuptis],
         "torch": Site.torch, "NCCL": Site.nccl, "python": platform.python_version(),
         "compiler": first_line(os.environ.get("CC", "cc"), "--version"),
-        "nvcc": first_line("nvcc", "--version") if shutil.which("nvcc") else "not found",
+        "nvcc": of_line(output(["nvcc", "--version"], fail=False).stdout, r"release (.*)")
+                if shutil.which("nvcc") else "not found",
         "system": platform.platform(), "processors": os.cpu_count(),
         "processor": of_line(read("/proc/cpuinfo"), r"model name\s*: (.*)"),
         "proflaunch": read(os.path.join(HERE, "..", "..", "VERSION")).strip(),
