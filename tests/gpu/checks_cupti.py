@@ -2,15 +2,14 @@
 """CUPTI's records, on this GPU and driver: what its documents leave open (cupti.md, 8)."""
 import collections
 import concurrent.futures
-import glob
 import os
 import re
 import shutil
 import struct
 
 import assumptions
-from common import HERE, LAUNCHER, Run, Site, Skip, bare, bare_report, check, expect
-from common import last_json, on_cudart, output, quick, quietly, work
+from common import HERE, LAUNCHER, Run, Site, Skip, bare_report, check, expect
+from common import last_json, output, quick, quietly, work
 
 KERNEL, DRIVER, RUNTIME = "10", "4", "5"
 # A program that does something of everything gives at least these.
