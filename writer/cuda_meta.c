@@ -8,6 +8,7 @@ const char *const cuda_count_names[CUDA_COUNTS] = {
 	[CUDA_ZERO] = "without a time",
 	[CUDA_REVERSED] = "end before begin",
 	[CUDA_UNMATCHED] = "GPU work without its call",
+	[CUDA_OLDER] = "GPU work from before the window",
 	[CUDA_MISSING] = "calls without their GPU work",
 	[CUDA_OUTSIDE] = "far outside of the window",
 	[CUDA_UNDECODED] = "buffers not read to their end",

@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 3
+#define SPOOL_VERSION 4
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
@@ -58,6 +58,7 @@ enum cuda_count {
 	CUDA_ZERO, /* kernels, copies, sets without a time */
 	CUDA_REVERSED, /* their end lies before their begin */
 	CUDA_UNMATCHED, /* GPU work whose call was not seen */
+	CUDA_OLDER, /* ... and that was asked for before the window: not in it */
 	CUDA_MISSING, /* calls that launched, whose GPU work never came */
 	CUDA_OUTSIDE, /* times that cannot be: far outside of the window */
 	CUDA_UNDECODED, /* buffers that could not be read to their end */

@@ -70,6 +70,12 @@ uint64_t kinds_for_ours(void)
 	return atomic_load_explicit(&ours, memory_order_relaxed);
 }
 
+bool kinds_stray(void)
+{
+	return session.deny & DENY_KERNELS_OFF ||
+	       atomic_load(&theirs) & BIT(KIND_CONCURRENT_KERNEL);
+}
+
 static bool for_ours(uint32_t kind)
 {
 	return kind < KIND_MOST && kinds_for_ours() >> kind & 1;

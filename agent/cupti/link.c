@@ -99,18 +99,40 @@ static uint32_t place(const struct waiting *x)
 	return (uint32_t)(x - waiting);
 }
 
-/* Nobody called for it: where it ran is the best guess. */
+static void saw_call(struct window *w, uint32_t correlation)
+{
+	if (!w->called || (int32_t)(correlation - w->first_call) < 0)
+		w->first_call = correlation;
+	if (!w->called || (int32_t)(correlation - w->last_call) > 0)
+		w->last_call = correlation;
+	w->called = true;
+}
+
+/* Ids count up: one below the window's first call was asked for before it. Where no
+ * call is known, that is likelier than a call that got lost, if such work is recorded. */
+static bool older(const struct window *w, uint32_t correlation)
+{
+	if (!correlation)
+		return false;
+	return w->called ? (int32_t)(correlation - w->first_call) < 0 : kinds_stray();
+}
+
+/* Its call was not recorded: between which other calls it was made tells the window,
+ * else where it ran is the best guess. */
 static void give_up(struct waiting *x)
 {
 	const struct record *r = &x->made.u.r;
-	struct window *w = windows_at(r->begin);
+	struct window *ran = windows_at(r->begin);
+	struct window *w = x->correlation ? windows_around(x->correlation) : NULL;
 	struct entry *e = &entries[x->correlation & CALLS_MASK];
+	bool before = !w && ran && older(ran, x->correlation);
 
 	if (e->correlation == x->correlation && e->value == (WAITS | place(x)))
 		e->value = 0;
+	w = w ? w : ran;
 	if (w && w->info && r->kind != REC_EVENT)
-		side_count(&w->side, CUDA_UNMATCHED, 1);
-	if (w)
+		side_count(&w->side, before ? CUDA_OLDER : CUDA_UNMATCHED, 1);
+	if (w && !before)
 		decode_place(w, &x->made);
 	x->made.size = 0;
 }
@@ -197,6 +219,8 @@ void link_call(uint32_t correlation, struct window *w, bool works)
 	struct entry *e = at(correlation);
 	uint32_t value = is(e, correlation) ? e->value : 0, found = 0;
 
+	if (w)
+		saw_call(w, correlation);
 	if (!value && ((!w && !works) || !newer(e, correlation)))
 		return;
 	if (value & WAITS) {

@@ -98,6 +98,8 @@ int kinds_theirs_api(int domain, uint32_t cbid, bool on);
 void kinds_theirs_none(void);
 /* Is a record of this kind (cbid: of calls, else 0) what it asked for just now? */
 bool kinds_for_theirs(uint32_t kind, uint32_t cbid);
+/* Are there times at which kernels are recorded and calls are not? */
+bool kinds_stray(void);
 /* The kinds that we ask for, as bits. Constant once the session is ready. */
 uint64_t kinds_for_ours(void);
 /* {"runtime": "allow-list", ...}: what is switched on for a window. */
@@ -178,6 +180,8 @@ struct window {
 	struct side side;
 	uint64_t begin, end; /* ns; end UINT64_MAX while open */
 	uint64_t launched, matched; /* calls that launch, and those with GPU work */
+	bool called; /* calls were seen in it: */
+	uint32_t first_call, last_call; /* their correlation ids */
 	uint64_t turn; /* buffers_turn at the seal */
 	unsigned flushes; /* since the seal */
 	bool flushing; /* one is under way that began after the seal */
@@ -195,6 +199,8 @@ void windows_live(bool on); /* a consumer will look. Any thread. */
 void windows_collect(void); /* takes what the scheduler has stored */
 struct window *windows_at(uint64_t ns); /* open, sealed or over; NULL */
 struct window *windows_get(uint32_t number); /* the same, by number */
+/* Pending, with calls before and after the one of this correlation id; NULL. */
+struct window *windows_around(uint32_t correlation);
 unsigned windows_pending(bool *open); /* not yet over; is one open? */
 bool windows_complete(void); /* all calls have their work, CUPTI holds nothing */
 void windows_settle(bool all); /* what is complete or too old; or all that is sealed */

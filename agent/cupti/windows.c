@@ -278,6 +278,17 @@ static bool complete(const struct window *w)
 	       (windows_now - w->news_at > IDLE_NS && w->flushes > 1);
 }
 
+struct window *windows_around(uint32_t correlation)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->called && (int32_t)(correlation - w->first_call) >= 0 &&
+	    (int32_t)(w->last_call - correlation) >= 0)
+		return w;
+	return NULL;
+}
+
 void windows_settle(bool all)
 {
 	struct window *w;

@@ -46,9 +46,9 @@ def environment(version, **fake):
             **{f"FAKE_{key}": str(value) for key, value in fake.items()}}
 
 
-def run(version, mode, count, logdir, fake=None, **given):
+def run(version, mode, count, logdir, fake=None, program="cuda_work", **given):
     """cuda_work under the launcher."""
-    return prof.launch([prof.prog("cuda_work"), mode, str(count)], logdir,
+    return prof.launch([prof.prog(program), mode, str(count)], logdir,
                        env=environment(version, **(fake or {})), **given)
 
 
