@@ -26,102 +26,9 @@
 static _Atomic uint32_t tid; /* 0 = none, 1 = being born */
 static _Atomic uint32_t flush_asked, flush_done;
 static _Atomic uint32_t end_asked, end_done; /* 1: everything fetched, 2: and settled */
-static _Atomic bool dead; /* somebody else finishes what we had in hand */
-static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
 
 static int64_t flush_at, flush_gap; /* CLOCK_MONOTONIC ns; ns */
 static bool ended; /* the last flush is done */
-
-/* ---- in and out of CUPTI, where we may get stuck ---- */
-
-/* False: what we had in hand is somebody else's now. */
-static bool enter(void)
-{
-	atomic_store(&inside, true);
-	if (!atomic_load(&dead))
-		return true;
-	atomic_store(&inside, false);
-	return false;
-}
-
-static void leave(void)
-{
-	atomic_store(&inside, false);
-}
-
-static int flush(uint32_t flag)
-{
-	int result;
-
-	leave();
-	result = session_flush(flag);
-	tee_flushed();
-	return enter() ? result : -1;
-}
-
-static bool switch_kinds(bool on)
-{
-	int result;
-
-	leave();
-	result = on || bell_is_off() ? kinds_ours(on) : kinds_rest();
-	if (result && on) {
-		atomic_store(&session.refused, true);
-		session_give_up("cuptiActivityEnable", result);
-	}
-	return enter();
-}
-
-/* ---- records ---- */
-
-/* First what has come back, then what windows there are: a record is never older than
- * what is known of its window. */
-static void drain(void)
-{
-	struct buffer *b = buffers_take(), *after;
-
-	windows_collect();
-	for (; b; b = after) {
-		after = b->next;
-		/* Kernels without their calls, while we say that there is no GPU part. */
-		if (atomic_load(&session.refused))
-			(void)0;
-		else if (b->discard)
-			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
-		else
-			decode_buffer(b->mem, b->valid);
-		buffers_give(b);
-	}
-	buffers_refused();
-}
-
-static void count_drops(void)
-{
-	size_t dropped = 0;
-
-	/* Without a context it succeeds and leaves the number as it was. */
-	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
-		dropped = 0;
-	windows_count(CUDA_DROPPED, dropped + tee_dropped(dropped));
-}
-
-static bool flush_round(void)
-{
-	int result = 0;
-
-	windows_flush();
-	if (buffers_held(UINT64_MAX) && (result = flush(0)) < 0)
-		return false;
-	drain();
-	moments_take();
-	if (result) {
-		session_give_up("cuptiActivityFlushAll", result);
-		return true;
-	}
-	count_drops();
-	windows_flushed();
-	return true;
-}
 
 /* ---- what is to be done ---- */
 
@@ -139,7 +46,7 @@ static void come_back(void)
 	    tee_blocks() || session_other())
 		return;
 	next = windows_now + RETURN_NS;
-	leave();
+	round_leave();
 	session_return();
 }
 
@@ -150,7 +57,7 @@ static bool follow_kinds(unsigned pending)
 
 	if (want)
 		come_back();
-	if (!enter())
+	if (!round_enter())
 		return false;
 	if (!recording())
 		return true;
@@ -159,7 +66,7 @@ static bool follow_kinds(unsigned pending)
 	/* Some versions are dead after a first time without any record. */
 	if (!want && session.deny & DENY_EMPTY && !decode_records)
 		return true;
-	return switch_kinds(want);
+	return round_kinds(want);
 }
 
 static bool flush_due(unsigned pending, bool open)
@@ -173,7 +80,7 @@ static bool flush_due(unsigned pending, bool open)
 			atomic_store(&flush_done, asked);
 		return true;
 	}
-	fine = flush_round();
+	fine = round_flush();
 	flush_at = windows_now + (open ? OPEN_NS : flush_gap);
 	if (!open)
 		flush_gap = flush_gap * 2 < LONGEST_NS ? flush_gap * 2 : LONGEST_NS;
@@ -193,19 +100,20 @@ static bool fetch_all(void)
 	if (ended || !recording() || !buffers_held(UINT64_MAX))
 		goto done;
 	do {
-		if (!flush_round())
+		if (!round_flush())
 			return false;
 		if (!recording() || windows_complete())
 			break;
 		nanosleep(&moment, NULL);
 	} while (windows_now < until);
-	if (recording() && buffers_held(UINT64_MAX) && flush(1) < 0)
+	if (recording() && buffers_held(UINT64_MAX) && round_fetch(1) < 0)
 		return false;
 	until = windows_now + LATE_NS;
-	for (drain(); buffers_held(UINT64_MAX) && windows_now < until; drain())
+	for (round_drain(); buffers_held(UINT64_MAX) && windows_now < until;
+	     round_drain())
 		nanosleep(&moment, NULL);
 	if (recording())
-		count_drops();
+		round_drops();
 done:
 	ended = true;
 	return true;
@@ -250,7 +158,7 @@ static int64_t work(void)
 	bool open, gone = session_gone();
 	unsigned pending, sealed;
 
-	drain();
+	round_drain();
 	link_expire(WAITING_NS);
 	pending = windows_pending(&open);
 	sealed = pending - open;
@@ -286,8 +194,8 @@ static void *consume(void *arg)
 	while (wait > -2) {
 		uint32_t seen = bell_seen();
 
-		wait = enter() ? work() : -2;
-		leave();
+		wait = round_enter() ? work() : -2;
+		round_leave();
 		if (wait == -2)
 			break;
 		bell_sleep(seen, wait);
@@ -347,10 +255,7 @@ void consumer_flush(int64_t ns)
 /* It is stuck in CUPTI: what it would do with the windows is done here. */
 static void take_over(void)
 {
-	atomic_store(&dead, true);
-	for (int i = 0; i < 100 && atomic_load(&inside); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
-	if (atomic_load(&inside))
+	if (!round_take())
 		return;
 	windows_collect();
 	windows_settle(true);
@@ -365,7 +270,7 @@ bool consumer_finish(int64_t ns, bool settle)
 	if (atomic_load(&end_asked) < level)
 		atomic_store(&end_asked, level);
 	consumer_wake();
-	if (!atomic_load(&dead) && wait_for(&end_done, level, ns))
+	if (!round_taken() && wait_for(&end_done, level, ns))
 		return true;
 	if (settle)
 		take_over();
@@ -380,8 +285,7 @@ void consumer_fork_child(void)
 	atomic_store(&flush_done, 0);
 	atomic_store(&end_asked, 0);
 	atomic_store(&end_done, 0);
-	atomic_store(&dead, false);
-	atomic_store(&inside, false);
+	round_fork_child();
 	flush_at = flush_gap = 0;
 	ended = false;
 }

@@ -246,6 +246,22 @@ void devices_used(uint32_t device);
 void devices_write(struct window *w); /* a REC_GPU for each */
 uint32_t devices_driver(void); /* cuDriverGetVersion, 0 = no driver. Any thread. */
 
+/* ---- round.c: the consumer ---- */
+
+/* CUPTI is called only outside, where it may keep us. False: what we had in hand is
+ * somebody else's now; so for all that return bool, and -1 of round_fetch. */
+bool round_enter(void);
+void round_leave(void);
+int round_fetch(uint32_t flag); /* a flush: what CUPTI says */
+bool round_kinds(bool on);
+void round_drain(void); /* reads what has come back */
+void round_drops(void);
+bool round_flush(void); /* a flush, and all that comes of it */
+/* Another thread: the consumer is stuck in CUPTI. False: it is at work all the same. */
+bool round_take(void);
+bool round_taken(void);
+void round_fork_child(void);
+
 /* ---- consumer.c ---- */
 
 bool consumer_start(void); /* idempotent; any thread */
