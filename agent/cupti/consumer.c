@@ -50,9 +50,9 @@ static void come_back(void)
 	session_return();
 }
 
-static bool follow_kinds(unsigned pending)
+static bool follow_kinds(void)
 {
-	bool want = bell_wants(pending);
+	bool want = bell_wants(windows_fresh());
 	bool on = kinds_ours_on();
 
 	if (want)
@@ -69,6 +69,21 @@ static bool follow_kinds(unsigned pending)
 	return round_kinds(want);
 }
 
+/*
+ * Where kernels stay on without us, a GPU that is never idle holds a window's work back
+ * until its buffer is full. Before that is given up it is had by force: what runs now is
+ * in no window, and must not be a client's.
+ */
+static bool force_overdue(void)
+{
+	if (!recording() || !windows_overdue() || windows_fresh() || when_any())
+		return true;
+	if (round_fetch(1) < 0)
+		return false;
+	round_drain();
+	return true;
+}
+
 static bool flush_due(unsigned pending, bool open)
 {
 	uint32_t asked = atomic_load(&flush_asked);
@@ -80,7 +95,7 @@ static bool flush_due(unsigned pending, bool open)
 			atomic_store(&flush_done, asked);
 		return true;
 	}
-	fine = round_flush();
+	fine = round_flush() && force_overdue();
 	flush_at = windows_now + (open ? OPEN_NS : flush_gap);
 	if (!open)
 		flush_gap = flush_gap * 2 < LONGEST_NS ? flush_gap * 2 : LONGEST_NS;
@@ -166,12 +181,12 @@ static int64_t work(void)
 		flush_at = windows_now;
 		flush_gap = FIRST_NS;
 	}
-	if (!follow_kinds(pending) || !flush_due(pending, open) || !end_if_asked())
+	if (!follow_kinds() || !flush_due(pending, open) || !end_if_asked())
 		return -2;
 	settle(gone);
 	pending = windows_pending(&open);
 	sealed_before = pending - open;
-	if (!pending && !follow_kinds(0))
+	if (!pending && !follow_kinds())
 		return -2;
 	buffers_prepare();
 	if (pending && !gone && session_gone())
@@ -245,7 +260,8 @@ void consumer_flush(int64_t ns)
 {
 	uint32_t level;
 
-	if (!kinds_ours_on() || atomic_load(&tid) <= 1 || atomic_load(&tid) == sys_tid())
+	if ((!kinds_ours_on() && !buffers_held(UINT64_MAX)) || atomic_load(&tid) <= 1 ||
+	    atomic_load(&tid) == sys_tid())
 		return;
 	level = atomic_fetch_add(&flush_asked, 1) + 1;
 	consumer_wake();

@@ -202,6 +202,8 @@ struct window *windows_get(uint32_t number); /* the same, by number */
 /* Pending, with calls before and after the one of this correlation id; NULL. */
 struct window *windows_around(uint32_t correlation);
 unsigned windows_pending(bool *open); /* not yet over; is one open? */
+bool windows_fresh(void); /* is one open, or sealed a moment ago? */
+bool windows_overdue(void); /* will one soon be given up? */
 bool windows_complete(void); /* all calls have their work, CUPTI holds nothing */
 void windows_settle(bool all); /* what is complete or too old; or all that is sealed */
 void windows_flush(void); /* one begins */
@@ -254,7 +256,7 @@ bool round_enter(void);
 void round_leave(void);
 int round_fetch(uint32_t flag); /* a flush: what CUPTI says */
 bool round_kinds(bool on);
-void round_drain(void); /* reads what has come back */
+void round_drain(void); /* reads what has come back, and what windows there are */
 void round_drops(void);
 bool round_flush(void); /* a flush, and all that comes of it */
 /* Another thread: the consumer is stuck in CUPTI. False: it is at work all the same. */

@@ -14,6 +14,8 @@
 #define SEAL_TRIES 200 /* of 50 us: a seal that is under way */
 #define IDLE_NS    2000000000ll /* nothing new for so long: nothing will come */
 #define OLD_NS     30000000000ll
+#define OVERDUE_NS 28000000000ll
+#define FRESH_NS   500000000ll /* how long kinds stay on for work that still runs */
 
 enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
 
@@ -251,6 +253,29 @@ unsigned windows_pending(bool *open)
 		*open = *open || w->state == WINDOW_OPEN;
 	}
 	return n;
+}
+
+/* A GPU that is never idle gives back no buffer that still gets new work: from some time
+ * after the seal on there must be none. Most work has come by then, and calls that were
+ * under way have ended. */
+bool windows_fresh(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_OPEN || windows_now - w->sealed_at < FRESH_NS)
+		return true;
+	return false;
+}
+
+bool windows_overdue(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_SEALED && windows_now - w->sealed_at > OVERDUE_NS)
+		return true;
+	return false;
 }
 
 bool windows_complete(void)

@@ -52,6 +52,15 @@ def run(version, mode, count, logdir, fake=None, program="cuda_work", **given):
                        env=environment(version, **(fake or {})), **given)
 
 
+def start(version, mode, count, logdir, fake=None, program="cuda_work", **given):
+    """The same, while it runs."""
+    words = [prof.LAUNCHER, "--logdir", logdir, *prof.options(**given), "--",
+             prof.prog(program), mode, str(count)]
+    return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True,
+                            env={**os.environ, **environment(version, **(fake or {}))})
+
+
 def without(version, mode, count, **fake):
     """The same without us: its status and its output."""
     process = prof.plain([prof.prog("cuda_work"), mode, str(count)],

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
 """Kernels at awkward times: which window they are in, and when its file comes."""
+import glob
+import os
 import sys
+import time
 
 import cuda
 import prof
@@ -28,6 +31,30 @@ def test_work_from_before_the_window():
             before = sum(cuda.cuda_facts(t).get(BEFORE, 0) for t in traces)
             assert (before > 0) == (version == "12.8"), (version, before)
             prof.strict([t.path for t in traces])
+
+
+def test_a_gpu_that_is_never_idle():
+    """A window's file comes, and kinds go off, while work is launched faster than it is done."""
+    for version in ("11.8", "12.4", "12.8", "13.1", cuda.NEWEST):
+        with prof.folder() as log:
+            calls, stop = os.path.join(log, "calls"), os.path.join(log, "stop")
+            os.environ["STOP"] = stop
+            process = cuda.start(version, "busy", 4000, log, program="cuda_times",
+                                 fake={"KERNELS": "*alpha*=23000000", "LOG": calls},
+                                 schedule="wait=1,active=2,repeat=1")
+            found = []
+            while not found and process.poll() is None:
+                time.sleep(0.1)
+                found = glob.glob(os.path.join(log, "*.pt.trace.json"))
+            alive = process.poll() is None
+            with open(calls, encoding="ascii") as file:
+                told = file.read()
+            with open(stop, "w", encoding="ascii"):
+                _, err = process.communicate(timeout=100)
+            assert found and alive, (version, err)
+            assert "cuptiActivityDisable 1 0" in told, (version, told)
+            assert cuda.counts(prof.Trace(found[0]))["kernel"] == 2, (version, err)
+            assert cuda.cuda_facts(prof.Trace(found[0])).get("calls without their GPU work", 0) == 0
 
 
 prof.main(sys.modules[__name__])

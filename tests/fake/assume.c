@@ -249,6 +249,28 @@ static const char *a18_lists_are_forgotten(void)
 	return count(RUNTIME) == 0 ? NULL : say("%u records", count(RUNTIME));
 }
 
+static const char *a45_off_while_it_runs(void)
+{
+	const struct seen *k;
+
+	if (version() >= 26 && version() <= 130000)
+		return "?it may hang";
+	go(NULL);
+	cudaDeviceSynchronize();
+	enable(KERNEL);
+	enable(RUNTIME);
+	go_slowly();
+	disable(RUNTIME);
+	disable(KERNEL);
+	go(NULL);
+	done();
+	k = nth(KERNEL, 0);
+	if (count(KERNEL) != 1 || !u64(k, 16) || u64(k, 24) <= u64(k, 16))
+		return say("%u kernels, begin %lu, end %lu", count(KERNEL), u64(k, 16),
+			   u64(k, 24));
+	return NULL;
+}
+
 #include "tests/fake/assume_more.h"
 
 #include "tests/fake/assume_last.h"
@@ -301,6 +323,7 @@ static const struct check {
 	{ 42, a42_synchronous_copies },
 	{ 43, a43_collectives },
 	{ 44, a44_event_times },
+	{ 45, a45_off_while_it_runs },
 };
 
 /* In a child: start, run, tell through the pipe. */
