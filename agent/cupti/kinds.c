@@ -195,7 +195,7 @@ static int switch_ours(bool on)
 		KIND_MEMSET,      KIND_CUDA_EVENT, KIND_SYNCHRONIZATION,
 		KIND_MEMORY2,     KIND_DRIVER,     KIND_RUNTIME,
 	};
-	int first = 0;
+	int first = 0, refused[sizeof(order)] = { 0 };
 
 	/* We may have stepped aside since whoever calls looked: not beside another. */
 	if (on && atomic_load(&session.state) != SESSION_READY)
@@ -204,9 +204,13 @@ static int switch_ours(bool on)
 		unsigned at = on ? i : (unsigned)sizeof(order) - 1 - i;
 		int result = for_ours(order[at]) ? ours_kind(order[at], on) : 0;
 
+		refused[at] = result;
 		if (result && essential(order[at]) && !first)
 			first = result;
 	}
+	for (unsigned i = 0; on && !first && i < sizeof(order); i++)
+		if (refused[i])
+			session_lacks_kind(order[i], refused[i]);
 	/* All or nothing: what was switched on would fill buffers for nobody. */
 	for (unsigned i = 0; on && first && i < sizeof(order); i++)
 		if (for_ours(order[i]))

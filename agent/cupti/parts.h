@@ -79,6 +79,11 @@ void session_ask_runtime(void);
 /* Once: the GPU is not recorded (any more), and why. `what` is CUPTI's function. */
 void session_give_up(const char *what, int result);
 void session_give_up_for(const char *why);
+/* Once each: what an option asks for is not to be had, the rest is. For a kind; for what
+ * is recorded of others. `result` 0: this CUPTI has no such function. */
+void session_lacks_kind(uint32_t kind, int result);
+void session_lacks(const char *option, const char *what, const char *function,
+		   int result);
 void session_give_up_missing(const char *path, const char *name);
 void session_give_up_foreign(const char *path);
 

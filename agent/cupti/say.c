@@ -89,18 +89,61 @@ static void two_subscribers(void)
 	session_give_up_for(why);
 }
 
-void session_give_up(const char *what, int result)
+static const char *text_of(int result)
 {
 	const char *text = NULL;
+
+	if (!cupti.GetResultString || cupti.GetResultString(result, &text) || !text)
+		text = "an error";
+	return text;
+}
+
+/* ---- what is missing, while the rest is recorded ---- */
+
+void session_lacks(const char *option, const char *what, const char *function, int result)
+{
+	if (result)
+		log_warn("%s: %s not recorded: %s gives %.*s (%d)", option, what,
+			 function, 64, text_of(result), result);
+	else
+		log_warn("%s: %s not recorded: this CUPTI has no %s", option, what,
+			 function);
+}
+
+void session_lacks_kind(uint32_t kind, int result)
+{
+	static const struct {
+		uint32_t kind;
+		const char *option, *what;
+	} kinds[] = {
+		{ KIND_SYNCHRONIZATION, "cuda_sync", "waits are" },
+		{ KIND_CUDA_EVENT, "cuda_sync", "events are" },
+		{ KIND_MEMORY2, "cuda_memory", "allocations of CUDA's are" },
+		{ KIND_GRAPH_TRACE, "cuda_graphs", "whole graphs are" },
+		{ KIND_MEMCPY, "activities", "copies are" },
+		{ KIND_MEMCPY2, "activities", "copies between GPUs are" },
+		{ KIND_MEMSET, "activities", "memory sets are" },
+	};
+	static _Atomic uint64_t told;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i].kind == kind &&
+		    !(atomic_fetch_or(&told, 1ull << kind) >> kind & 1))
+			session_lacks(kinds[i].option, kinds[i].what,
+				      "cuptiActivityEnable", result);
+}
+
+/* ---- all of it ---- */
+
+void session_give_up(const char *what, int result)
+{
 	char why[384];
 
 	if (result == CUPTI_TWO_SUBSCRIBERS) {
 		two_subscribers();
 		return;
 	}
-	if (!cupti.GetResultString || cupti.GetResultString(result, &text) || !text)
-		text = "an error";
-	fmt(why, sizeof(why), "%s gives %.*s (%d): %s", what, 64, text, result,
+	fmt(why, sizeof(why), "%s gives %.*s (%d): %s", what, 64, text_of(result), result,
 	    hint(result));
 	session_give_up_for(why);
 }

@@ -56,6 +56,26 @@ static bool set_attributes(void)
 	       session.version >= 130000;
 }
 
+/* Fields that cost extra. Before 13.0 nobody can have the times of events. */
+static void set_extras(void)
+{
+	static _Atomic bool said;
+	const struct config *c = &session.config;
+	int (*latency)(uint8_t) = cupti.ActivityEnableLatencyTimestamps;
+	int (*times)(uint8_t) = cupti.ActivityEnableCudaEventDeviceTimestamps;
+	int no_latency = c->cuda_latency && latency ? latency(1) : 0;
+	int no_times = c->cuda_sync && times ? times(1) : 0;
+
+	if (atomic_exchange(&said, true))
+		return;
+	if (no_latency || (c->cuda_latency && !latency))
+		session_lacks("cuda_latency", "when kernels were queued is",
+			      "cuptiActivityEnableLatencyTimestamps", no_latency);
+	if (no_times)
+		session_lacks("cuda_sync", "the GPU's times of events are",
+			      "cuptiActivityEnableCudaEventDeviceTimestamps", no_times);
+}
+
 /* ---- callbacks on rare events ---- */
 
 /* They take along what CUPTI still holds of the context. */
@@ -129,10 +149,7 @@ static const char *subscribe(int *result)
 	if (*result)
 		return "cuptiActivityRegisterCallbacks";
 	session_watch();
-	if (session.config.cuda_latency && cupti.ActivityEnableLatencyTimestamps)
-		cupti.ActivityEnableLatencyTimestamps(1);
-	if (session.config.cuda_sync && cupti.ActivityEnableCudaEventDeviceTimestamps)
-		cupti.ActivityEnableCudaEventDeviceTimestamps(1);
+	set_extras();
 	return NULL;
 }
 

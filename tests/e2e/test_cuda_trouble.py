@@ -64,6 +64,23 @@ def test_an_error_that_passes():
             assert kernels(run) == 16 or complaints(run), run.err
 
 
+def test_an_option_that_cannot_be():
+    """One line names the option and what is missing; all else is recorded."""
+    for function, option, line in (
+            ("cuptiActivityEnable/38", "cuda_sync", "cuda_sync: waits are not recorded"),
+            ("cuptiActivityEnable/36", "cuda_sync", "cuda_sync: events are not recorded"),
+            ("cuptiActivityEnable/49", "cuda_memory", "cuda_memory: allocations of CUDA's are not"),
+            ("cuptiActivityEnable/1", "cuda_memory", "activities: copies are not recorded"),
+            ("cuptiActivityEnableLatencyTimestamps", "cuda_latency", "cuda_latency: when kernels"),
+            ("cuptiActivityEnableCudaEventDeviceTimestamps", "cuda_sync", "GPU's times of events")):
+        with prof.folder() as log:
+            run = compare("13.1", "loop", STEPS, log, {"ERROR": f"{function}=14"},
+                          schedule=PLAN, **{option: True})
+            said = [text for text in run.err.splitlines() if "not recorded" in text]
+            assert len(said) == 1 and line in said[0] and "(14)" in said[0], (function, run.err)
+            assert kernels(run) == 16, (function, run.err)
+
+
 def test_the_programs_own_errors():
     for function in ("cuInit", "cudaLaunchKernel", "cudaMalloc", "cudaMemcpyAsync"):
         with prof.folder() as log:
