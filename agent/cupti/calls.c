@@ -97,10 +97,10 @@ static uint16_t bare_length(const char *name)
 	return (uint16_t)length;
 }
 
-static void fill(int domain, bool all_driver_calls)
+static unsigned fill(int domain, bool all_driver_calls)
 {
 	struct call *calls = table[domain - 1];
-	unsigned gap = 0;
+	unsigned gap = 0, named = 0;
 
 	memset(calls, 0, CALLS_MOST * sizeof(*calls));
 	for (uint32_t cbid = 1; cbid < CALLS_MOST && gap < GAP_MOST; cbid++) {
@@ -110,22 +110,28 @@ static void fill(int domain, bool all_driver_calls)
 		if (cupti.GetCallbackName(domain, cbid, &name) || !name || !*name)
 			continue;
 		gap = 0;
+		named++;
 		calls[cbid].name = name;
 		calls[cbid].length = bare_length(name);
 		calls[cbid].traits = traits_of(domain, name, all_driver_calls);
 	}
+	return named;
 }
 
-bool calls_start(bool all_driver_calls)
+const char *calls_start(bool all_driver_calls)
 {
+	unsigned named = 0;
+
 	for (int domain = DOMAIN_DRIVER; domain <= DOMAIN_RUNTIME; domain++) {
 		struct call **calls = &table[domain - 1];
 
 		if (!*calls && !(*calls = arena_alloc(CALLS_MOST * sizeof(**calls))))
-			return false;
-		fill(domain, all_driver_calls);
+			return "there is no memory for it";
+		named += fill(domain, all_driver_calls);
 	}
-	return true;
+	/* Without a call there is no window that a kernel could belong to. */
+	return named ? NULL
+		     : "cuptiGetCallbackName names no CUDA call: please report this";
 }
 
 struct call *calls_get(int domain, uint32_t cbid)

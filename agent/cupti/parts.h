@@ -138,7 +138,7 @@ struct call {
 	uint8_t traits;
 	uint32_t id; /* names.h; 0 = not yet */
 };
-bool calls_start(bool all_driver_calls);
+const char *calls_start(bool all_driver_calls); /* why not, NULL = fine */
 void calls_forget_names(void); /* the spool is another one */
 /* NULL: no such call is known. */
 struct call *calls_get(int domain, uint32_t cbid);

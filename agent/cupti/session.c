@@ -189,7 +189,7 @@ static bool under_mps(void)
 static bool load(struct found *f)
 {
 	void *handle = find_cupti(f, session.driver);
-	const char *missing, *sentence;
+	const char *missing, *sentence, *why;
 	int result;
 
 	if (!handle) {
@@ -213,10 +213,15 @@ static bool load(struct found *f)
 		return false;
 	}
 	session.strides = layout_start(session.version, f->major) ? "probed" : "table";
-	if (!calls_start(session.config.cuda_driver_calls) || !link_start()) {
-		session_give_up_for("there is no memory for it");
+	why = calls_start(session.config.cuda_driver_calls);
+	if (!why && !link_start())
+		why = "there is no memory for it";
+	if (why) {
+		session_give_up_for(why);
 		return false;
 	}
+	if (session.deny & DENY_GRAPH_TRACE && session.config.cuda_graphs == GRAPHS_GRAPH)
+		log_note("cuda_graphs: %s", sentence);
 	kinds_start();
 	return true;
 }

@@ -16,7 +16,7 @@ FUNCTIONS = ("cuptiSubscribe", "cuptiSubscribe_v2", "cuptiGetVersion", "cuptiAct
              "cuptiActivityRegisterCallbacks", "cuptiActivityFlushAll", "cuptiGetTimestamp",
              "cuptiActivitySetAttribute", "cuptiActivityGetNextRecord", "cuptiEnableCallback",
              "cuptiActivityEnableRuntimeApi", "cuptiSetThreadIdType", "cuptiActivityDisable",
-             "cuptiActivityGetNumDroppedRecords", "cuptiEnableDomain")
+             "cuptiActivityGetNumDroppedRecords", "cuptiEnableDomain", "cuptiGetCallbackName")
 STEPS = 6
 PLAN = "wait=1,active=2,repeat=2"
 
