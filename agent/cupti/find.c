@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/cuda_files.h"
 #include "agent/core/fmt.h"
 #include "agent/core/sys.h"
 #include "agent/cupti/parts.h"
@@ -23,26 +24,6 @@ struct libraries {
 	unsigned cuptis, runtimes;
 };
 
-/* "libcudart.so.12.4", "libcudart-e409450e.so.11.0": 12, 11. Not a match: -1. */
-static int major_of(const char *path, const char *stem)
-{
-	const char *base = strrchr(path, '/'), *so;
-	int major = 0;
-
-	base = base ? base + 1 : path;
-	if (strncmp(base, stem, strlen(stem)))
-		return -1;
-	base += strlen(stem);
-	if (*base != '.' && *base != '-')
-		return -1;
-	so = strstr(base, ".so");
-	if (!so || (so[3] && so[3] != '.'))
-		return -1;
-	for (so += so[3] == '.' ? 4 : 3; *so >= '0' && *so <= '9' && major < 1000; so++)
-		major = major * 10 + (*so - '0');
-	return major;
-}
-
 /* Newest major first. */
 static void note(struct library *list, unsigned *n, const char *path, int major)
 {
@@ -65,9 +46,9 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (!info->dlpi_name || !*info->dlpi_name)
 		return 0;
-	if ((major = major_of(info->dlpi_name, "libcupti")) >= 0)
+	if ((major = cuda_major(info->dlpi_name, "libcupti")) >= 0)
 		note(l->cupti, &l->cuptis, info->dlpi_name, major);
-	else if ((major = major_of(info->dlpi_name, "libcudart")) >= 0)
+	else if ((major = cuda_major(info->dlpi_name, "libcudart")) >= 0)
 		note(l->runtime, &l->runtimes, info->dlpi_name, major);
 	return 0;
 }
@@ -114,47 +95,31 @@ static void *take(struct found *f, const char *path, bool was_mapped)
 	return handle;
 }
 
-/* Tries <dir>/libcupti.so.<major>; 11.x has its minor in the name. */
+/* Tries <dir>/libcupti.so.<major>; "" is the loader's way. */
 static void *in_folder(struct found *f, const char *dir, int major)
 {
-	char path[512];
+	char path[512], name[32];
 	struct sys_stat st;
 	void *handle = NULL;
 
-	for (int minor = 8; minor >= 0 && !handle; minor--) {
-		if (major == 11)
-			fmt(path, sizeof(path), "%s%slibcupti.so.11.%d", dir,
-			    *dir ? "/" : "", minor);
-		else
-			fmt(path, sizeof(path), "%s%slibcupti.so.%d", dir,
-			    *dir ? "/" : "", major);
+	for (unsigned n = 0; !handle && cuda_cupti_name(name, sizeof(name), major, n);
+	     n++) {
+		fmt(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name);
 		if (!*dir || !sys_stat(path, &st))
 			handle = take(f, path, false);
-		if (major != 11)
-			break;
 	}
 	return handle;
 }
 
-/* Toolkits, wheels of either layout, conda, a wheel that brings both in one folder. */
 static void *beside(struct found *f, const struct library *runtime)
 {
-	static const char *const ways[] = {
-		"",
-		"/../extras/CUPTI/lib64",
-		"/../../../extras/CUPTI/lib64",
-		"/../../cuda_cupti/lib",
-		"/../extras/CUPTI/lib",
-	};
 	char dir[512];
-	const char *slash = strrchr(runtime->path, '/');
+	const char *slash = strrchr(runtime->path, '/'), *way;
 	void *handle = NULL;
 
-	if (!slash)
-		return NULL;
-	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways) && !handle; i++) {
+	for (unsigned n = 0; slash && !handle && (way = cuda_beside(n)); n++) {
 		fmt(dir, sizeof(dir), "%.*s%s", (int)(slash - runtime->path),
-		    runtime->path, ways[i]);
+		    runtime->path, way);
 		handle = in_folder(f, dir, runtime->major);
 	}
 	return handle;
@@ -164,12 +129,13 @@ static void *beside(struct found *f, const struct library *runtime)
  * driver. */
 static void *anywhere(struct found *f, const struct libraries *l, uint32_t driver)
 {
-	int newest = driver ? (int)(driver / 1000) : 13;
+	int newest = driver ? (int)(driver / 1000) : CUDA_MAJOR_MOST;
 	void *handle = NULL;
 
 	for (unsigned i = 0; i < l->runtimes && !handle; i++)
 		handle = in_folder(f, "", l->runtime[i].major);
-	for (int major = newest; !l->runtimes && major >= 11 && !handle; major--)
+	for (int major = newest; !l->runtimes && major >= CUDA_MAJOR_LEAST && !handle;
+	     major--)
 		handle = in_folder(f, "", major);
 	return handle;
 }
@@ -218,6 +184,6 @@ void *find_cupti(struct found *f, uint32_t driver)
 	if (!handle)
 		say_none(f, &l);
 	else if (!f->mapped)
-		f->major = major_of(f->path, "libcupti");
+		f->major = cuda_major(f->path, "libcupti");
 	return handle;
 }

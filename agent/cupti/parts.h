@@ -13,6 +13,7 @@
 #ifndef CUPTI_PARTS_H
 #define CUPTI_PARTS_H
 
+#include "agent/core/deny.h"
 #include "agent/core/record_cuda.h"
 #include "agent/core/side.h"
 #include "agent/cupti/api.h"
@@ -305,7 +306,7 @@ void lock_give(_Atomic uint32_t *lock, bool taken);
 /* Bytes before the NUL (or more than 8192); false: there is no text. */
 bool text_length(const char *text, size_t *length);
 
-/* ---- find.c, deny.c, facts.c ---- */
+/* ---- find.c, facts.c ---- */
 
 struct found {
 	char path[512]; /* of libcupti, empty = none */
@@ -316,15 +317,6 @@ struct found {
 	char why[256]; /* when none: what was looked for */
 };
 void *find_cupti(struct found *f, uint32_t driver); /* a handle, or NULL */
-
-enum deny {
-	DENY_USE = 1, /* this combination is not used at all */
-	DENY_KERNELS_OFF = 2, /* CONCURRENT_KERNEL is never switched off again */
-	DENY_GRAPH_TRACE = 4, /* whole graphs are not asked for */
-	DENY_EMPTY = 8, /* kinds stay on until a first record has come */
-};
-/* What is left out for this combination; the sentence of the first row that is hit. */
-unsigned deny_look(uint32_t version, uint32_t driver, bool mps, const char **sentence);
 
 void facts_tell(const struct found *f); /* into the spool; the last word counts */
 

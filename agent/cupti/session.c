@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/clock.h"
-#include "agent/core/config_file.h"
+#include "agent/core/cuda_files.h"
 #include "agent/core/log.h"
 #include "agent/core/sys.h"
 #include "agent/cupti/parts.h"
@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 /* From the first answer of a driver to a CUPTI that is ours, and what ends that. */
@@ -178,11 +179,10 @@ static bool take(void)
 
 static bool under_mps(void)
 {
-	struct sys_stat st;
 	extern char **environ;
+	char path[PATH_MAX];
 
-	return config_getenv(environ, "CUDA_MPS_PIPE_DIRECTORY") ||
-	       !sys_stat("/tmp/nvidia-mps/control", &st);
+	return cuda_mps(environ, path, sizeof(path));
 }
 
 /* Functions, version, layouts, names: nothing of the program is touched yet. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/cupti/parts.h"
+#include "agent/core/deny.h"
+
+#include <stddef.h>
 
 static const struct {
 	uint32_t low, high, driver_low, driver_high;
@@ -9,7 +11,7 @@ static const struct {
 } rows[] = {
 #define DENY(low, high, driver_low, driver_high, mps, what, sentence) \
 	{ low, high, driver_low, driver_high, mps, what, sentence },
-#include "agent/cupti/deny.def"
+#include "agent/core/deny.def"
 #undef DENY
 };
 
