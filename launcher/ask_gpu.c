@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/ask_gpu.h"
+#include "agent/core/cuda_files.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,17 +101,48 @@ static void callback(void *arg, int domain, uint32_t id, const void *data)
 	(void)data;
 }
 
+static void *open_major(struct ask_gpu *a, int major)
+{
+	char name[32];
+	void *library = NULL;
+	struct link_map *map;
+
+	for (unsigned n = 0; !library && cuda_cupti_name(name, sizeof(name), major, n);
+	     n++)
+		library = dlopen(name, RTLD_NOW);
+	if (library && !dlinfo(library, RTLD_DI_LINKMAP, &map))
+		snprintf(a->cupti, sizeof(a->cupti), "%s", map->l_name);
+	return library;
+}
+
+/* Where no file is known the loader may know one. */
+static void *open_cupti(struct ask_gpu *a)
+{
+	int major = a->driver ? a->driver / 1000 : CUDA_MAJOR_MOST;
+	void *library = NULL;
+
+	if (*a->cupti)
+		library = dlopen(a->cupti, RTLD_NOW);
+	if (*a->cupti && !library)
+		snprintf(a->error, sizeof(a->error), "%s", dlerror());
+	if (*a->cupti)
+		return library;
+	for (unsigned i = 0; i < ASK_MAJORS && a->majors[i] && !library; i++)
+		library = open_major(a, a->majors[i]);
+	for (; a->by_driver && major >= CUDA_MAJOR_LEAST && !library; major--)
+		library = open_major(a, major);
+	return library;
+}
+
 static void ask_cupti(struct ask_gpu *a)
 {
 	static const uint32_t kinds[ASK_KINDS] = { 10, 1, 2, 5 };
 	void *cupti, *subscriber = NULL;
 
 	a->stage = ASK_OPEN_CUPTI;
-	cupti = dlopen(a->cupti, RTLD_NOW);
-	if (!cupti) {
-		snprintf(a->error, sizeof(a->error), "%s", dlerror());
+	cupti = open_cupti(a);
+	if (!cupti)
 		return;
-	}
 	a->stage = ASK_VERSION;
 	CALL(cupti, 0, "cuptiGetVersion", (uint32_t *), &a->version);
 	a->stage = ASK_STRIDES;
@@ -136,7 +169,7 @@ static void __attribute__((noreturn)) child(struct ask_gpu *a)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	for (int fd = 0; fd < 3; fd++)
 		dup2(null, fd);
-	if (ask_driver(a) && *a->cupti)
+	if (ask_driver(a))
 		ask_cupti(a);
 	_exit(0);
 }
@@ -173,6 +206,7 @@ static void run(struct ask_gpu *a, struct ask_gpu *shared, unsigned seconds)
 	shared->signal = a->end == ASK_DIED ? WTERMSIG(status) : 0;
 	*a = *shared;
 	/* A library gone wild may have written anywhere. */
+	a->cupti[sizeof(a->cupti) - 1] = '\0';
 	a->error[sizeof(a->error) - 1] = a->init_text[sizeof(a->init_text) - 1] = '\0';
 	for (int i = 0; i < ASK_GPUS; i++)
 		a->gpu[i].name[sizeof(a->gpu[i].name) - 1] = '\0';

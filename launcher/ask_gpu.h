@@ -18,7 +18,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ASK_GPUS 16
+#define ASK_GPUS   16
+#define ASK_MAJORS 8
 
 enum ask_stage { /* what the child was doing last */
 		 ASK_OPEN_DRIVER,
@@ -37,7 +38,9 @@ enum ask_end { ASK_ENDED, ASK_DIED, ASK_HUNG, ASK_NOT_RUN };
 enum { ASK_KERNEL, ASK_COPY, ASK_SET, ASK_CALL, ASK_KINDS };
 
 struct ask_gpu {
-	char cupti[PATH_MAX]; /* asked: the library; "" = none was found */
+	char cupti[PATH_MAX]; /* asked: the library; "" = the loader is asked for it */
+	int majors[ASK_MAJORS]; /* ... by these, 0 ends; */
+	bool by_driver; /* ... or from the driver's down */
 
 	enum ask_end end;
 	int signal; /* that it died by */

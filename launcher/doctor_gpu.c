@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launcher/doctor_gpu.h"
-#include "launcher/ask_gpu.h"
+#include "agent/core/cuda_files.h"
+#include "agent/core/deny.h"
+#include "launcher/find_cupti.h"
 #include "launcher/verdict.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,87 +15,10 @@
 struct gpu {
 	bool card; /* there is a card, or its kernel driver */
 	char cudart[PATH_MAX]; /* that the program maps; "" = none is known */
+	int runtime; /* its major, 0 = not known */
+	bool mps;
 	struct ask_gpu ask;
 };
-
-/* ---- libraries ---- */
-
-/* The path in `text` whose last part begins with `base`. */
-static bool find_path(const char *text, const char *base, char *path, size_t size)
-{
-	for (const char *p = text; (p = strstr(p, base)); p++) {
-		const char *begin = p;
-		size_t len;
-
-		if (p == text || p[-1] != '/')
-			continue;
-		while (begin > text && !strchr(" \t\n", begin[-1]))
-			begin--;
-		len = strcspn(begin, " \t\n");
-		if (len < size) {
-			snprintf(path, size, "%.*s", (int)len, begin);
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool find_pattern(char *path, size_t size, const char *dir, int len,
-			 const char *pattern)
-{
-	char full[PATH_MAX + 128];
-	glob_t found;
-
-	snprintf(full, sizeof(full), "%.*s%s", len, dir, pattern);
-	if (glob(full, 0, NULL, &found))
-		return false;
-	snprintf(path, size, "%s", found.gl_pathv[0]);
-	globfree(&found);
-	return true;
-}
-
-/* In the order in which the agent looks: mapped, beside the runtime, anywhere. */
-static void find_cupti(struct gpu *g, const char *image, const char *mapped)
-{
-	static const char *const beside[] = {
-		"libcupti.so.1*", "libcupti.so", "../../cuda_cupti/lib/libcupti.so.1*",
-		"../extras/CUPTI/lib64/libcupti.so.1*",
-		"../../../extras/CUPTI/lib64/libcupti.so.1*"
-	};
-	static const char *const wheels[] = {
-		"../lib/python3*/site-packages/nvidia/cu1*/lib/libcupti.so.1*",
-		"../lib/python3*/site-packages/nvidia/cuda_cupti/lib/libcupti.so.1*",
-	};
-	static const char *const systems[] = {
-		"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.1*",
-		"/usr/local/cuda/lib64/libcupti.so.1*",
-		"/usr/local/cuda-*/extras/CUPTI/lib64/libcupti.so.1*",
-		"/opt/cuda/extras/CUPTI/lib64/libcupti.so.1*",
-		"/usr/lib/x86_64-linux-gnu/libcupti.so.1*",
-		"/usr/lib64/libcupti.so.1*",
-	};
-	const char *runtime = strrchr(g->cudart, '/'), *program = strrchr(image, '/');
-	char *path = g->ask.cupti;
-	size_t size = sizeof(g->ask.cupti);
-	bool found = find_path(mapped, "libcupti.so", path, size);
-
-	for (size_t i = 0; !found && runtime && i < sizeof(beside) / sizeof(*beside); i++)
-		found = find_pattern(path, size, g->cudart,
-				     (int)(runtime - g->cudart) + 1, beside[i]);
-	for (size_t i = 0; !found && program && i < sizeof(wheels) / sizeof(*wheels); i++)
-		found = find_pattern(path, size, image, (int)(program - image) + 1,
-				     wheels[i]);
-	for (size_t i = 0; !found && i < sizeof(systems) / sizeof(*systems); i++)
-		found = find_pattern(path, size, "", 0, systems[i]);
-}
-
-/* "libcudart.so.12", "libcudart-e409450e.so.11.0": 12, 11. 0 = it does not say. */
-static int major_of(const char *path)
-{
-	const char *so = strstr(path, ".so.");
-
-	return so ? atoi(so + 4) : 0;
-}
 
 /* ---- the driver ---- */
 
@@ -224,14 +148,14 @@ static void say_broken(const struct ask_gpu *a)
 static void say_answers(const struct gpu *g)
 {
 	const struct ask_gpu *a = &g->ask;
-	int ours = major_of(a->cupti), theirs = major_of(g->cudart);
+	const char *sentence;
+	unsigned deny = deny_look(a->version, (uint32_t)a->driver, g->mps, &sentence);
 
-	if (ours && theirs && ours != theirs)
-		verdict_bad(
-			"CUPTI: %s is of CUDA %d, the program's runtime of CUDA %d: install nvidia-cuda-cupti of the same",
-			a->cupti, ours, theirs);
-	else
-		verdict_good("CUPTI: %s, version %u", a->cupti, a->version);
+	verdict_good("CUPTI: %s, version %u", a->cupti, a->version);
+	if (deny & DENY_USE)
+		verdict_bad("CUPTI is not used: %s", sentence);
+	else if (deny)
+		verdict_note("CUPTI: %s", sentence);
 	if (a->stride[ASK_KERNEL])
 		verdict_good("its records: kernel %u, copy %u, set %u, call %u bytes",
 			     a->stride[ASK_KERNEL], a->stride[ASK_COPY],
@@ -252,12 +176,18 @@ static void look_at_cupti(const struct gpu *g, bool driver)
 {
 	const struct ask_gpu *a = &g->ask;
 
-	if (!*a->cupti && driver)
+	char stray[PATH_MAX];
+
+	if (!*a->cupti && driver && find_stray(stray, sizeof(stray)))
+		verdict_bad(
+			"CUPTI: %s is where neither the program nor the loader looks: add its folder to LD_LIBRARY_PATH",
+			stray);
+	else if (!*a->cupti && driver)
 		verdict_bad(
 			"CUPTI: not found: install nvidia-cuda-cupti%s beside the program's CUDA; cuda_estimate = on gives times of CUDA calls without it",
-			major_of(g->cudart) == 12   ? "-cu12"
-			: major_of(g->cudart) == 11 ? "-cu11"
-						    : "");
+			g->runtime == 12   ? "-cu12"
+			: g->runtime == 11 ? "-cu11"
+					   : "");
 	else if (!*a->cupti)
 		verdict_note("CUPTI: not found");
 	else if (!driver)
@@ -305,24 +235,19 @@ static void look_at_rights(void)
 		fclose(f);
 }
 
-static void look_at_mps(const struct gpu *g)
+static void look_at_pipe(struct gpu *g)
 {
-	const char *pipe = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	extern char **environ;
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%.4000s/control",
-		 pipe && *pipe ? pipe : "/tmp/nvidia-mps");
-	if (access(path, F_OK))
-		return;
-	verdict_note("MPS: %s is there: each process records its own work%s", path,
-		     g->ask.version / 100 == 1300
-			     ? "; cooperative launches may hang under CUPTI 13.0"
-			     : "");
+	g->mps = cuda_mps(environ, path, sizeof(path));
+	if (g->mps)
+		verdict_note("MPS: %s is there: each process records its own work", path);
 }
 
 static void look_at_runtime(struct gpu *g, const char *mapped)
 {
-	if (!find_path(mapped, "libcudart", g->cudart, sizeof(g->cudart)))
+	if (!find_mapped(mapped, "libcudart", g->cudart, sizeof(g->cudart)))
 		return;
 	verdict_good("CUDA runtime: %s", g->cudart);
 	if (strstr(g->cudart, "libcudart-") && !strstr(mapped, "/libcupti.so"))
@@ -342,12 +267,12 @@ void doctor_gpu(const struct config *c, const char *image, const char *mapped)
 	g.card = !access("/proc/driver/nvidia/version", F_OK) ||
 		 !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 	look_at_runtime(&g, mapped);
-	find_cupti(&g, image, mapped);
+	g.runtime = find_cupti(&g.ask, image, mapped);
+	look_at_pipe(&g);
 	ask_gpu(&g.ask, PATIENCE_S);
 	driver = look_at_driver(&g);
 	look_at_cupti(&g, driver);
 	g.card |= driver;
 	look_at_injection(&g);
 	look_at_rights();
-	look_at_mps(&g);
 }

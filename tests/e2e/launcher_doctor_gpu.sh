@@ -56,6 +56,23 @@ want 0 $status "operators only"
 has 'note GPU: not recorded (activities = cpu)' out "it is said"
 options=
 
+# Of several beside the runtime the one that the agent takes; and what it refuses.
+mkdir -p two && cp -L "$fake"/*.so.1* two
+cp -L "$fake"/../run-12.8/libcupti.so.12 two
+one=$fake
+fake=$work/two
+gpu A=1
+has "ok   CUPTI: $fake/libcupti.so.13, version 13000" out "the one of the runtime's major"
+rm two/libcupti.so.13
+gpu A=1
+! grep -q libcupti.so.12 out || { cat out; fail "another major's CUPTI is taken"; }
+fake=$one
+gpu CUDA_MPS_PIPE_DIRECTORY="$work/mps" FAKE_VERSION=130001 FAKE_DRIVER=13000
+want 1 $status "a CUPTI that is not used under MPS"
+has 'OFF  CUPTI is not used: under MPS with this driver' out "why"
+gpu CUDA_MPS_PIPE_DIRECTORY="$work/nowhere" FAKE_VERSION=130001 FAKE_DRIVER=13000
+want 0 $status "a variable alone is no MPS"
+
 # A library that crashes, one that is none, no driver.
 mkdir -p bad
 cp -L "$fake"/libcudart.so.13 "$fake"/libcuda.so.1 bad
