@@ -115,6 +115,8 @@ static void call_begin(struct cuda_frame *f)
 		f->record = &c->r;
 		f->cycle = t->cycle;
 		c->r.begin = clock_ticks();
+		if (f->pair)
+			estimate_called(f, c->r.begin);
 		emit_commit(t, &c->r, REC_CALL, flags, sizeof(*c));
 	}
 	emit_leave(t);

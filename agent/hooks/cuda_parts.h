@@ -145,6 +145,7 @@ void nccl_seen(const struct cuda_frame *f); /* KIND_COMM, KIND_COMM_END, after i
 /* ---- estimate.c: GPU times by sampled pairs of events ---- */
 
 void estimate_before(struct cuda_frame *f); /* a kernel launch, in windows */
+void estimate_called(struct cuda_frame *f, uint64_t ticks); /* where there is a pair */
 void estimate_after(struct cuda_frame *f);
 void estimate_poll(void);
 void estimate_off(void); /* for good */

@@ -30,6 +30,7 @@ struct estimate_pair {
 	struct context *context;
 	void *begin, *end;
 	uint64_t host; /* ticks, when the first was asked for */
+	uint64_t called; /* ticks, when the launch itself was */
 	uint64_t cycle, stream;
 	uint32_t correlation, name;
 	uint32_t grid[3], block[3], shared;
@@ -218,6 +219,9 @@ static bool finish(struct context *c, struct estimate_pair *p, double per_ms)
 			begin -= end - now;
 			end = now;
 		}
+		/* The first event may come before there is anything to wait for. */
+		begin = begin > (int64_t)p->called ? begin : (int64_t)p->called;
+		end = end > begin ? end : begin;
 		emit(p, (uint64_t)begin, (uint64_t)end);
 	}
 	atomic_store(&p->state, FREE);
@@ -285,7 +289,7 @@ static struct estimate_pair *take(struct context *c, void *stream)
 	if ((!p->begin && driver.cuEventCreate(&p->begin, 0)) ||
 	    (!p->end && driver.cuEventCreate(&p->end, 0)))
 		return NULL;
-	p->host = clock_ticks();
+	p->host = p->called = clock_ticks();
 	if (driver.cuEventRecord(p->begin, stream))
 		return NULL;
 	atomic_store(&p->state, BUSY);
@@ -350,6 +354,11 @@ void estimate_before(struct cuda_frame *f)
 	unlock(c);
 	if (f->pair)
 		fill(f, f->pair, stream);
+}
+
+void estimate_called(struct cuda_frame *f, uint64_t ticks)
+{
+	f->pair->called = ticks;
 }
 
 void estimate_after(struct cuda_frame *f)

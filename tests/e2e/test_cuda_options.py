@@ -94,7 +94,10 @@ def test_estimate():
                 continue
             assert {n: found.get(n) for n in cuda.STEP_CALLS} == \
                 cuda.times(2, cuda.STEP_CALLS), (found, run.err)
-            assert all(k["args"]["estimate"] is True for k in cuda.of(trace, "kernel"))
+            kernels = cuda.of(trace, "kernel")
+            assert kernels and all(k["args"]["estimate"] is True for k in kernels), kernels
+            before = cuda.cuda_facts(trace).get("GPU work before its call", 0)
+            assert before == 0, (before, kernels)
 
 
 prof.main(sys.modules[__name__])
