@@ -229,7 +229,9 @@ static void put_block(struct trace *t, const struct rec_block *b)
 	json_lit(j, ",\"memory\":\"");
 	json_raw(j, memory, strlen(memory));
 	json_lit(j, "\"");
-	if (b->pool) {
+	if (b->pool == 2)
+		json_lit(j, ",\"pool\":\"imported\"");
+	if (b->pool == 1) {
 		put_member(j, ",\"pool size\":", b->pool_size);
 		put_member(j, ",\"pool used\":", b->pool_used);
 	}

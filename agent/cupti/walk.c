@@ -10,6 +10,7 @@
 #define OVERHEAD(field) LAYOUT_GET(p, OVERHEAD, field)
 #define BLOCK(field)    LAYOUT_GET(p, MEMORY2, field)
 #define OBJECT_THREAD   2
+#define POOL_LOCAL      1
 #define POOL_AT         LAYOUT_AT_MEMORY2_memoryPoolConfig
 
 uint64_t decode_records, decode_latest;
@@ -124,7 +125,7 @@ static void decode_overhead(const uint8_t *p)
 static void decode_block(const uint8_t *p)
 {
 	uint64_t device = BLOCK(deviceId), operation = BLOCK(memoryOperationType);
-	bool pool = layout_read(p + POOL_AT, 4) != 0;
+	uint64_t pool = layout_read(p + POOL_AT, 4);
 	struct made m;
 
 	decode_start(&m, REC_BLOCK, sizeof(struct rec_block));
@@ -138,10 +139,11 @@ static void decode_block(const uint8_t *p)
 	m.u.block.operation = (uint8_t)operation;
 	m.u.block.memory = (uint8_t)BLOCK(memoryKind);
 	m.u.block.device = device < 255 ? (uint8_t)device : 255;
-	m.u.block.pool = pool;
+	m.u.block.pool = (uint8_t)pool;
 	m.u.block.spare = 0;
-	m.u.block.pool_size = pool ? layout_read(p + POOL_AT + 24, 8) : 0;
-	m.u.block.pool_used = pool ? layout_read(p + POOL_AT + 32, 8) : 0;
+	/* Of one that another process made there is that process's id in this place. */
+	m.u.block.pool_size = pool == POOL_LOCAL ? layout_read(p + POOL_AT + 24, 8) : 0;
+	m.u.block.pool_used = pool == POOL_LOCAL ? layout_read(p + POOL_AT + 32, 8) : 0;
 	place_at(m.u.r.begin, &m);
 }
 

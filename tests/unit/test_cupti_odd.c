@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/cupti_records.h"
+
+/* Records that mean something else than they seem to. */
+
+static const struct rec_block *block(unsigned type)
+{
+	uint8_t *p;
+
+	records_start("13.4");
+	p = add(KIND_MEMORY2, 1);
+	store(p + LAYOUT_AT_MEMORY2_timestamp, begin_ns() + 30, 8);
+	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig, type, 4);
+	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig + 24, 4711, 8);
+	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig + 32, 64, 8);
+	run();
+	return bench_record(info, REC_BLOCK, 0);
+}
+
+START_TEST(an_imported_pool_has_no_size)
+{
+	const struct rec_block *b = block(2);
+
+	ck_assert_uint_eq(b->pool, 2);
+	ck_assert_uint_eq(b->pool_size, 0); /* 4711 is a process */
+	ck_assert_uint_eq(b->pool_used, 0);
+}
+END_TEST
+
+START_TEST(a_local_pool_has)
+{
+	const struct rec_block *b = block(1);
+
+	ck_assert_uint_eq(b->pool_size, 4711);
+	ck_assert_uint_eq(b->pool_used, 64);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("odd");
+
+	tcase_add_test(tc, an_imported_pool_has_no_size);
+	tcase_add_test(tc, a_local_pool_has);
+	return unit_run(tc, "records that are not what they seem");
+}
