@@ -118,7 +118,7 @@ static void switch_on(void)
 
 	if (result) {
 		atomic_store(&session.refused, true);
-		session_give_up("cuptiActivityEnable", result);
+		session_give_up(kinds_failed(), result);
 	}
 }
 

@@ -19,6 +19,7 @@ static _Atomic uint32_t lock;
 static _Atomic uint64_t ours, theirs; /* kinds, as bits */
 static _Atomic bool ours_on;
 static uint64_t really; /* switched on as a whole */
+static _Atomic(const char *) failed; /* what gave the last error that counts */
 static bool listed[2]; /* our list of calls is switched on: driver, runtime */
 static struct calls_set theirs_on[2], theirs_off[2];
 
@@ -186,6 +187,14 @@ static int ours_kind(uint32_t kind, bool on)
 	return switch_kind(kind, on);
 }
 
+static const char *switch_name(uint32_t kind)
+{
+	if (!calls_kind(kind) || !can_list(domain_of(kind)))
+		return "cuptiActivityEnable";
+	return kind == KIND_DRIVER ? "cuptiActivityEnableDriverApi"
+				   : "cuptiActivityEnableRuntimeApi";
+}
+
 static int switch_ours(bool on)
 {
 	/* Calls last: when they come, what they launch is already told. */
@@ -205,8 +214,10 @@ static int switch_ours(bool on)
 		int result = for_ours(order[at]) ? ours_kind(order[at], on) : 0;
 
 		refused[at] = result;
-		if (result && essential(order[at]) && !first)
+		if (result && essential(order[at]) && !first) {
+			atomic_store(&failed, switch_name(order[at]));
 			first = result;
+		}
 	}
 	for (unsigned i = 0; on && !first && i < sizeof(order); i++)
 		if (refused[i])
@@ -237,6 +248,11 @@ int kinds_rest(void)
 
 	lock_give(&lock, taken);
 	return first;
+}
+
+const char *kinds_failed(void)
+{
+	return atomic_load(&failed);
 }
 
 bool kinds_ours_on(void)

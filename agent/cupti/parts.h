@@ -93,6 +93,7 @@ void session_give_up_foreign(const char *path);
 void kinds_start(void); /* what we want, by configuration and library */
 /* As configured, or nothing of ours. The first error, 0 = fine. */
 int kinds_ours(bool on);
+const char *kinds_failed(void); /* CUPTI's function that gave that error */
 bool kinds_ours_on(void);
 int kinds_rest(void); /* ours off, unless a window has come meanwhile */
 void kinds_lost(void); /* others have had CUPTI: nothing is on any more */

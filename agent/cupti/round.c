@@ -44,7 +44,7 @@ bool round_kinds(bool on)
 	result = on || bell_is_off() ? kinds_ours(on) : kinds_rest();
 	if (result && on) {
 		atomic_store(&session.refused, true);
-		session_give_up("cuptiActivityEnable", result);
+		session_give_up(kinds_failed(), result);
 	}
 	return round_enter();
 }

@@ -56,6 +56,15 @@ def test_errors_from_every_call():
                     assert said or found == 16, what
 
 
+def test_the_function_that_failed_is_named():
+    for function in ("cuptiActivityEnableRuntimeApi", "cuptiActivityEnableDriverApi",
+                     "cuptiActivityEnable/10", "cuptiActivityFlushAll", "cuptiSetThreadIdType"):
+        with prof.folder() as log:
+            run = compare("13.0", "loop", STEPS, log, {"ERROR": f"{function}=14"}, schedule=PLAN)
+            said = complaints(run)
+            assert len(said) == 1 and f"{function.split('/')[0]} gives" in said[0], (function, said)
+
+
 def test_an_error_that_passes():
     for function in ("cuptiActivityFlushAll", "cuptiActivityEnable/10"):
         with prof.folder() as log:
