@@ -54,6 +54,19 @@ static uint64_t gpu_events_of(const struct sweep *s)
 	       s->events[REC_GRAPH];
 }
 
+/* Whole graphs take their kernels' place: "0 kernels" would look like a loss. */
+static void say_gpu(const struct sweep *s)
+{
+	uint64_t kernels = s->events[REC_KERNEL], graphs = s->events[REC_GRAPH];
+	bool both = graphs && kernels;
+
+	say_note("on the GPU: %s%s%s, %s, from %s",
+		 kernels || !graphs ? say_count(kernels, "kernel") : "", both ? ", " : "",
+		 graphs ? say_count(graphs, "graph") : "",
+		 say_count(s->events[REC_COPY] + s->events[REC_SET], "memory operation"),
+		 say_count(s->events[REC_CALL], "CUDA call"));
+}
+
 static void say_files(const struct closing *c)
 {
 	const struct sweep *s = c->sweep;
@@ -67,11 +80,7 @@ static void say_files(const struct closing *c)
 		 c->config->logdir, say_count(s->steps, "step"),
 		 say_count(events_of(s), "event"), cost);
 	if (gpu_events_of(s) || s->events[REC_CALL])
-		say_note("on the GPU: %s, %s, from %s",
-			 say_count(s->events[REC_KERNEL], "kernel"),
-			 say_count(s->events[REC_COPY] + s->events[REC_SET],
-				   "memory operation"),
-			 say_count(s->events[REC_CALL], "CUDA call"));
+		say_gpu(s);
 	if (s->events[REC_ALLOC] || s->events[REC_FREE])
 		say_note("on the heap: %s, %s%s",
 			 say_count(s->events[REC_ALLOC], "allocation"),

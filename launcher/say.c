@@ -63,10 +63,10 @@ void say_warn(const char *format, ...)
 
 static char *next_buffer(void)
 {
-	static char ring[8][64];
+	static char ring[16][64];
 	static unsigned at;
 
-	return ring[at++ % 8];
+	return ring[at++ % 16];
 }
 
 const char *say_number(uint64_t n)
@@ -86,7 +86,12 @@ const char *say_number(uint64_t n)
 const char *say_count(uint64_t n, const char *noun)
 {
 	char *out = next_buffer();
+	size_t len = strlen(noun);
+	bool hisses = len > 1 && !strcmp(noun + len - 2, "ch");
 
-	snprintf(out, 64, "%s %s%s", say_number(n), noun, n == 1 ? "" : "s");
+	snprintf(out, 64, "%s %s%s", say_number(n), noun,
+		 n == 1   ? ""
+		 : hisses ? "es"
+			  : "s");
 	return out;
 }

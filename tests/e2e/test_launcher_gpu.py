@@ -31,10 +31,18 @@ def test_what_was_recorded():
         assert not any("GPU record" in line for line in said), said
 
 
+def test_whole_graphs():
+    with prof.folder() as log:
+        run = cuda.run("13.0", "graph", 5, log, marker="none", cuda_graphs="graph")
+        one([line[len("proflaunch: "):] for line in run.err.splitlines()],
+            r"on the GPU: 5 graphs, 0 memory operations, from \d+ CUDA calls")
+
+
 def test_what_was_lost():
     with prof.folder() as log:
         said = lines(log, {"DROP_EVERY": 10})
         one(said, r"\d+ GPU records lost: cuda_buffer_mb = 64 was full: try --cuda-buffer-mb 256")
+        one(said, r"\d+ launches whose GPU work never came back")
     with prof.folder() as log:
         said = lines(log, {"ZERO_EVERY": 10}, cuda_device_buffer_mb=32)
         one(said, r"8 GPU records without a time: cuda_device_buffer_mb = 32 was full, or .*"
