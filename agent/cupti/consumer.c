@@ -76,12 +76,18 @@ static bool follow_kinds(void)
  */
 static bool force_overdue(void)
 {
-	if (!recording() || !windows_overdue() || windows_fresh() || when_any())
+	if (!recording() || !windows_overdue() || windows_fresh() || when_any() ||
+	    session.deny & DENY_FLUSH)
 		return true;
 	if (round_fetch(1) < 0)
 		return false;
 	round_drain();
 	return true;
+}
+
+static bool may_fetch(unsigned pending, bool open)
+{
+	return recording() && (pending > open || !(session.deny & DENY_FLUSH));
 }
 
 static bool flush_due(unsigned pending, bool open)
@@ -90,11 +96,15 @@ static bool flush_due(unsigned pending, bool open)
 	bool called = asked != atomic_load(&flush_done);
 	bool fine = true;
 
-	if (!recording() || (!called && (!pending || windows_now < flush_at))) {
-		if (called && !recording())
-			atomic_store(&flush_done, asked);
+	if (!may_fetch(pending, open)) {
+		flush_at = windows_now + OPEN_NS;
+		atomic_store(&flush_done, asked);
+		if (called)
+			sys_futex_wake(&flush_done);
 		return true;
 	}
+	if (!called && (!pending || windows_now < flush_at))
+		return true;
 	fine = round_flush() && force_overdue();
 	flush_at = windows_now + (open ? OPEN_NS : flush_gap);
 	if (!open)

@@ -67,11 +67,14 @@ rm two/libcupti.so.13
 gpu A=1
 ! grep -q libcupti.so.12 out || { cat out; fail "another major's CUPTI is taken"; }
 fake=$one
-gpu CUDA_MPS_PIPE_DIRECTORY="$work/mps" FAKE_VERSION=130001 FAKE_DRIVER=13000
+gpu CUDA_MPS_PIPE_DIRECTORY="$work/mps" FAKE_VERSION=130000 FAKE_DRIVER=13000
 want 1 $status "a CUPTI that is not used under MPS"
 has 'OFF  CUPTI is not used: under MPS with this driver' out "why"
 gpu CUDA_MPS_PIPE_DIRECTORY="$work/nowhere" FAKE_VERSION=130001 FAKE_DRIVER=13000
 want 0 $status "a variable alone is no MPS"
+gpu FAKE_VERSION=130000
+want 0 $status "13.0 without its Update 1"
+has 'note CUPTI: CUPTI 13.0 without its Update 1 may crash' out "it is said"
 
 # A library that crashes, one that is none, no driver.
 mkdir -p bad

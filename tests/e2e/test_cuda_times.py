@@ -57,4 +57,37 @@ def test_a_gpu_that_is_never_idle():
             assert cuda.cuda_facts(prof.Trace(found[0])).get("calls without their GPU work", 0) == 0
 
 
+def flushes_in_an_open_window(said):
+    """How often records were fetched while a window was open, of a CUPTI that says so."""
+    with prof.folder() as log:
+        calls, stop = os.path.join(log, "calls"), os.path.join(log, "stop")
+        os.environ["STOP"] = stop
+        process = cuda.start("13.0", "busy", 4000, log, program="cuda_times", marker="none",
+                             fake={"KERNELS": "*alpha*=1000", "LOG": calls, "VERSION": said})
+        time.sleep(3)
+        with open(calls, encoding="ascii") as file:
+            found = file.read().count("cuptiActivityFlushAll")
+        with open(stop, "w", encoding="ascii"):
+            _, err = process.communicate(timeout=100)
+        (path,) = glob.glob(os.path.join(log, "*.pt.trace.json"))
+        trace = prof.Trace(path)
+        launched = len(trace.named("cudaLaunchKernel"))
+        assert launched > 20 and cuda.counts(trace)["kernel"] == launched, (said, err)
+        return found
+
+
+def test_a_flush_that_may_crash():
+    """13.0 without its Update 1, which torch's wheels bring: after windows only."""
+    assert flushes_in_an_open_window(130001) > 1
+    assert flushes_in_an_open_window(130000) == 0
+    with prof.folder() as log:
+        run = cuda.run("13.0", "loop", 20, log, fake={"VERSION": 130000},
+                       schedule="wait=1,active=2,repeat=6")
+        traces = run.traces()
+        assert len(traces) == 6, run.err
+        for trace in traces:
+            assert cuda.counts(trace) == cuda.times(2, cuda.STEP), run.err
+            assert "may crash" in trace.facts["facts"]["cuda"]["defect"], trace.facts
+
+
 prof.main(sys.modules[__name__])

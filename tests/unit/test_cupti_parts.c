@@ -10,8 +10,10 @@ START_TEST(known_defects)
 {
 	const char *sentence;
 
-	ck_assert(deny_look(130000, 13000, false, &sentence) & DENY_USE);
+	ck_assert(deny_look(130000, 13000, false, &sentence) & DENY_FLUSH);
 	ck_assert(strstr(sentence, "13.0.85"));
+	ck_assert(!(deny_look(130000, 13000, false, &sentence) & DENY_USE));
+	ck_assert(!(deny_look(130001, 13000, false, &sentence) & DENY_FLUSH));
 	ck_assert(!(deny_look(130001, 13000, false, &sentence) & DENY_USE));
 	ck_assert(deny_look(130001, 13000, true, &sentence) & DENY_USE);
 	ck_assert(!(deny_look(130001, 13010, true, &sentence) & DENY_USE));
