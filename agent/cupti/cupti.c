@@ -73,9 +73,15 @@ bool session_other(void)
  * nothing that it launches is missed. */
 static void begin(bool late)
 {
-	if (!session_start(late))
+	bool aside;
+
+	session_start(late);
+	aside = atomic_load(&session.state) == SESSION_ASIDE;
+	if (!cupti_active() && !aside)
 		return;
 	exit_register();
+	if (aside) /* it looks whether the other one is gone when a window is near */
+		consumer_start();
 	if (atomic_load(&other) && session_step_aside(other_name))
 		session_left();
 	if (session.act.used)
@@ -129,7 +135,7 @@ void cupti_near(void)
 	if (!session.wanted)
 		return;
 	bell_near(true);
-	if (cupti_active()) {
+	if (cupti_active() || atomic_load(&session.state) == SESSION_ASIDE) {
 		consumer_start();
 		consumer_wake();
 	}

@@ -80,6 +80,7 @@ void session_ask_runtime(void);
 /* Once: the GPU is not recorded (any more), and why. `what` is CUPTI's function. */
 void session_give_up(const char *what, int result);
 void session_give_up_for(const char *why);
+void session_say_busy(bool again); /* somebody has CUPTI; again: and we come back */
 /* Once each: what an option asks for is not to be had, the rest is. For a kind; for what
  * is recorded of others. `result` 0: this CUPTI has no such function. */
 void session_lacks_kind(uint32_t kind, int result);

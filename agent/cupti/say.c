@@ -77,16 +77,22 @@ static void owner(char *name, size_t size)
 			*p = '?';
 }
 
-static void two_subscribers(void)
+void session_say_busy(bool again)
 {
 	char name[128], why[256];
 
 	owner(name, sizeof(name));
 	fmt(why, sizeof(why),
-	    "another profiler has CUPTI already%s%s%s: only one can; end it, or record "
-	    "with --activities cpu",
-	    name[0] ? " (" : "", name, name[0] ? ")" : "");
-	session_give_up_for(why);
+	    "another profiler has CUPTI already%s%s%s: only one can; %s",
+	    name[0] ? " (" : "", name, name[0] ? ")" : "",
+	    again ? "windows that begin after it has ended have the GPU"
+		  : "end it, or record with --activities cpu");
+	if (!again) {
+		session_give_up_for(why);
+		return;
+	}
+	fmt(session.why, sizeof(session.why), "%s", why);
+	log_warn("the GPU is not recorded: %s", why);
 }
 
 static const char *text_of(int result)
@@ -140,7 +146,7 @@ void session_give_up(const char *what, int result)
 	char why[384];
 
 	if (result == CUPTI_TWO_SUBSCRIBERS) {
-		two_subscribers();
+		session_say_busy(false);
 		return;
 	}
 	fmt(why, sizeof(why), "%s gives %.*s (%d): %s", what, 64, text_of(result), result,

@@ -173,7 +173,15 @@ static bool take(void)
 		return true;
 	}
 	unsubscribe();
-	session_give_up(failed, result);
+	/* Once there are estimates they stay: two kinds of calls in one window are none.
+	 */
+	if (result == CUPTI_TWO_SUBSCRIBERS && !session.config.cuda_estimate) {
+		session_say_busy(true);
+		atomic_store(&gap_from, (uint64_t)clock_get_ns(CLOCK_REALTIME));
+		atomic_store(&session.state, SESSION_ASIDE);
+	} else {
+		session_give_up(failed, result);
+	}
 	return false;
 }
 
@@ -318,6 +326,9 @@ void session_return(void)
 	kinds_lost();
 	atomic_store(&gap_to, (uint64_t)clock_get_ns(CLOCK_REALTIME));
 	atomic_store(&session.state, SESSION_READY);
+	session.why[0] = '\0';
+	tell(0);
+	exit_register(); /* contexts came while we did not hear of them */
 	tee_ready();
 	consumer_wake();
 }

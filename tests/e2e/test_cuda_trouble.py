@@ -32,9 +32,9 @@ def compare(version, mode, count, log, fake, **given):
 
 
 def complaints(run):
-    """Our lines about the GPU."""
-    return [line for line in run.err.splitlines()
-            if "proflaunch" in line and ("GPU" in line or "CUPTI" in line or "CUDA" in line)]
+    """Our lines about the GPU, but for the sum at the end."""
+    return [line for line in run.err.splitlines() if "GPU was not recorded for" not in line
+            and "proflaunch" in line and ("GPU" in line or "CUPTI" in line or "CUDA" in line)]
 
 
 def kernels(run):
@@ -101,6 +101,22 @@ def test_somebody_else_has_subscribed():
         with prof.folder() as log:
             run = compare(version, "loop", STEPS, log, {"OWNER": "nsys"}, schedule=PLAN)
             assert len(complaints(run)) == 1 and kernels(run) == 0, (version, run.err)
+
+
+def test_somebody_else_who_goes():
+    """One line, a gap in the windows until then, and everything in those after it."""
+    for version in ("11.8", "12.8", cuda.NEWEST):
+        with prof.folder() as log:
+            run = cuda.run(version, "busy", 150, log, program="cuda_times",
+                           fake={"KERNELS": "*alpha*=1000", "ERROR": "cuptiSubscribe=39*2"},
+                           schedule="wait=8,active=2")
+            traces = [t for t in run.traces() if len(t.steps()) == 2]
+            found = [cuda.counts(t)["kernel"] for t in traces]
+            assert found[0] == 0 and found[-1] == 2, (version, found, run.err)
+            assert cuda.cuda_facts(traces[0])["gaps"] == 1, cuda.cuda_facts(traces[0])
+            assert "gaps" not in cuda.cuda_facts(traces[-1]), cuda.cuda_facts(traces[-1])
+            assert len(complaints(run)) == 2, (version, run.err)  # with "on the GPU: n kernels"
+            prof.strict(run.paths())
 
 
 def test_a_second_client():
