@@ -29,6 +29,32 @@ static const char *state_name(void)
 	}
 }
 
+/* What is switched on for a window. */
+static size_t kinds_text(char *buf, size_t size)
+{
+	static const char *const names[] = {
+		[KIND_MEMCPY] = "MEMCPY",
+		[KIND_MEMSET] = "MEMSET",
+		[KIND_DRIVER] = "DRIVER",
+		[KIND_RUNTIME] = "RUNTIME",
+		[KIND_DEVICE] = "DEVICE",
+		[KIND_CONCURRENT_KERNEL] = "CONCURRENT_KERNEL",
+		[KIND_OVERHEAD] = "OVERHEAD",
+		[KIND_MEMCPY2] = "MEMCPY2",
+		[KIND_CUDA_EVENT] = "CUDA_EVENT",
+		[KIND_SYNCHRONIZATION] = "SYNCHRONIZATION",
+		[KIND_MEMORY2] = "MEMORY2",
+		[KIND_GRAPH_TRACE] = "GRAPH_TRACE",
+	};
+	size_t n = 0;
+
+	for (uint32_t kind = 0; kind < sizeof(names) / sizeof(*names); kind++)
+		if (names[kind] && kinds_for_ours() >> kind & 1 && n < size)
+			n += fmt(buf + n, size - n, "%s\"%s\"", n ? ", " : "",
+				 names[kind]);
+	return n;
+}
+
 void facts_tell(const struct found *f)
 {
 	static char json[2048];

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/fmt.h"
 #include "agent/cupti/parts.h"
 
 #include <string.h>
@@ -356,33 +355,6 @@ bool kinds_for_theirs(uint32_t kind, uint32_t cbid)
 	if (atomic_load(&theirs) >> kind & 1)
 		return !has(&theirs_off[which], cbid);
 	return has(&theirs_on[which], cbid);
-}
-
-/* ---- for the trace ---- */
-
-size_t kinds_text(char *buf, size_t size)
-{
-	static const char *const names[] = {
-		[KIND_MEMCPY] = "MEMCPY",
-		[KIND_MEMSET] = "MEMSET",
-		[KIND_DRIVER] = "DRIVER",
-		[KIND_RUNTIME] = "RUNTIME",
-		[KIND_DEVICE] = "DEVICE",
-		[KIND_CONCURRENT_KERNEL] = "CONCURRENT_KERNEL",
-		[KIND_OVERHEAD] = "OVERHEAD",
-		[KIND_MEMCPY2] = "MEMCPY2",
-		[KIND_CUDA_EVENT] = "CUDA_EVENT",
-		[KIND_SYNCHRONIZATION] = "SYNCHRONIZATION",
-		[KIND_MEMORY2] = "MEMORY2",
-		[KIND_GRAPH_TRACE] = "GRAPH_TRACE",
-	};
-	size_t n = 0;
-
-	for (uint32_t kind = 0; kind < sizeof(names) / sizeof(*names); kind++)
-		if (names[kind] && for_ours(kind) && n < size)
-			n += fmt(buf + n, size - n, "%s\"%s\"", n ? ", " : "",
-				 names[kind]);
-	return n;
 }
 
 void kinds_fork_child(void)

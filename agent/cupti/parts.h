@@ -110,8 +110,6 @@ bool kinds_for_theirs(uint32_t kind, uint32_t cbid);
 bool kinds_stray(void);
 /* The kinds that we ask for, as bits. Constant once the session is ready. */
 uint64_t kinds_for_ours(void);
-/* {"runtime": "allow-list", ...}: what is switched on for a window. */
-size_t kinds_text(char *buf, size_t size);
 void kinds_fork_child(void);
 
 /* ---- tee.c, yield.c: the program's own profiler ---- */
