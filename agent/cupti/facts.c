@@ -80,6 +80,10 @@ void facts_tell(const struct found *f)
 	if (session.denied)
 		n += fmt(json + n, sizeof(json) - n, ", \"defect\": \"%s\"",
 			 plain(text, sizeof(text), session.denied));
+	if (atomic_load(&session.nodes))
+		n += fmt(json + n, sizeof(json) - n,
+			 ", \"graphs\": \"by their nodes while the program's own "
+			 "profiler asked for those\"");
 	fmt(json + n, sizeof(json) - n,
 	    ", \"driver\": %u, \"runtime\": %d, \"attached\": \"%s\"}", session.driver,
 	    f->runtime, session.late ? "late" : "at start");

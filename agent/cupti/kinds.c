@@ -154,13 +154,20 @@ static bool essential(uint32_t kind)
 	return calls_kind(kind) || kind == KIND_CONCURRENT_KERNEL;
 }
 
-/* A client that wants kernels, and not whole graphs, gets those in graphs as well: while
- * it does, we have them too. */
+/* A client that wants kernels, copies or sets, and not whole graphs, gets those in graphs
+ * as well: while it does, we have them too, and say so. */
 static bool nodes_wanted(void)
 {
+	const uint64_t nodes = BIT(KIND_CONCURRENT_KERNEL) | BIT(KIND_MEMCPY) |
+			       BIT(KIND_MEMCPY2) | BIT(KIND_MEMSET);
 	uint64_t all = atomic_load(&theirs);
+	bool wanted = all & nodes && !(all & BIT(KIND_GRAPH_TRACE));
 
-	return all & BIT(KIND_CONCURRENT_KERNEL) && !(all & BIT(KIND_GRAPH_TRACE));
+	if (wanted && for_ours(KIND_GRAPH_TRACE) &&
+	    session.config.cuda_graphs == GRAPHS_GRAPH &&
+	    !atomic_exchange(&session.nodes, true))
+		session_tell();
+	return wanted;
 }
 
 static void settle_graphs(void)

@@ -37,6 +37,7 @@ struct session {
 	bool wanted; /* config.activities has cuda */
 	_Atomic bool
 		refused; /* kinds could not be switched on: what came is no part of us */
+	_Atomic bool nodes; /* whole graphs were wanted, a client had their nodes */
 	bool late; /* found CUDA already at work */
 	bool per_thread; /* CUPTI fills a buffer for each thread */
 	uint32_t version; /* cuptiGetVersion */
@@ -75,6 +76,7 @@ void session_return(void);
 bool session_other(void); /* another CUPTI is at work (cupti_other) */
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
 int session_flush(uint32_t flag);
+void session_tell(void); /* the facts, again: something has changed */
 /* The runtime is asked for its version: not while it may be starting itself. */
 void session_ask_runtime(void);
 /* Once: the GPU is not recorded (any more), and why. `what` is CUPTI's function. */

@@ -248,6 +248,11 @@ static void tell(int runtime)
 	lock_give(&telling, taken);
 }
 
+void session_tell(void)
+{
+	tell(0);
+}
+
 void session_ask_runtime(void)
 {
 	int (*ask)(int *version), version = 0, saved = errno;

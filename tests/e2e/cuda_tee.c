@@ -120,6 +120,27 @@ static void graph_sessions(void)
 	stop(KINDS(CONCURRENT));
 }
 
+/* Copies and sets in graphs, of a client that wants no kernels. */
+static void graph_copies(void)
+{
+	cudaGraph_t graph = NULL;
+	cudaGraphExec_t exec = NULL;
+	cudaStream_t stream;
+
+	cudaStreamCreate(&stream);
+	must("capture", cudaStreamBeginCapture(stream, 2));
+	must("set", cudaMemsetAsync(memory, 1, 512, stream));
+	must("copy", cudaMemcpyAsync(memory, (char *)memory + 4096, 256, 3, stream));
+	must("end", cudaStreamEndCapture(stream, &graph));
+	must("instantiate", cudaGraphInstantiateWithFlags(&exec, graph, 0));
+	cudaDeviceSynchronize();
+	start(KINDS(MEMCPY, MEMSET, RUNTIME));
+	for (int i = 0; i < 5; i++)
+		must("graph", cudaGraphLaunch(exec, stream));
+	cudaDeviceSynchronize();
+	stop(KINDS(MEMCPY, MEMSET, RUNTIME));
+}
+
 static void system_ids(void)
 {
 	must("ids", cuptiSetThreadIdType(1));
@@ -310,7 +331,7 @@ static const struct {
 	{ "forgotten", forgotten },   { "at_exit", at_exit },
 	{ "serial", serial },         { "interface_2", interface_2 },
 	{ "threads", threads },       { "none", outside },
-	{ "graphs", graph_sessions },
+	{ "graphs", graph_sessions }, { "graph_copies", graph_copies },
 };
 
 int main(int argc, char **argv)

@@ -49,6 +49,7 @@ class Beside(prof.Run):
             super().__init__(subprocess.CompletedProcess([], run.status, run.out, run.err), log)
             self.ours = [cuda.of(trace, "kernel") for trace in self.traces()]
             self.facts = [cuda.cuda_facts(trace) for trace in self.traces()]
+            self.told = [trace.facts["facts"]["cuda"] for trace in self.traces()]
         self.kernels = int(re.search(r"^kernels (\d+)$", run.err, re.M)[1])
 
 
@@ -127,6 +128,8 @@ def test_graphs():
                     kernels = {"node": 4 * 15 + 10, "graph": 2 * 15 + 3 * 10, "off": 5 * 5}[way]
                     assert [len(ours) for ours in run.ours] == [kernels], \
                         (version, way, [len(ours) for ours in run.ours])
+                    assert ("graphs" in run.told[0]) == (way == "graph"), (way, run.told)
+            check(version, "graph_copies", **WINDOWS[0], cuda_graphs="graph")
 
 
 def test_orders_of_delivery():
