@@ -64,11 +64,23 @@ bool cuda_is_ours(const void *at)
 	return (const char *)at >= __ehdr_start && (const char *)at < _end;
 }
 
+/*
+ * What makes CUDA itself, watches it, or moves data for others gets the driver's own
+ * functions. Libraries that compute (cuBLAS, cuDNN, cuFFT, cuSPARSE, cuSOLVER, cuRAND)
+ * are not among them: each has a runtime linked into it, so that the driver's functions,
+ * which that asks for by name, are the only place where their launches can be seen by
+ * kernel: and cuda: markers, call stacks and estimates.
+ */
 bool cuda_is_nvidia(const void *at)
 {
-	static const char *const own[] = { "libcupti",   "libcudart",  "libnccl",
-					   "libnvidia-", "libcuda.so", "libcudadebugger",
-					   "libnvperf" };
+	static const char *const own[] = {
+		"libcupti",    "libcudart",         "libnccl",
+		"libnvidia-",  "libcuda.so",        "libcudadebugger",
+		"libnvperf",   "libnvrtc",          "libnvJitLink",
+		"libnvfatbin", "libnvvm",           "libnvptxcompiler",
+		"libnvshmem",  "libcufile",         "libnvToolsExt",
+		"libcuinj64",  "libToolsInjection", "libcudla",
+	};
 	Dl_info info;
 
 	if (!dladdr(at, &info) || !info.dli_fname)
