@@ -67,17 +67,23 @@ static bool asks(const char *name)
 	return false;
 }
 
+/* "cudaMemcpyWithAttributesAsync" copies; what asks for attributes does not. */
+static bool about_attributes(const char *name)
+{
+	return strstr(name, "Attribute") && !strstr(name, "WithAttributes");
+}
+
 static uint8_t traits_of(int domain, const char *name, bool all_driver_calls)
 {
 	uint8_t traits = CALL_KNOWN;
 
 	if (domain == DOMAIN_RUNTIME) {
-		if (BEGINS(name, runtime_works) && !strstr(name, "Attribute"))
+		if (BEGINS(name, runtime_works) && !about_attributes(name))
 			traits |= CALL_WORKS | CALL_OURS;
 		else if (!asks(name))
 			traits |= CALL_OURS;
 	} else {
-		if (BEGINS(name, driver_works) && !strstr(name, "Attribute"))
+		if (BEGINS(name, driver_works) && !about_attributes(name))
 			traits |= CALL_WORKS | CALL_OURS;
 		else if (all_driver_calls || BEGINS(name, driver_maps))
 			traits |= CALL_OURS;

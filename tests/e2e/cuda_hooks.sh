@@ -28,7 +28,7 @@ for want in 0 1 2 4 8 16 31; do
 		esac
 		[ -z "$window" ] && continue
 		case $want in
-		2) [ "$(grep -c '^stack' out)" = 36 ] || fail "$(grep -c '^stack' out) stacks"
+		2) [ "$(grep -c '^stack' out)" = 40 ] || fail "$(grep -c '^stack' out) stacks"
 		   has '^stack cudaLaunchKernelExC_ptsz | call (calls+0x[0-9a-f]*) | all' out stacks ;;
 		4) has '^call cudaMalloc 0 flags=4 ended' out times
 		   has '^call cuLaunchKernel [1-9-][0-9]* flags=5 ended' out times

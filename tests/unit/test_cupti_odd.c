@@ -36,11 +36,30 @@ START_TEST(a_local_pool_has)
 }
 END_TEST
 
+/* 13.2 and later; what it copies is missed when it does not come. */
+START_TEST(a_copy_with_attributes_is_a_copy)
+{
+	bool seen = false;
+
+	bench_start("13.4");
+	for (uint32_t cbid = 0; cbid < CALLS_MOST; cbid++) {
+		struct call *c = calls_get(DOMAIN_RUNTIME, cbid);
+
+		if (!c || !strstr(c->name, "cudaMemcpyWithAttributesAsync"))
+			continue;
+		seen = true;
+		ck_assert(c->traits & CALL_WORKS);
+	}
+	ck_assert(seen);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("odd");
 
 	tcase_add_test(tc, an_imported_pool_has_no_size);
 	tcase_add_test(tc, a_local_pool_has);
+	tcase_add_test(tc, a_copy_with_attributes_is_a_copy);
 	return unit_run(tc, "records that are not what they seem");
 }
