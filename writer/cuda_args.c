@@ -46,11 +46,16 @@ const struct gpu_peer *cuda_peer_of(const struct rec_gpu *g)
 
 /* ---- numbers ---- */
 
-/* Nine places, without the zeros at their end. */
+/* Nine places, without the zeros at their end; what has no such places as it is. */
 static void put_real(struct json *j, double d)
 {
 	uint64_t whole, part, place = 100000000;
 
+	if (d >= 1e15 && d < 1e300) {
+		json_need(j);
+		j->at = json_put_double(j->at, d);
+		return;
+	}
 	if (!(d >= 0 && d < 1e15))
 		d = 0;
 	whole = (uint64_t)d;

@@ -90,4 +90,36 @@ def test_a_flush_that_may_crash():
             assert "may crash" in trace.facts["facts"]["cuda"]["defect"], trace.facts
 
 
+def test_the_largest_grid():
+    """2^31 - 1 by 65535 by 65535 blocks: what is computed of them does not wrap."""
+    for version in ("11.7", cuda.NEWEST):
+        with prof.folder() as log:
+            trace = run(version, "grid", 2, log, 1000, marker="none").only()
+            for kernel in cuda.of(trace, "kernel"):
+                args = kernel["args"]
+                assert args["grid"] == [2**31 - 1, 65535, 65535], args
+                blocks = (2**31 - 1) * 65535**2 / trace.raw["deviceProperties"][0]["numSms"]
+                assert abs(args["blocks per SM"] / blocks - 1) < 1e-5, (args, blocks)
+                assert abs(args["warps per SM"] / blocks / 2 - 1) < 1e-5, (args, blocks)
+                assert 0 < args["est. achieved occupancy %"] <= 100, args
+            assert cuda.counts(trace)["kernel"] == 2
+
+
+def test_late_records():
+    """What comes after its window was given up, where it is not had by force before, is
+    counted and told."""
+    with prof.folder() as log:
+        stop = os.path.join(log, "stop")
+        os.environ["STOP"] = stop
+        process = cuda.start("13.0", "busy", 2000, log, program="cuda_times",
+                             fake={"KERNELS": "*alpha*=1000", "LATE_MS": 33000, "VERSION": 130000},
+                             schedule="wait=1,active=2,repeat=1")
+        time.sleep(36)
+        with open(stop, "w", encoding="ascii"):
+            _, err = process.communicate(timeout=100)
+        (path,) = glob.glob(os.path.join(log, "*.pt.trace.json"))
+        assert cuda.counts(prof.Trace(path))["kernel"] == 0, err
+        assert "GPU records came after its window had been written" in err, err
+
+
 prof.main(sys.modules[__name__])
