@@ -88,8 +88,12 @@ static void *take(struct found *f, const char *path, bool was_mapped)
 	void *handle = was_mapped ? mapped(path)
 				  : dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 
+	struct link_map *map;
+
 	if (!handle)
 		return NULL;
+	if (!dlinfo(handle, RTLD_DI_LINKMAP, &map) && map->l_name && *map->l_name)
+		path = map->l_name; /* where the loader found it */
 	fmt(f->path, sizeof(f->path), "%s", path);
 	f->mapped = was_mapped;
 	return handle;

@@ -21,6 +21,7 @@
  *   FAKE_DEVICES=1          how many GPUs
  *   FAKE_NAME="..."         of every GPU
  *   FAKE_DRIVER=13040       what cuDriverGetVersion says
+ *   FAKE_INJECT=1           0: CUDA_INJECTION64_PATH is not looked at
  *   FAKE_LATENCY_NS=5000    from the end of a launch call to its earliest start
  *   FAKE_KERNEL_NS          every kernel's duration; without it a hash of its name,
  *                           2 to 50 us (fake_duration)
