@@ -54,6 +54,34 @@ START_TEST(a_copy_with_attributes_is_a_copy)
 }
 END_TEST
 
+/* What CUPTI is told when it becomes ours. */
+static size_t attribute(int which)
+{
+	int (*get)(int, size_t *, void *) = NULL;
+	size_t value = 0, size = sizeof(value);
+
+	*(void **)&get = bench_symbol(bench.cupti, "cuptiActivityGetAttribute");
+	ck_assert_int_eq(get(which, &size, &value), 0);
+	return value;
+}
+
+START_TEST(device_memory_is_what_was_asked_for)
+{
+	static const struct {
+		uint32_t mb;
+		size_t each, most;
+	} rows[] = { { 64, 0, 20 }, { 8, 2796202, 3 }, { 1024, 0, 335 } };
+
+	bench_spool();
+	bench.config.cuda_device_buffer_mb = rows[_i].mb;
+	bench_libraries(versions[_i * 4]);
+	bench_begin_session();
+	ck_assert(cupti_active());
+	ck_assert_uint_eq(attribute(ATTRIBUTE_DEVICE_BUFFER_SIZE), rows[_i].each);
+	ck_assert_uint_eq(attribute(ATTRIBUTE_DEVICE_BUFFER_POOL_LIMIT), rows[_i].most);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("odd");
@@ -61,5 +89,6 @@ int main(void)
 	tcase_add_test(tc, an_imported_pool_has_no_size);
 	tcase_add_test(tc, a_local_pool_has);
 	tcase_add_test(tc, a_copy_with_attributes_is_a_copy);
+	tcase_add_loop_test(tc, device_memory_is_what_was_asked_for, 0, 3);
 	return unit_run(tc, "records that are not what they seem");
 }
