@@ -235,6 +235,23 @@ def test_beside_torch_profiler():
         check(trace, truth_of(log, trace))
 
 
+def test_torchs_own_switch():
+    """toggle_collection_dynamic for CUDA: no GPU in steps 3 and 4, all else as without."""
+    with prof.folder() as log:
+        trace = train(log, what="toggle", schedule="wait=1,active=6,repeat=1").only()
+        assert trace.steps() == [1, 2, 3, 4, 5, 6], trace.steps()
+        truth = Truth(log, trace.pid)
+        begins = {int(e["name"][13:]): e for e in trace.slices if e["name"].startswith("ProfilerStep#")}
+        for step, slice_ in begins.items():
+            calls = [c for c in cuda.of(trace, "cuda_runtime") if cuda.inside(c, slice_)]
+            launched = sum(c["name"] == "cudaLaunchKernel" or c["name"] == "__cudaLaunchKernel"
+                           for c in calls)
+            want = sum(row["call"] == "cudaLaunchKernel" for row in truth.of([step]))
+            assert launched == (0 if step in (3, 4) else want), (step, launched, want)
+        operators = [e for e in cuda.of(trace, "cpu_op") if cuda.inside(e, begins[3])]
+        assert len(operators) > 10, len(operators)
+
+
 def test_dialect_of_the_plugin():
     """tb043: NCCL's kernel has the id of nccl:all_reduce, which is an operator there."""
     with prof.folder() as log:

@@ -4,7 +4,7 @@
 Data loader, forward, backward, update; each launches through the extension. The words
 add to a step: nccl, graph, scratch, tail (kernels that end after their step), devices
 (work on a second one), sum (gloo all-reduce between the ranks), profiler (torch.profiler
-around steps 2 and 3).
+around steps 2 and 3), toggle (the GPU is switched off in steps 3 and 4, by torch).
 """
 import argparse
 import contextlib
@@ -67,6 +67,17 @@ def extras(step, model):
         gpu.tail(1000)
 
 
+def toggle(step, profiler):
+    """torch's own switch, which works while its profiler does."""
+    if step == 2:
+        profiler.start()
+    elif step in (3, 5):
+        profiler.toggle_collection_dynamic(step == 5, [torch.profiler.ProfilerActivity.CUDA])
+        time.sleep(0.4)
+    elif step == 6:
+        profiler.stop()
+
+
 def main():
     if "sum" in what:
         torch.distributed.init_process_group("gloo")
@@ -76,9 +87,12 @@ def main():
     data = TensorDataset(torch.randn(args.steps * 32, 32), torch.randn(args.steps * 32, 16))
     with contextlib.ExitStack() as stack:
         profiler = None
+        switch = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
         for step, (x, y) in enumerate(DataLoader(data, 32, num_workers=args.workers)):
             if "profiler" in what and step == 2:
                 profiler = stack.enter_context(torch.profiler.profile())
+            if "toggle" in what:
+                toggle(step, switch)
             mark(b"step", step)
             with record_function("forward pass"):
                 out = model(gpu.upload(x))
