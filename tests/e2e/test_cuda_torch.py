@@ -252,6 +252,23 @@ def test_torchs_own_switch():
         assert len(operators) > 10, len(operators)
 
 
+def test_a_cupti_inside_torch():
+    """As in torch 1.13's wheel: while its profiler has the GPU we have a gap, and say so."""
+    with prof.folder() as log:
+        os.environ["CUDA_BUNDLED"] = os.path.join(prof.BUILD, "fake", "cudart", "libcudart-e409450e.so.11.0")
+        run = train(log, "11.8", what="bundled", steps=10, schedule="wait=1,active=8,repeat=1")
+        trace = run.only()
+        assert "records the GPU now: our traces have a gap" in run.err, run.err
+        assert cuda.cuda_facts(trace)["gaps"] == 1, cuda.cuda_facts(trace)
+        truth = Truth(log, trace.pid)
+        for slice_ in (e for e in trace.slices if e["name"].startswith("ProfilerStep#")):
+            step = int(slice_["name"][13:])
+            launched = sum(c["name"] == "cudaLaunchKernel" and cuda.inside(c, slice_)
+                           for c in cuda.of(trace, "cuda_runtime"))
+            want = sum(row["call"] == "cudaLaunchKernel" for row in truth.of([step]))
+            assert launched == (0 if step in (3, 4) else want) or step in (2, 5), (step, launched, want)
+
+
 def test_dialect_of_the_plugin():
     """tb043: NCCL's kernel has the id of nccl:all_reduce, which is an operator there."""
     with prof.folder() as log:

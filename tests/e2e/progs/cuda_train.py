@@ -4,7 +4,8 @@
 Data loader, forward, backward, update; each launches through the extension. The words
 add to a step: nccl, graph, scratch, tail (kernels that end after their step), devices
 (work on a second one), sum (gloo all-reduce between the ranks), profiler (torch.profiler
-around steps 2 and 3), toggle (the GPU is switched off in steps 3 and 4, by torch).
+around steps 2 and 3), toggle (the GPU is switched off in steps 3 and 4, by torch), bundled
+(in steps 3 and 4 torch's profiler has the GPU, as with torch 1.13: CUDA_BUNDLED is mapped).
 """
 import argparse
 import contextlib
@@ -78,6 +79,24 @@ def toggle(step, profiler):
         profiler.stop()
 
 
+def bundled(step):
+    """A wheel whose CUPTI is linked into it, by the name of the runtime that it brings."""
+    from torch.autograd import ProfilerConfig, ProfilerState, _disable_profiler, \
+        _enable_profiler, _prepare_profiler, ProfilerActivity
+    from torch._C._profiler import _ExperimentalConfig
+    both = {ProfilerActivity.CPU, ProfilerActivity.CUDA}
+    config = ProfilerConfig(ProfilerState.KINETO, False, False, False, False, False,
+                            _ExperimentalConfig())
+    if step == 0:
+        ctypes.CDLL(os.environ["CUDA_BUNDLED"])
+    elif step == 3:
+        _prepare_profiler(config, both)
+        _enable_profiler(config, both)
+    elif step == 5:
+        _disable_profiler()
+        time.sleep(1.5)
+
+
 def main():
     if "sum" in what:
         torch.distributed.init_process_group("gloo")
@@ -93,6 +112,8 @@ def main():
                 profiler = stack.enter_context(torch.profiler.profile())
             if "toggle" in what:
                 toggle(step, switch)
+            if "bundled" in what:
+                bundled(step)
             mark(b"step", step)
             with record_function("forward pass"):
                 out = model(gpu.upload(x))
