@@ -18,7 +18,7 @@ enum deny {
 	DENY_KERNELS_OFF = 2, /* CONCURRENT_KERNEL is never switched off again */
 	DENY_GRAPH_TRACE = 4, /* whole graphs are not asked for */
 	DENY_EMPTY = 8, /* kinds stay on until a first record has come */
-	DENY_FLUSH = 16, /* records are fetched after a seal only, by force at exit only */
+	DENY_FLUSH = 16, /* records are fetched after a seal, by force at exit */
 };
 /* What is left out for this combination; the sentence of the first row that is hit. */
 unsigned deny_look(uint32_t version, uint32_t driver, bool mps, const char **sentence);
