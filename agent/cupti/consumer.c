@@ -76,8 +76,10 @@ static bool follow_kinds(void)
  */
 static bool force_overdue(void)
 {
-	if (!recording() || !windows_overdue() || windows_fresh() || when_any() ||
-	    session.deny & DENY_FLUSH)
+	unsigned deny = session.deny & (DENY_KERNELS_OFF | DENY_FLUSH);
+
+	if (!recording() || deny != DENY_KERNELS_OFF || !windows_overdue() ||
+	    windows_fresh() || when_any())
 		return true;
 	if (round_fetch(1) < 0)
 		return false;
