@@ -46,6 +46,16 @@ uint32_t name_cbid(int domain, const char *function)
 	return 0;
 }
 
+/* Fields of structs inside records, by their path: headers.py has the outer ones. */
+#define INNER_FIELDS(X)                                       \
+	X(0, MEMORY2, memoryPoolConfig.memoryPoolType, 'n')   \
+	X(0, MEMORY2, memoryPoolConfig.address, 'n')          \
+	X(0, MEMORY2, memoryPoolConfig.releaseThreshold, 'n') \
+	X(0, MEMORY2, memoryPoolConfig.pool.size, 'n')        \
+	X(0, MEMORY2, memoryPoolConfig.utilizedSize, 'n')     \
+	X(0, OVERHEAD, objectId.pt.processId, 'n')            \
+	X(0, OVERHEAD, objectId.pt.threadId, 'n')
+
 static const struct fake_field fields[] = {
 #define X(kind, kind_name, field, type)          \
 	{ CUPTI_ACTIVITY_KIND_##kind_name,       \
@@ -55,7 +65,7 @@ static const struct fake_field fields[] = {
 	  sizeof(((rec_##kind_name *)0)->field), \
 	  sizeof(rec_##kind_name),               \
 	  type },
-	FAKE_FIELDS(X)
+	FAKE_FIELDS(X) INNER_FIELDS(X)
 #undef X
 };
 

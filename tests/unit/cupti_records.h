@@ -82,6 +82,35 @@ static inline uint8_t *add_work_at(uint32_t kind, uint32_t seed, uint32_t correl
 	add_work_at(KIND_##KIND, seed, correlation, LAYOUT_AT_##KIND##_start, \
 		    LAYOUT_AT_##KIND##_end, LAYOUT_AT_##KIND##_correlationId)
 
+/* What the headers of the version say, by name. */
+static inline const struct fake_field *field_of(uint32_t kind, const char *field)
+{
+	size_t n;
+	const struct fake_field *f = bench.fields(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (f[i].kind == kind && !strcmp(f[i].field, field))
+			return &f[i];
+	return NULL;
+}
+
+static inline uint64_t wanted(uint32_t kind, const char *field, uint32_t seed)
+{
+	const struct fake_field *f = field_of(kind, field);
+	uint64_t value = fake_value(kind, field, seed);
+
+	return !f ? 0 : f->width >= 8 ? value : value & ((1ull << f->width * 8) - 1);
+}
+
+/* Where the header says, not our table. */
+static inline void put(uint8_t *record, uint32_t kind, const char *field, uint64_t value)
+{
+	const struct fake_field *f = field_of(kind, field);
+
+	ck_assert_msg(f != NULL, "kind %u has no %s", kind, field);
+	store(record + f->offset, value, f->width);
+}
+
 static inline void run(void)
 {
 	windows_collect();

@@ -5,19 +5,6 @@
  * Every kind of every version, each field with a value of its own, through the whole
  * decoder: the values come from the headers of that version, by name.
  */
-static uint64_t wanted(uint32_t kind, const char *field, uint32_t seed)
-{
-	size_t n;
-	const struct fake_field *f = bench.fields(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (f[i].kind == kind && !strcmp(f[i].field, field))
-			return f[i].width >= 8 ? fake_value(kind, field, seed)
-					       : fake_value(kind, field, seed) &
-							 ((1ull << f[i].width * 8) - 1);
-	return 0;
-}
-
 #define IS(value, kind, field, type) \
 	ck_assert_uint_eq((uint64_t)(value), (uint64_t)(type)wanted(kind, field, seed))
 
@@ -63,6 +50,12 @@ START_TEST(driver_calls)
 	r = one(REC_CALL);
 	ck_assert_str_eq(bench_name(r->r.name), "cuLaunchKernel");
 	ck_assert_uint_eq(r->r.flags, CALL_DRIVER | CALL_LAUNCHES);
+	ck_assert_uint_eq(r->cbid, 307);
+	ck_assert_uint_eq(r->r.begin, begin_ns() + 5);
+	IS(r->r.end, KIND_DRIVER, "end", uint64_t);
+	IS(r->correlation, KIND_DRIVER, "correlationId", uint32_t);
+	IS(r->tid, KIND_DRIVER, "threadId", uint32_t);
+	IS((uint32_t)r->result, KIND_DRIVER, "returnValue", uint32_t);
 }
 END_TEST
 
@@ -125,6 +118,21 @@ START_TEST(kernels)
 }
 END_TEST
 
+/* Kernels that run one at a time are never ours: stepped over, by their own size. */
+START_TEST(kernels_of_another_client)
+{
+	records_start(versions[_i]);
+	add_call(1000);
+	add_work_at(KIND_KERNEL, seed, 1000, LAYOUT_AT_CONCURRENT_KERNEL_start,
+		    LAYOUT_AT_CONCURRENT_KERNEL_end,
+		    LAYOUT_AT_CONCURRENT_KERNEL_correlationId);
+	add_work(MEMSET, seed, 1000);
+	run();
+	ck_assert(!bench_record(info, REC_KERNEL, 0));
+	gpu(&((const struct rec_set *)one(REC_SET))->g, KIND_MEMSET, 1000);
+}
+END_TEST
+
 START_TEST(copies)
 {
 	const struct rec_copy *r;
@@ -158,6 +166,9 @@ START_TEST(copies_between_devices)
 	gpu(&r->g, KIND_MEMCPY2, 1000);
 	IS(r->bytes, KIND_MEMCPY2, "bytes", uint64_t);
 	IS(r->kind, KIND_MEMCPY2, "copyKind", uint8_t);
+	IS(r->from, KIND_MEMCPY2, "srcKind", uint8_t);
+	IS(r->to, KIND_MEMCPY2, "dstKind", uint8_t);
+	IS(r->channel, KIND_MEMCPY2, "channelID", uint32_t);
 	ck_assert_uint_eq(r->g.r.flags, GPU_GRAPH | GPU_PEER);
 	graph(r + 1, KIND_MEMCPY2);
 	peer = (const void *)((const uint8_t *)(r + 1) + 16);
@@ -186,21 +197,37 @@ START_TEST(sets)
 }
 END_TEST
 
+static const struct rec_graph *launched(uint32_t device)
+{
+	uint8_t *p;
+
+	add_call(1000);
+	p = add_work(GRAPH_TRACE, seed, 1000);
+	put(p, KIND_GRAPH_TRACE, "deviceId", device);
+	run();
+	return one(REC_GRAPH);
+}
+
 START_TEST(graph_launches)
 {
 	const struct rec_graph *r;
-	uint8_t *p;
 
 	records_start(versions[_i]);
-	add_call(1000);
-	p = add_work(GRAPH_TRACE, seed, 1000);
-	store(p + LAYOUT_AT_GRAPH_TRACE_deviceId, INT32_MAX, 4);
-	run();
-	r = one(REC_GRAPH);
-	ck_assert_uint_eq(r->g.device, 255);
+	r = launched(5);
+	ck_assert_uint_eq(r->g.device, 5);
 	ck_assert_uint_eq(r->g.r.begin, begin_ns() + 30);
+	ck_assert_uint_eq(r->g.r.end, begin_ns() + 40);
+	ck_assert_uint_eq(r->g.correlation, 1000);
 	IS(r->graph, KIND_GRAPH_TRACE, "graphId", uint32_t);
+	IS(r->g.context, KIND_GRAPH_TRACE, "contextId", uint32_t);
 	IS(r->g.stream, KIND_GRAPH_TRACE, "streamId", uint32_t);
+}
+END_TEST
+
+START_TEST(graph_launches_that_begin_on_the_host)
+{
+	records_start(versions[_i]);
+	ck_assert_uint_eq(launched(INT32_MAX)->g.device, 255);
 }
 END_TEST
 
@@ -219,6 +246,8 @@ START_TEST(waits_and_events)
 	store(p + LAYOUT_AT_CUDA_EVENT_correlationId, 1000, 4);
 	run();
 	r = one(REC_SYNC);
+	ck_assert_uint_eq(r->r.begin, begin_ns() + 30);
+	ck_assert_uint_eq(r->r.end, begin_ns() + 40);
 	IS(r->correlation, KIND_SYNCHRONIZATION, "correlationId", uint32_t);
 	IS(r->context, KIND_SYNCHRONIZATION, "contextId", uint32_t);
 	IS(r->stream, KIND_SYNCHRONIZATION, "streamId", uint32_t);
@@ -226,6 +255,7 @@ START_TEST(waits_and_events)
 	IS(r->event, KIND_SYNCHRONIZATION, "cudaEventId", uint32_t);
 	IS(r->event_sync, KIND_SYNCHRONIZATION, "cudaEventSyncId", uint64_t);
 	e = one(REC_EVENT);
+	ck_assert_uint_eq(e->correlation, 1000);
 	IS(e->r.begin, KIND_CUDA_EVENT, "deviceTimestamp", uint64_t);
 	IS(e->context, KIND_CUDA_EVENT, "contextId", uint32_t);
 	IS(e->stream, KIND_CUDA_EVENT, "streamId", uint32_t);
@@ -244,12 +274,13 @@ START_TEST(overhead)
 	store(p + LAYOUT_AT_OVERHEAD_start, begin_ns() + 30, 8);
 	store(p + LAYOUT_AT_OVERHEAD_end, begin_ns() + 40, 8);
 	store(p + LAYOUT_AT_OVERHEAD_objectKind, 2, 4);
-	store(p + LAYOUT_AT_OVERHEAD_objectId + 4, 4711, 4);
 	run();
 	r = one(REC_OVERHEAD);
+	ck_assert_uint_eq(r->r.begin, begin_ns() + 30);
+	ck_assert_uint_eq(r->r.end, begin_ns() + 40);
 	IS(r->kind, KIND_OVERHEAD, "overheadKind", uint32_t);
 	IS(r->correlation, KIND_OVERHEAD, "correlationId", uint32_t);
-	ck_assert_uint_eq(r->tid, 4711);
+	IS(r->tid, KIND_OVERHEAD, "objectId.pt.threadId", uint32_t);
 }
 END_TEST
 
@@ -261,9 +292,7 @@ START_TEST(allocations)
 	records_start(versions[_i]);
 	p = add(KIND_MEMORY2, seed);
 	store(p + LAYOUT_AT_MEMORY2_timestamp, begin_ns() + 30, 8);
-	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig, 1, 4);
-	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig + 24, 640, 8);
-	store(p + LAYOUT_AT_MEMORY2_memoryPoolConfig + 32, 64, 8);
+	put(p, KIND_MEMORY2, "deviceId", 5);
 	run();
 	r = one(REC_BLOCK);
 	ck_assert_uint_eq(r->r.begin, begin_ns() + 30);
@@ -274,9 +303,27 @@ START_TEST(allocations)
 	IS(r->stream, KIND_MEMORY2, "streamId", uint32_t);
 	IS(r->operation, KIND_MEMORY2, "memoryOperationType", uint8_t);
 	IS(r->memory, KIND_MEMORY2, "memoryKind", uint8_t);
+	ck_assert_uint_eq(r->device, 5);
 	ck_assert_uint_eq(r->pool, 1);
-	ck_assert_uint_eq(r->pool_size, 640);
-	ck_assert_uint_eq(r->pool_used, 64);
+	IS(r->pool_size, KIND_MEMORY2, "memoryPoolConfig.pool.size", uint64_t);
+	IS(r->pool_used, KIND_MEMORY2, "memoryPoolConfig.utilizedSize", uint64_t);
+}
+END_TEST
+
+/* What it says of a pool is left over where there is none. */
+START_TEST(allocations_without_a_pool)
+{
+	const struct rec_block *r;
+	uint8_t *p;
+
+	records_start(versions[_i]);
+	p = add(KIND_MEMORY2, seed);
+	store(p + LAYOUT_AT_MEMORY2_timestamp, begin_ns() + 30, 8);
+	put(p, KIND_MEMORY2, "memoryPoolConfig.memoryPoolType", 0);
+	run();
+	r = one(REC_BLOCK);
+	ck_assert_uint_eq(r->device, 255);
+	ck_assert(!r->pool && !r->pool_size && !r->pool_used);
 }
 END_TEST
 
@@ -300,6 +347,10 @@ START_TEST(devices)
 	IS(r->minor, KIND_DEVICE, "computeCapabilityMinor", uint16_t);
 	IS(r->sms, KIND_DEVICE, "numMultiprocessors", uint32_t);
 	IS(r->warp, KIND_DEVICE, "numThreadsPerWarp", uint32_t);
+	ck_assert_uint_eq(
+		r->threads_per_sm,
+		(uint32_t)(wanted(KIND_DEVICE, "maxWarpsPerMultiprocessor", seed) *
+			   r->warp));
 	IS(r->threads_per_block, KIND_DEVICE, "maxThreadsPerBlock", uint32_t);
 	IS(r->registers_per_block, KIND_DEVICE, "maxRegistersPerBlock", uint32_t);
 	IS(r->registers_per_sm, KIND_DEVICE, "maxRegistersPerMultiprocessor", uint32_t);
@@ -315,13 +366,16 @@ int main(void)
 	tcase_add_loop_test(tc, calls, 0, VERSIONS);
 	tcase_add_loop_test(tc, driver_calls, 0, VERSIONS);
 	tcase_add_loop_test(tc, kernels, 0, VERSIONS);
+	tcase_add_loop_test(tc, kernels_of_another_client, 0, VERSIONS);
 	tcase_add_loop_test(tc, copies, 0, VERSIONS);
 	tcase_add_loop_test(tc, copies_between_devices, 0, VERSIONS);
 	tcase_add_loop_test(tc, sets, 0, VERSIONS);
 	tcase_add_loop_test(tc, graph_launches, 0, VERSIONS);
+	tcase_add_loop_test(tc, graph_launches_that_begin_on_the_host, 0, VERSIONS);
 	tcase_add_loop_test(tc, waits_and_events, 0, VERSIONS);
 	tcase_add_loop_test(tc, overhead, 0, VERSIONS);
 	tcase_add_loop_test(tc, allocations, 0, VERSIONS);
+	tcase_add_loop_test(tc, allocations_without_a_pool, 0, VERSIONS);
 	tcase_add_loop_test(tc, devices, 0, VERSIONS);
 	return unit_run(tc, "CUPTI's records");
 }
