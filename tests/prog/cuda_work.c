@@ -204,6 +204,31 @@ static void mode_devices(int steps)
 	}
 }
 
+/* The device's own context and another one on it, by turns; both are at work at once. */
+static void mode_contexts(int steps)
+{
+	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *context[2];
+	int (*create)(void **, unsigned, int), (*use)(void *), (*get)(void **);
+
+	*(void **)&create = dlsym(driver, "cuCtxCreate_v2");
+	*(void **)&use = dlsym(driver, "cuCtxSetCurrent");
+	*(void **)&get = dlsym(driver, "cuCtxGetCurrent");
+	count(get(&context[0]));
+	count(create(&context[1], 0, 0));
+	for (int n = 0; n < steps; n++) {
+		for (int c = 0; c < 2; c++) {
+			count(use(context[c]));
+			launch(c ? beta : alpha, 8, NULL);
+			DO(cudaMemsetAsync, device, 0, c ? 512 : 256, NULL);
+		}
+		for (int c = 0; c < 2; c++) {
+			count(use(context[c]));
+			DO(cudaDeviceSynchronize);
+		}
+		step();
+	}
+}
+
 static void *one_thread(void *arg)
 {
 	for (int n = *(int *)arg; n > 0; n--)
@@ -272,80 +297,7 @@ static void mode_counting(int steps)
 	}
 }
 
-/* Between the steps somebody spoils CUPTI's buffers: an unknown kind, a cut record. */
-static void mode_raw(int steps)
-{
-	const char *path = getenv("CUPTI");
-	void *cupti = dlopen(path ? path : "libcupti.so", RTLD_NOW | RTLD_NOLOAD);
-	int (*raw)(const void *, size_t) = NULL;
-	void (*deliver)(void) = NULL;
-	const uint32_t unknown[8] = { 0x7777 }, cut[2] = { 10 };
-
-	if (cupti) {
-		*(void **)&raw = dlsym(cupti, "fake_raw");
-		*(void **)&deliver = dlsym(cupti, "fake_deliver");
-	}
-	for (int n = 0; n < steps; n++) {
-		work((unsigned)n);
-		if (raw && n % 2)
-			raw(n % 4 == 1 ? (const void *)unknown : cut,
-			    n % 4 == 1 ? sizeof(unknown) : sizeof(cut));
-		if (raw && n % 4 == 3)
-			deliver(); /* the cut one is the last of its buffer */
-		step();
-	}
-}
-
-/* A profiler of its own, by the book: it counts what it gets. */
-static unsigned long theirs;
-
-static void requested(uint8_t **buffer, size_t *size, size_t *records)
-{
-	*size = 1 << 20;
-	*buffer = aligned_alloc(64, *size);
-	*records = 0;
-}
-
-static void completed(void *context, uint32_t id, uint8_t *buffer, size_t size,
-		      size_t valid)
-{
-	int (*next)(uint8_t *, size_t, void **) = NULL;
-	void *record = NULL;
-
-	(void)context, (void)id, (void)size;
-	*(void **)&next = dlsym(RTLD_DEFAULT, "cuptiActivityGetNextRecord");
-	while (next && !next(buffer, valid, &record))
-		theirs += *(uint32_t *)record == 10; /* concurrent kernels */
-	free(buffer);
-}
-
-static void mode_client(int steps)
-{
-	const char *path = getenv("CUPTI");
-	void *cupti = dlopen(path ? path : "libcupti.so", RTLD_NOW | RTLD_GLOBAL);
-	int (*callbacks)(void *, void *) = NULL, (*kind)(int) = NULL,
-				      (*flush)(uint32_t) = NULL;
-
-	if (!cupti)
-		exit(77);
-	*(void **)&callbacks = dlsym(RTLD_DEFAULT, "cuptiActivityRegisterCallbacks");
-	for (int n = 0; n < steps; n++) {
-		if (n == 2) {
-			printf("registered: %d\n", callbacks(requested, completed));
-			*(void **)&kind = dlsym(RTLD_DEFAULT, "cuptiActivityEnable");
-			printf("enabled: %d\n", kind(10));
-		}
-		work((unsigned)n);
-		if (n == steps - 3) {
-			*(void **)&flush = dlsym(RTLD_DEFAULT, "cuptiActivityFlushAll");
-			printf("flushed: %d\n", flush(1));
-			*(void **)&kind = dlsym(RTLD_DEFAULT, "cuptiActivityDisable");
-			printf("disabled: %d\n", kind(10));
-		}
-		step();
-	}
-	printf("it saw %lu kernels\n", theirs);
-}
+#include "tests/prog/cuda_work_cupti.h"
 
 /* What the fake GPU says it was given. */
 static void totals(void)
@@ -373,7 +325,7 @@ int main(int argc, char **argv)
 		      { "threads", mode_threads }, { "fork", mode_fork },
 		      { "graph", mode_graph },     { "counting", mode_counting },
 		      { "client", mode_client },   { "raw", mode_raw },
-		      { "collect", mode_collect } };
+		      { "collect", mode_collect }, { "contexts", mode_contexts } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();
