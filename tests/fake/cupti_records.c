@@ -10,6 +10,12 @@ static bool on(uint32_t kind)
 	return cupti.kinds & BIT(kind);
 }
 
+/* FAKE_SPARSE: what does not apply stays as the buffer was. */
+static bool written(bool applies)
+{
+	return applies || !cupti.zeroed || !KNOB("FAKE_SPARSE", 0);
+}
+
 static uint64_t gpu_stamp(uint64_t raw)
 {
 	return cupti_stamp(raw) + (uint64_t)KNOB("FAKE_GPU_SKEW_NS", 0);
@@ -83,7 +89,10 @@ static void shape(rec_CONCURRENT_KERNEL *r, const struct fake_work *w)
 	 (r)->deviceId = (uint32_t)(w)->stream->context->device,                     \
 	 (r)->contextId = (w)->stream->context->id, (r)->streamId = (w)->stream->id, \
 	 (r)->correlationId = call_correlation())
-#define NODE(r, w) ((r)->graphNodeId = (w)->node, (r)->graphId = (w)->graph)
+#define NODE(r, w)                                                                 \
+	(written((w)->graph)                                                       \
+		 ? (void)((r)->graphNodeId = (w)->node, (r)->graphId = (w)->graph) \
+		 : (void)0)
 
 static void kernel(const struct fake_work *w)
 {
@@ -99,8 +108,10 @@ static void kernel(const struct fake_work *w)
 	RAN(r, w);
 	NODE(r, w);
 	r->completed = r->end;
-	r->queued = cupti.latency ? cupti_stamp(w->queued) - 4000 : 0;
-	r->submitted = cupti.latency ? cupti_stamp(w->queued) - 2000 : 0;
+	if (written(cupti.latency)) {
+		r->queued = cupti.latency ? cupti_stamp(w->queued) - 4000 : 0;
+		r->submitted = cupti.latency ? cupti_stamp(w->queued) - 2000 : 0;
+	}
 	r->gridId = (int64_t)__atomic_add_fetch(&grid, 1, __ATOMIC_RELAXED);
 	r->name = name_kernel(w->function);
 	r->launchType = w->launch_type;
@@ -252,6 +263,17 @@ void records_sync(const struct fake_sync *s)
 	record_end(cupti_raw());
 }
 
+static void pool(rec_MEMORY2 *r, const struct fake_block *b)
+{
+	r->memoryPoolConfig.memoryPoolType =
+		b->pool ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL
+			: CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID;
+	r->memoryPoolConfig.address = b->pool ? 0x70000000 : 0;
+	r->memoryPoolConfig.releaseThreshold = 0;
+	r->memoryPoolConfig.pool.size = b->pool ? 1u << 25 : 0;
+	r->memoryPoolConfig.utilizedSize = b->pool ? cupti.gpu->memory_used() : 0;
+}
+
 void records_block(const struct fake_block *b)
 {
 	rec_MEMORY2 *r;
@@ -274,13 +296,8 @@ void records_block(const struct fake_block *b)
 	r->streamId = b->stream ? b->stream->id : UINT32_MAX;
 	r->name = NULL;
 	r->isAsync = b->stream != NULL;
-	r->memoryPoolConfig.memoryPoolType =
-		b->pool ? CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL
-			: CUPTI_ACTIVITY_MEMORY_POOL_TYPE_INVALID;
-	r->memoryPoolConfig.address = b->pool ? 0x70000000 : 0;
-	r->memoryPoolConfig.releaseThreshold = 0;
-	r->memoryPoolConfig.pool.size = b->pool ? 1u << 25 : 0;
-	r->memoryPoolConfig.utilizedSize = b->pool ? cupti.gpu->memory_used() : 0;
+	if (written(b->pool))
+		pool(r, b);
 	SET(MEMORY2, r, source, NULL);
 	record_end(cupti_raw());
 }

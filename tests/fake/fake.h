@@ -41,6 +41,8 @@
  *   FAKE_REVERSED_EVERY=n   every nth kernel ends before it starts
  *   FAKE_EARLY_EVERY=n      every nth kernel starts 2 us before its launch call
  *   FAKE_INCOMPLETE_EVERY=n every nth kernel has end = 0
+ *   FAKE_SPARSE=1           in a client's zeroed buffers, fields that do not apply are
+ *                           not written: no graph, no latency, no pool
  *   FAKE_LATE_MS=0          a buffer is complete only so long after its last record
  *   FAKE_ORDER=reverse      the records of a buffer in reverse
  *   FAKE_COMPLETE=worker    who calls `completed`: worker (FlushAll waits for it),

@@ -269,7 +269,7 @@ static void mode_fork(int steps)
 	}
 }
 
-static void mode_graph(int steps)
+static void *capture(void)
 {
 	void *captured = NULL, *graph = NULL;
 
@@ -279,9 +279,35 @@ static void mode_graph(int steps)
 	launch(gamma_, 8, stream);
 	DO(cudaStreamEndCapture, stream, &captured);
 	DO(cudaGraphInstantiateWithFlags, &graph, captured, 0);
+	return graph;
+}
+
+static void mode_graph(int steps)
+{
+	void *graph = capture();
+
 	for (int n = 0; n < steps; n++) {
 		DO(cudaGraphLaunch, graph, stream);
 		DO(cudaStreamSynchronize, stream);
+		step();
+	}
+}
+
+/* Graphs' kernels and others by turns, more of them than CUPTI's buffers hold. */
+static void mode_mixed(int steps)
+{
+	void *graph = capture();
+
+	for (int n = 0; n < steps; n++) {
+		for (int k = 0; k < 10; k++) {
+			DO(cudaGraphLaunch, graph, stream);
+			for (int more = n % 7; more >= 0; more--)
+				launch(beta, 16, stream);
+			DO(cudaMemsetAsync, device, 0, 512, stream);
+			DO(cudaMemcpyAsync, host, device, 256, 2, stream);
+		}
+		DO(cudaStreamSynchronize, stream);
+		usleep(1000);
 		step();
 	}
 }
@@ -325,7 +351,8 @@ int main(int argc, char **argv)
 		      { "threads", mode_threads }, { "fork", mode_fork },
 		      { "graph", mode_graph },     { "counting", mode_counting },
 		      { "client", mode_client },   { "raw", mode_raw },
-		      { "collect", mode_collect }, { "contexts", mode_contexts } };
+		      { "collect", mode_collect }, { "contexts", mode_contexts },
+		      { "mixed", mode_mixed } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();
