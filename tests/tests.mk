@@ -50,7 +50,7 @@ check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, even
 check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files
 	$(Q)$(ready) built-readers
 
-built-readers: all fake
+built-readers: all fake $(BUILD)/prog/cuda_work
 	$(Q)$(run) $(wildcard tests/readers/check_*.sh)
 
 check-matrix: setup ## torch tests on other torch versions; see docs/measured/matrix.md

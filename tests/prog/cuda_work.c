@@ -229,6 +229,22 @@ static void mode_contexts(int steps)
 	}
 }
 
+/* Two streams; which of them the step waits for is a matter of the kernels' times. */
+static void mode_path(int steps)
+{
+	for (int n = 0; n < steps; n++) {
+		launch(alpha, 8, stream);
+		launch(beta, 16, second);
+		launch(alpha, 8, stream);
+		DO(cudaStreamSynchronize, stream);
+		launch(gamma_, 4, stream);
+		DO(cudaStreamSynchronize, second);
+		launch(gamma_, 4, stream);
+		DO(cudaDeviceSynchronize);
+		step();
+	}
+}
+
 static void *one_thread(void *arg)
 {
 	for (int n = *(int *)arg; n > 0; n--)
@@ -352,7 +368,7 @@ int main(int argc, char **argv)
 		      { "graph", mode_graph },     { "counting", mode_counting },
 		      { "client", mode_client },   { "raw", mode_raw },
 		      { "collect", mode_collect }, { "contexts", mode_contexts },
-		      { "mixed", mode_mixed } };
+		      { "mixed", mode_mixed },     { "path", mode_path } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();

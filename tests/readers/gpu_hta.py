@@ -3,7 +3,8 @@
 """gpu_hta.py FOLDER - HolisticTraceAnalysis on a trace with a GPU, checked by hand.
 
 Temporal and idle breakdown, overlap, queue length, memory bandwidth and launch
-statistics must equal sums over the file's own intervals; the critical path must run.
+statistics must equal sums over the file's own intervals; the critical path must run (what
+is on it: gpu_path.py).
 HTA rounds times to microseconds; the numbers are compared without that, and everything
 is run once with it.
 """
