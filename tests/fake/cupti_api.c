@@ -277,7 +277,11 @@ EXPORT CUptiResult cuptiActivityEnableAllSyncRecords(uint8_t enable)
 SWITCH(cuptiActivityEnableHWTrace)
 #endif
 #if VERSION >= 130
-SWITCH(cuptiActivityEnableCudaEventDeviceTimestamps)
+EXPORT CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t enable)
+{
+	return FN(cuptiActivityEnableCudaEventDeviceTimestamps, enable,
+		  (cupti.event_times = enable != 0, 0));
+}
 #endif
 
 EXPORT int cuptiNvtxInitialize(void *get_export_table);

@@ -65,7 +65,7 @@ struct cupti {
 	uint64_t kinds;
 	uint8_t runtime[1024], driver[1024]; /* cbids that give records */
 	uint32_t n_runtime, n_driver;
-	bool zeroed, per_thread, latency, system_tid, all_syncs;
+	bool zeroed, per_thread, latency, system_tid, all_syncs, event_times;
 	CUpti_BuffersCallbackRequestFunc requested;
 	CUpti_BuffersCallbackCompleteFunc completed;
 	CUpti_CallbackFunc callback;

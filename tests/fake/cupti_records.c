@@ -233,7 +233,8 @@ static void event(const struct fake_sync *s)
 	r->streamId = s->stream->id;
 	r->eventId = s->event->id;
 	SET(CUDA_EVENT, r, deviceId, (uint32_t)s->context->device);
-	SET(CUDA_EVENT, r, deviceTimestamp, 0);
+	SET(CUDA_EVENT, r, deviceTimestamp,
+	    cupti.event_times ? gpu_stamp(s->event->at) : 0);
 	SET(CUDA_EVENT, r, cudaEventSyncId, s->event->sync);
 	record_end(cupti_raw());
 }

@@ -41,6 +41,9 @@ typedef void *stream_t;
 	X(cudaSetDevice, (int))                                                 \
 	X(cudaStreamBeginCapture, (stream_t, int))                              \
 	X(cudaStreamEndCapture, (stream_t, void **))                            \
+	X(cudaEventCreate, (void **))                                           \
+	X(cudaEventRecord, (void *, stream_t))                                  \
+	X(cudaStreamWaitEvent, (stream_t, void *, unsigned))                    \
 	X(cudaGraphInstantiateWithFlags, (void **, void *, unsigned long long)) \
 	X(cudaGraphLaunch, (void *, stream_t))
 #define POINTER(name, parameters) static int(*p_##name) parameters;
@@ -204,47 +207,6 @@ static void mode_devices(int steps)
 	}
 }
 
-/* The device's own context and another one on it, by turns; both are at work at once. */
-static void mode_contexts(int steps)
-{
-	void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *context[2];
-	int (*create)(void **, unsigned, int), (*use)(void *), (*get)(void **);
-
-	*(void **)&create = dlsym(driver, "cuCtxCreate_v2");
-	*(void **)&use = dlsym(driver, "cuCtxSetCurrent");
-	*(void **)&get = dlsym(driver, "cuCtxGetCurrent");
-	count(get(&context[0]));
-	count(create(&context[1], 0, 0));
-	for (int n = 0; n < steps; n++) {
-		for (int c = 0; c < 2; c++) {
-			count(use(context[c]));
-			launch(c ? beta : alpha, 8, NULL);
-			DO(cudaMemsetAsync, device, 0, c ? 512 : 256, NULL);
-		}
-		for (int c = 0; c < 2; c++) {
-			count(use(context[c]));
-			DO(cudaDeviceSynchronize);
-		}
-		step();
-	}
-}
-
-/* Two streams; which of them the step waits for is a matter of the kernels' times. */
-static void mode_path(int steps)
-{
-	for (int n = 0; n < steps; n++) {
-		launch(alpha, 8, stream);
-		launch(beta, 16, second);
-		launch(alpha, 8, stream);
-		DO(cudaStreamSynchronize, stream);
-		launch(gamma_, 4, stream);
-		DO(cudaStreamSynchronize, second);
-		launch(gamma_, 4, stream);
-		DO(cudaDeviceSynchronize);
-		step();
-	}
-}
-
 static void *one_thread(void *arg)
 {
 	for (int n = *(int *)arg; n > 0; n--)
@@ -340,6 +302,7 @@ static void mode_counting(int steps)
 }
 
 #include "tests/prog/cuda_work_cupti.h"
+#include "tests/prog/cuda_work_streams.h"
 
 /* What the fake GPU says it was given. */
 static void totals(void)
@@ -368,7 +331,8 @@ int main(int argc, char **argv)
 		      { "graph", mode_graph },     { "counting", mode_counting },
 		      { "client", mode_client },   { "raw", mode_raw },
 		      { "collect", mode_collect }, { "contexts", mode_contexts },
-		      { "mixed", mode_mixed },     { "path", mode_path } };
+		      { "mixed", mode_mixed },     { "path", mode_path },
+		      { "events", mode_events } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();
