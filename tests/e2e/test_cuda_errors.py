@@ -30,13 +30,15 @@ def lines(run):
 
 
 def rows(run):
-    """Of each window: how many rows of each category and name."""
+    """Of each window: how many rows of each category and name, and how many say when they
+    were queued (cuda_latency)."""
     found = []
     for trace in run.traces():
         seen = collections.Counter((e["cat"], e["name"]) for e in trace.slices
                                    if not e["name"].startswith("ProfilerStep#"))
         seen.update(("cuda_memory", e["name"]) for e in trace.raw["traceEvents"]
                     if e.get("cat") == "cuda_memory")
+        seen["queued"] = sum(bool(k["args"]["queued"]) for k in cuda.of(trace, "kernel"))
         found.append({key: n for key, n in seen.items() if key[0] != "overhead"})
     return found
 
@@ -98,6 +100,23 @@ def test_errors_from_every_call():
 def test_errors_that_pass():
     for version in VERSIONS:
         every_error(version, [f"{name}=999*1" for name in CALLED])
+
+
+def test_errors_of_one_kind():
+    """Kinds by CUPTI's numbers; the window is open from the start: with the allocations."""
+    for version in VERSIONS:
+        for error in [None] + [f"cuptiActivityEnable/{kind}=999" for kind in
+                               (1, 2, 4, 5, 8, 10, 17, 22, 36, 38, 49)]:
+            with prof.folder() as log:
+                fake = {"ERROR": error} if error else {}
+                run = cuda.run(version, "loop", 2, log, fake=fake, marker="none", cuda_sync=True,
+                               cuda_memory=True, check=False)
+                assert (run.status, run.out) == cuda.without(version, "loop", 2, **fake), run.err
+                said, found = lines(run), rows(run)
+                whole = whole if error else found
+                what = (version, error, said, found, run.err)
+                assert (not said and found[0]["cuda_memory", "CUDA allocation"] == 2) if not error \
+                    else said or found == whole, what
 
 
 def refused(version, mode, error, **given):

@@ -34,7 +34,8 @@ def check(trace, version, steps):
     assert len(events) == (steps if has_times(version) else 0), (version, len(events))
     for event, alpha, record in zip(events, kernels["alpha"], records):
         assert event["args"]["correlation"] == record["args"]["correlation"], event
-        assert event["pid"] == alpha["pid"] and event["args"]["stream"] == alpha["tid"], event
+        # What begins where another ends does not overlap it: one row.
+        assert (event["pid"], event["tid"]) == (alpha["pid"], alpha["tid"]), event
         # On a busy machine it is recorded when the kernel has ended.
         late = end_of(record) > end_of(alpha)
         assert late or abs(cuda.ns(event["ts"]) - end_of(alpha)) <= 100, (event, alpha)
@@ -50,6 +51,17 @@ def test_events():
             check(run.only(), version, 3)
             cuda.whole(run.only())
             prof.strict(run.paths())
+
+
+def test_no_times_of_events():
+    """CUPTI does not give them: one line says so, for they were asked for."""
+    for version in filter(has_times, cuda.VERSIONS):
+        with prof.folder() as log:
+            fake = {**FAKE, "ERROR": "cuptiActivityEnableCudaEventDeviceTimestamps=999"}
+            run = cuda.run(version, "events", 5, log, fake=fake, cuda_sync=True,
+                           schedule="wait=1,active=3,repeat=1")
+            assert not cuda.of(run.only(), "cuda_event"), version
+            assert "CUPTI" in run.err or "cuda_sync" in run.err, (version, run.err)
 
 
 prof.main(sys.modules[__name__])
