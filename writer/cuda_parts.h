@@ -17,6 +17,7 @@
 #include "writer/trace.h"
 
 #define CUDA_DEVICES 64 /* as many as a reader takes */
+#define CUDA_PART    65536 /* the clocks' rates are as close as a part of so many */
 #define CUDA_LANES   16 /* rows for what overlaps on one stream */
 #define CUDA_BEHIND  3600e9 /* ns behind a window in which its GPU work may lie */
 

@@ -5,15 +5,14 @@
 #include <errno.h>
 
 #define BEFORE 5e9 /* ns before a window in which its GPU work may lie */
-#define ROUND  100 /* ns by which a slice's length may differ from CUPTI's; */
-#define PART   65536 /* and a part of it: the clocks' rates are that close */
+#define ROUND  100 /* ns by which a slice's length may differ from CUPTI's */
 
 /* False: no time of this window. */
 static bool place(struct trace *t, struct cuda_work *w, uint64_t low, uint64_t high)
 {
 	struct cuda_clock *clock = &t->cuda->clock;
 	uint64_t begin = (uint64_t)w->begin, end = (uint64_t)w->end;
-	uint64_t length = end - begin, most = ROUND + length / PART, off;
+	uint64_t length = end - begin, most = ROUND + length / CUDA_PART, off;
 
 	if (!w->in_ticks) {
 		begin = cuda_clock_ticks(clock, begin);

@@ -23,23 +23,34 @@ size_t cuda_row_end(const struct cuda *c, size_t first)
 	return first;
 }
 
+/* A slice keeps the length that CUPTI measured, so it may end a little later than its
+ * end, and what comes next begins, by our clock. */
+static bool is_over(const struct cuda_work *before, const struct cuda_work *w)
+{
+	int64_t length = before->end - before->begin;
+
+	return before->end <= w->begin + 1 + length / CUDA_PART;
+}
+
 static void lanes_of_row(struct cuda *c, size_t first, size_t last)
 {
-	int64_t end[CUDA_LANES];
+	struct cuda_work *before[CUDA_LANES];
 	unsigned n = 0;
 
 	for (; first < last; first++) {
 		struct cuda_work *w = cuda_work_at(c, first);
 		unsigned lane = 0;
 
-		while (lane < n && end[lane] > w->begin)
+		while (lane < n && !is_over(before[lane], w))
 			lane++;
 		if (lane == CUDA_LANES) /* cut where it is written, never dropped */
 			lane--;
+		else if (lane < n && before[lane]->end > w->begin)
+			before[lane]->end = w->begin;
 		if (lane == n)
 			n++;
 		w->lane = (uint16_t)lane;
-		end[lane] = w->end;
+		before[lane] = w;
 	}
 }
 
