@@ -12,7 +12,7 @@ import prof
 RUN = os.path.join(prof.HERE, "..", "gpu", "run")
 # What needs no torch and nothing that only NVIDIA's libraries have.
 HERE = ("doctor", "assumed", "strides", "nested", "clock", "thread_buffers", "dirty", "foreign", "disable",
-        "exits", "launch", "launch_driver", "after")
+        "exits", "tee", "subscriber", "agents", "graph_long", "launch", "launch_driver", "after")
 
 
 def test_without_a_driver():
