@@ -293,6 +293,7 @@ START_TEST(allocations)
 	p = add(KIND_MEMORY2, seed);
 	store(p + LAYOUT_AT_MEMORY2_timestamp, begin_ns() + 30, 8);
 	put(p, KIND_MEMORY2, "deviceId", 5);
+	put(p, KIND_MEMORY2, "memoryPoolConfig.memoryPoolType", 1);
 	run();
 	r = one(REC_BLOCK);
 	ck_assert_uint_eq(r->r.begin, begin_ns() + 30);
