@@ -231,7 +231,11 @@ struct chunk_fill {
  * room. */
 uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
 		    unsigned share);
-void spool_forget_chunks(void); /* part of spool_forget */
+void spool_forget_chunks(void); /* parts of spool_forget */
+void spool_forget_reserve(void);
+/* spool_reserve.c: space that cannot be refused later; what has no file has all of it. 0
+ * or -errno. */
+int spool_reserve(uint64_t from, uint64_t to);
 static inline struct chunk *chunk_at(uint64_t offset)
 {
 	return (struct chunk *)(spool.base + offset);

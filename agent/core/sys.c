@@ -188,13 +188,16 @@ void *sys_map_large(size_t size)
 	return p + before;
 }
 
-void sys_touch(void *at, size_t size)
+int sys_touch(void *at, size_t size)
 {
-	if (!CALL(SYS_madvise, at, size, MADV_POPULATE_WRITE))
-		return;
+	int err = (int)CALL(SYS_madvise, at, size, MADV_POPULATE_WRITE);
+
+	if (err != -EINVAL)
+		return err == -EFAULT ? err : 0;
 	/* Before Linux 5.14. A plain store could undo another thread's: add nothing. */
 	for (size_t i = 0; i < size; i += 4096)
 		__atomic_fetch_add((uint64_t *)((char *)at + i), 0, __ATOMIC_RELAXED);
+	return 0;
 }
 
 uint32_t sys_tid(void)

@@ -33,8 +33,10 @@ bool sys_may_grow(uint64_t size); /* a file of that size is below RLIMIT_FSIZE *
 void *sys_map(size_t size); /* private, zeroed; NULL */
 /* The same, of large pages where the kernel has some: for what is looked at all over. */
 void *sys_map_large(size_t size);
-/* Whole pages that will be written; others may be writing there already. */
-void sys_touch(void *at, size_t size);
+/* Whole pages that will be written; others may be writing there already. -EFAULT: to
+ * write to one of them is a SIGBUS (the disk has no room for what a file system needs
+ * besides). */
+int sys_touch(void *at, size_t size);
 uint32_t sys_tid(void);
 uint32_t sys_pid(void); /* asks the kernel each time */
 uint64_t sys_start_time(uint32_t pid); /* /proc/pid/stat field 22; 0 = gone */

@@ -4,7 +4,9 @@
 #include "agent/core/sys.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 static void open_spool(void)
 {
@@ -56,6 +58,29 @@ START_TEST(it_is_told_once_that_more_is_needed)
 }
 END_TEST
 
+/* As a file system does that has promised too much: the file ends before it. */
+START_TEST(what_cannot_be_written_is_not_handed_out)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+	uint64_t end, at;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, 8 << 20), 0); /* all reserved at once */
+	ck_assert_int_eq(spool_prepare(1 << 20), 0);
+	end = atomic_load(&spool.head->ready) + (1 << 20);
+	ck_assert_uint_lt(end, atomic_load(&spool.head->reserved));
+	ck_assert_int_eq(ftruncate(spool.fd, (off_t)end), 0);
+	while (!spool_low())
+		ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	ck_assert_int_eq(spool_prepare(4 << 20), -ENOSPC);
+	while ((at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1))) {
+		ck_assert_uint_le(at + CHUNK_LARGE, end);
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+	}
+	ck_assert_int_eq(spool_prepare(4 << 20), 0); /* no more, and nothing wrong */
+}
+END_TEST
+
 /* What 10,000 children leave until they are swept must not fill a disk. */
 START_TEST(a_closed_spool_gives_its_rest_back)
 {
@@ -99,6 +124,7 @@ int main(void)
 	TCase *tc = tcase_create("core reserve");
 
 	tcase_add_test(tc, it_is_told_once_that_more_is_needed);
+	tcase_add_test(tc, what_cannot_be_written_is_not_handed_out);
 	tcase_add_test(tc, a_closed_spool_gives_its_rest_back);
 	tcase_add_test(tc, a_child_reserves_little);
 	return unit_run(tc, "core reserve");
