@@ -55,14 +55,16 @@ static void judge_time(uint64_t t)
 
 static void print_number(const struct fake_field *f, uint64_t value)
 {
+	const char *dot = strrchr(f->field, '.'), *leaf = dot ? dot + 1 : f->field;
+
 	if (is_time(f->field)) {
 		printf(" %s=%s", f->field, value ? "T" : "0");
 		judge_time(value);
-	} else if (!strcmp(f->field, "processId") && value == (uint64_t)getpid()) {
+	} else if (!strcmp(leaf, "processId") && value == (uint64_t)getpid()) {
 		printf(" %s=own", f->field);
-	} else if (!strcmp(f->field, "threadId") && value == main_pthread) {
+	} else if (!strcmp(leaf, "threadId") && value == main_pthread) {
 		printf(" %s=pthread", f->field);
-	} else if (!strcmp(f->field, "threadId") && value == main_thread) {
+	} else if (!strcmp(leaf, "threadId") && value == main_thread) {
 		printf(" %s=system", f->field);
 	} else {
 		printf(" %s=%llu", f->field, (unsigned long long)value);
