@@ -237,6 +237,11 @@ bool consumer_ends(void)
 	return atomic_load(&end_asked);
 }
 
+bool consumer_is(uint32_t thread)
+{
+	return thread && thread == atomic_load_explicit(&tid, memory_order_relaxed);
+}
+
 bool consumer_start(void)
 {
 	static struct own_thread thread;

@@ -275,6 +275,7 @@ void round_fork_child(void);
 /* ---- consumer.c ---- */
 
 bool consumer_start(void); /* idempotent; any thread */
+bool consumer_is(uint32_t thread); /* as CUPTI tells threads */
 /* Waits until the consumer has gone round `flush`ing: a context ends. */
 void consumer_flush(int64_t ns);
 /* The process ends: what CUPTI still holds, decoded. False: not in time. */

@@ -48,6 +48,8 @@ static void decode_call(const uint8_t *p, int domain)
 	bool fine = !CALL(returnValue);
 	struct rec_call *r;
 
+	if (consumer_is((uint32_t)CALL(threadId)))
+		return; /* it asks the driver what GPUs there are */
 	link_call(correlation, w, c && c->traits & CALL_WORKS && fine);
 	if (!w || !c || !(c->traits & CALL_OURS))
 		return;
