@@ -3,6 +3,7 @@
 #include "agent/core/gate.h"
 #include "agent/core/log.h"
 #include "agent/core/own_thread.h"
+#include "agent/core/spool.h"
 #include "agent/core/sys.h"
 #include "writer/batch.h"
 #include "writer/command.h"
@@ -50,6 +51,10 @@ static int spawn(void *(*run)(void *), _Atomic uint32_t *who)
 	uint32_t none = 0;
 	int err;
 
+	/* A raw clone of the process: locks of the C library may be held there for ever,
+	 * and the spool is its parent's. */
+	if (spool.head && spool.head->pid != sys_pid())
+		return 0;
 	if (!atomic_compare_exchange_strong(who, &none, 1))
 		return 0;
 	err = own_thread_start(&threads[who == &formatter], run);
