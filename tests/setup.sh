@@ -18,7 +18,7 @@ apt:libzydis4.0 apt:libdw1
 test_list='
 apt:python3 apt:python3-venv apt:python3-torch
 apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libtorch-dev apt:check apt:pkg-config
-apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:valgrind apt:git apt:groff-base
+apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:gdb apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 suite:bullseye

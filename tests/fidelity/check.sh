@@ -17,19 +17,26 @@ work=${FIDELITY_WORK:-$BUILD/fidelity/$prefix}/$name
 $python "$here/needs.py" "$prog" || exit 77
 
 export PYTHONPATH="$here" PYTHONDONTWRITEBYTECODE=1
-fail() { echo "$1"; tail -n 15 "$work/plain.err" "$work/ours.err"; exit 1; }
+ours="$BUILD/proflaunch --marker none --record-shapes --profile-memory ${FIDELITY_OPTIONS-}"
+fail() { echo "$1"; tail -v -n +1 "$work/plain.err" "$work/ours.err"; exit 1; }
+died() {	# what the program wrote, then whose failure it is
+	echo "$1"
+	tail -v -n +1 "$work/plain.err" "$work/ours.err" 2>/dev/null
+	"$here/whose.sh" "$work/whose" "$ours" "$python" "$prog"
+	exit $?
+}
 
 run() {	# both ways; what must be the same is
 	rm -rf "$work"
 	mkdir -p "$work/plain" "$work/torch"
 	FIDELITY_OUT=$work/plain $python "$prog" > "$work/plain.out" 2> "$work/plain.err"
 	want=$?
-	FIDELITY_OUT=$work/torch "$BUILD/proflaunch" --logdir "$work/log" --marker none \
-		--record-shapes --profile-memory ${FIDELITY_OPTIONS-} -- \
+	# shellcheck disable=SC2086 - words
+	FIDELITY_OUT=$work/torch $ours --logdir "$work/log" -- \
 		$python "$prog" > "$work/ours.out" 2> "$work/ours.err"
 	got=$?
-	[ "$want" = 0 ] || fail "exit status $want without us"
-	[ "$got" = 0 ] || fail "exit status $got with us, $want without"
+	[ "$want" = 0 ] || died "exit status $want without us"
+	[ "$got" = 0 ] || died "exit status $got with us, $want without"
 	cmp "$work/plain.out" "$work/ours.out" || fail "the program's output changed"
 }
 

@@ -12,10 +12,16 @@ rm -rf "$work"
 mkdir -p "$work"
 export PYTHONPATH=tests/fidelity PYTHONDONTWRITEBYTECODE=1
 rc=0
+died() {	# PROGRAM: what it wrote, then whose failure it is
+	echo "$1 failed under us:"
+	cat "$work/err"
+	tests/fidelity/whose.sh "$work/whose" "$BUILD/proflaunch --marker none" $python "$1"
+	[ $? = 77 ] || rc=1
+}
 record() {	# FORMAT PROGRAM FOLDER
 	"$BUILD/proflaunch" --logdir "$3" --format "$1" --marker none --record-shapes \
 		--profile-memory -- $python "$2" > "$work/out" 2> "$work/err" ||
-		{ echo "$2 fails under us:"; tail -n 5 "$work/err"; rc=1; }
+		died "$2"
 }
 
 for prog in tests/fidelity/progs/*.py; do

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """DistributedDataParallel on gloo, two processes; rank 0 speaks."""
 import os
-import socket
 
 import torch
 import torch.distributed as dist
@@ -9,10 +8,14 @@ import torch.multiprocessing as mp
 from harness import profiled
 
 
-def train(rank, port):
+def store(port, host):
     # Debian's torch is built without libuv, and does not go without unless told to.
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), USE_LIBUV="0")
-    dist.init_process_group("gloo", rank=rank, world_size=2)
+    told = {"use_libuv": False} if "use_libuv" in dist.TCPStore.__init__.__doc__ else {}
+    return dist.TCPStore("127.0.0.1", port, 2, host, wait_for_workers=False, **told)
+
+
+def train(rank, port, peers):
+    dist.init_process_group("gloo", store=store(port, False), rank=rank, world_size=2)
     torch.manual_seed(0)
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1)))
@@ -27,11 +30,16 @@ def train(rank, port):
             if rank == 0:
                 print(round(loss.item(), 4), flush=True)
         dist.barrier()
+    # Who leaves while the other still reads from it aborts it: gloo throws in a thread.
+    peers.wait()
     dist.destroy_process_group()
+    peers.wait()
+    # A thread of gloo may still hold the barrier's work, whose end takes the interpreter's lock:
+    # it aborts the process if the interpreter is being taken down (pytorch/pytorch#179291).
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    mp.spawn(train, args=(port,), nprocs=2)
+    # The store is this process's, which leaves last.
+    home = store(0, True)
+    mp.spawn(train, args=(home.port, mp.get_context("spawn").Barrier(2)), nprocs=2)
