@@ -15,7 +15,7 @@ torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh v
 	$(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
 	'tests/fidelity/check.sh $(python) $(prog)'))
 cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
-.PHONY: built-check built-readers
+.PHONY: check-full built-check built-readers
 include tests/fake/fake.mk
 include tests/heap/heap.mk
 
@@ -32,8 +32,17 @@ demo-gpu: ## the same for a CUDA program, on a synthetic GPU where there is none
 	$(Q)$(ready) all $(BUILD)/fake/run-13.0/done
 	$(Q)tests/demo_gpu.sh
 
-check: setup ## install what is missing, build, run every test
+check: setup ## install what is missing, build, test: what must pass before anything lands
 	$(Q)$(ready) built-check
+
+# What takes more than the twenty minutes of `make check`, or leans on load, clock and chance.
+check-full: setup ## everything: every test, readers, torch versions, sanitizers, fuzzers; hours
+	$(Q)FULL=1 $(ready) built-check
+	$(Q)FULL=1 $(ready) built-readers
+	$(Q)$(ready) SAN=address,undefined check-unit
+	$(Q)$(ready) SAN=thread check-unit
+	$(Q)$(ready) check-matrix
+	$(Q)$(ready) fuzz
 
 built-check: all $(tests) $(progs) $(cxx_progs) fake heap
 	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)

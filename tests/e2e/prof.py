@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
@@ -125,14 +126,28 @@ def strict(paths):
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-1000:]
 
 
+def full(function):
+    """A test that is slow, or at the mercy of the machine's load: `make check-full` runs it."""
+    function.full = True
+    return function
+
+
+def is_wanted(name, function):
+    if not name.startswith("test_"):
+        return False
+    if len(sys.argv) > 1:
+        return name in sys.argv[1:]
+    return not hasattr(function, "full") or os.environ.get("FULL") == "1"
+
+
 def main(module):
-    tests = {name: function for name, function in vars(module).items()
-             if name.startswith("test_") and (len(sys.argv) < 2 or name in sys.argv[1:])}
+    tests = {name: function for name, function in vars(module).items() if is_wanted(name, function)}
     failed, skipped = 0, []
     for name, function in tests.items():
+        begin = time.monotonic()
         try:
             function()
-            print(f"{name}: ok", flush=True)
+            print(f"{name}: ok, {time.monotonic() - begin:.1f} s", flush=True)
         except Skip as reason:
             skipped.append(f"{name}: {reason}")
             print(f"{name}: skipped, {reason}")

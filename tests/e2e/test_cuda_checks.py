@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 400
+# run: full
 """tests/gpu/run without a GPU: it says so; and its checks work, as far as a fake goes."""
 import json
 import os

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: full
 """Each function that we call of CUPTI fails, in several ways: the program is as without us,
 and the file has every row that it has otherwise, or one line says what is missing.
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: full
 """A training loop with its heap recorded: the program is as it was, the numbers are a
 reference allocator's and torch's own.
 """

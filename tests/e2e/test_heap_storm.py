@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: full
 """Forks while four threads are in malloc; more events than there is room for.
 
 HEAP_ROUNDS   forks where children are recorded, too
