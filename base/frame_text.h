@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frame_text - which frames of a call stack never are who asked for memory, by their
+ * text.
+ *
+ * Threads  any.
+ * Memory   none.
+ * Errors   none.
+ * Units    none.
+ */
+#ifndef BASE_FRAME_TEXT_H
+#define BASE_FRAME_TEXT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Inside of allocators and containers. */
+static inline bool frame_allocates(const char *text)
+{
+	static const char *const begins[] = { "malloc",
+					      "calloc",
+					      "realloc",
+					      "posix_memalign",
+					      "aligned_alloc",
+					      "memalign",
+					      "valloc",
+					      "pvalloc",
+					      "__libc_",
+					      "__GI___",
+					      "_int_malloc",
+					      "operator new",
+					      "std::",
+					      "void std::",
+					      "__gnu_cxx::",
+					      "_PyMem_",
+					      "_PyObject_Malloc",
+					      "_PyObject_Calloc",
+					      "_PyObject_Realloc",
+					      "PyMem_",
+					      "PyObject_Malloc",
+					      "PyObject_Calloc",
+					      "PyObject_Realloc",
+					      "c10::alloc_cpu",
+					      "c10::(anonymous",
+					      "c10::DefaultCPUAllocator",
+					      "c10::StorageImpl",
+					      "at::detail::empty_",
+					      "at::detail::make_",
+					      "strdup",
+					      "strndup",
+					      "??" };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (!strncmp(text, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+/* How torch calls an operator: between all others. */
+static inline bool frame_dispatches(const char *text)
+{
+	return !strncmp(text, "c10::impl::", 11) || strstr(text, "c10::Dispatcher::");
+}
+
+#endif

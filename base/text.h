@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * text - small questions about text, whatever the locale.
+ *
+ * Threads  any.
+ * Memory   none.
+ * Errors   none.
+ * Units    none.
+ */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* In some locales tolower('I') is no ASCII letter. */
+static inline char text_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+/* Does a name end so, with something before it? */
+static inline bool text_ends(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), m = strlen(suffix);
+
+	return n > m && !strcmp(name + n - m, suffix);
+}
+
+/* Is it one of a list that ends with NULL? */
+static inline bool text_is_in(const char *word, const char *const *list)
+{
+	while (*list && strcmp(word, *list))
+		list++;
+	return *list;
+}
+
+/* What stands behind a path's last slash. */
+static inline const char *text_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * config - every option we have: one table, three spellings.
+ *
+ * Threads  parsing: one at a time.  A filled struct config is read-only.
+ * Memory   everything lies inside the struct; nothing is allocated.
+ * Errors   parsers return NULL for fine, else why not, as text that stays until
+ *          the next call.
+ * Units    in the table (config.def).
+ */
+#ifndef CONFIG_CONFIG_H
+#define CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONFIG_TEXT     1024
+#define CONFIG_METADATA 4096
+
+/* enum cfg_malloc { MALLOC_OFF, ... }: what the members of choices hold. */
+#define NUMBER(number, text) number,
+#define CFG(type, name, def, low, high, choices, unit, help) \
+	enum cfg_##name{ choices(NUMBER, NUMBER) cfg_##name##_n };
+#include "config/config.def"
+#undef CFG
+#undef NUMBER
+
+enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_text };
+
+/* The members are the names of config.def, plus the metadata lines. Numbers first: a page
+ * of texts that nobody set is touched by nobody. */
+struct config {
+#define EITHER_u32(number, text)    number
+#define EITHER_flag(number, text)   number
+#define EITHER_choice(number, text) number
+#define EITHER_text(number, text)   text
+#define CFG(type, name, def, low, high, choices, unit, help) \
+	EITHER_##type(uint32_t name;, )
+#include "config/config.def"
+#undef CFG
+#define CFG(type, name, def, low, high, choices, unit, help) \
+	EITHER_##type(, char name[CONFIG_TEXT];)
+#include "config/config.def"
+#undef CFG
+#undef EITHER_u32
+#undef EITHER_flag
+#undef EITHER_choice
+#undef EITHER_text
+	char metadata[CONFIG_METADATA]; /* "key = value\n" for each metadata.<key> */
+};
+
+/* Texts lie inside: pointers would be written by the dynamic linker at each start. */
+struct config_option {
+	char name[24]; /* "record_shapes" */
+	char def[16]; /* default as text */
+	char values[24]; /* choices, separated by a vertical bar; "" otherwise */
+	char unit[12];
+	uint16_t help_at; /* config_help */
+	enum cfg_type type;
+	size_t at; /* offset in struct config */
+	uint32_t low, high;
+};
+extern const struct config_option config_options[]; /* ends with name "" */
+const char *config_help(const struct config_option *o);
+/* Dashes are underscores; NULL: there is none. */
+const struct config_option *config_find(const char *name);
+bool config_is_metadata(const char *name); /* metadata.<key> */
+
+/* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
+extern const char *(*config_check)(const char *name, const char *value);
+
+void config_defaults(struct config *c);
+/* The same where all is zero: memory that no default needs is not touched. */
+void config_defaults_zeroed(struct config *c);
+/* Sets one option from text; `metadata.<key>` too. */
+const char *config_set(struct config *c, const char *name, const char *value);
+/* One line of a profile.conf, its comment cut off: blank ones and those that begin with
+ * '#' are fine. Cuts `line`. */
+const char *config_line(struct config *c, char *line);
+/* Defaults, then such lines; one that is wrong leaves what it is about. Cuts `text`. */
+void config_lines(struct config *c, char *text);
+/* From PROF_* of `env` (as environ); calls bad(name, why) for each that is wrong. */
+void config_env(struct config *c, char *const *env,
+		void (*bad)(const char *name, const char *why, void *arg), void *arg);
+/* The option name nearest to a misspelt one, or NULL. */
+const char *config_nearest(const char *name);
+/* Why a name is refused that no option has, with the nearest as it is spelt there: in a
+ * file, on the command line (without its dashes), in the environment. */
+enum config_where { CONFIG_LINE, CONFIG_WORD, CONFIG_ROW };
+const char *config_unknown(const char *typed, enum config_where where);
+/* A value in quotes, if it would lose something without. Returns the length, like fmt. */
+size_t config_quote(const char *value, size_t len, char *buf, size_t size);
+/* One option as text, as config_set reads it. Returns the length, like fmt. */
+size_t config_value(const struct config *c, const struct config_option *o, char *buf,
+		    size_t size);
+/* Effective options as "key = value\n" lines (what config_line reads back). */
+size_t config_print(const struct config *c, char *buf, size_t size);
+
+#endif
