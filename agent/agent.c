@@ -3,27 +3,30 @@
  * agent - starts, wires and stops the parts: this folder's files are the only ones that
  * see them all.  What they hand down is all that any part knows of another.
  */
-#include "agent/parts.h"
+#include "agent/agent.h"
 
 #include "agent/core/clock.h"
-#include "agent/core/config_file.h"
-#include "agent/core/fmt.h"
-#include "agent/core/gate.h"
 #include "agent/core/job.h"
-#include "agent/core/log.h"
+#include "agent/core/names.h"
+#include "agent/core/rare.h"
+#include "agent/core/self.h"
 #include "agent/core/spool.h"
-#include "agent/core/sys.h"
 #include "agent/core/thread.h"
 #include "agent/cupti/cupti.h"
-#include "agent/hooks/heap.h"
+#include "agent/heap/heap.h"
 #include "agent/hooks/hook.h"
 #include "agent/hooks/loader.h"
-#include "agent/hooks/patch.h"
-#include "agent/hooks/unwind.h"
+#include "agent/hooks/weak.h"
+#include "agent/patch/patch.h"
 #include "agent/proflaunch.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
+#include "agent/unwind/unwind.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "config/config_file.h"
 #include "writer/writer.h"
 
 #include <dlfcn.h>
@@ -33,56 +36,42 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXIT_WAIT_NS 2000000000ll /* for what recover can finish, too ... */
-#define LAST_WAIT_NS 30000000000ll /* ... and for what nobody else ever sees */
-
-struct agent agent;
-static _Atomic bool facts_settled;
-static _Atomic bool facts_busy; /* any thread may end a window */
+#define TOLD_ON_TRACE (1u << 13) /* on the job page */
+#define EXIT_SECONDS  2 /* without a launcher: then recover's, or lost */
 
 extern char **environ;
 
 /* ---- what the parts tell each other ---- */
 
-static void torch_facts(void)
+static void window_sealed(void)
 {
-	static char json[2048];
-
-	if (!torch_found() || facts_settled || !spool.head ||
-	    atomic_exchange(&facts_busy, true))
-		return;
-	facts_settled = abi_settled(agent.config.record_shapes);
-	agent_ranks();
-	abi_facts(json, sizeof(json));
-	spool_fact("torch", json);
-	atomic_store(&facts_busy, false);
-}
-
-static void sealed(void)
-{
-	torch_facts();
+	agent_facts();
 	agent_heap_wake();
 }
 
-static void arm(void)
+static void window_near(void)
 {
 	agent_heap_wake();
 	cupti_near();
 }
 
-static void opened(struct cycle_info *info)
+static void window_opened(struct cycle_info *info)
 {
+	clock_edge(spool.head);
 	heap_opened(info);
-	gpu_opened(info);
+	wire_gpu_opened(info);
 }
 
-static void ended(struct cycle_info *info, bool kept)
+static void window_ended(struct cycle_info *info, bool kept)
 {
+	clock_edge(spool.head);
 	heap_ended(info, kept);
-	gpu_ended(info, kept);
+	wire_gpu_ended(info, kept);
 	unwind_settle(info);
 }
 
+/* Does all that has to be done once libtorch is mapped and initialised. `once` stays
+ * false as long as it is not there: each library that comes makes us look again. */
 static void look_for_torch(void)
 {
 	static _Atomic bool once;
@@ -91,14 +80,17 @@ static void look_for_torch(void)
 	    atomic_exchange(&once, true))
 		return;
 	if (!hook_real_execute)
-		hook_real_execute = abi.engine_execute;
+		hook_real_execute = abi_cpu_symbol(hook_name_execute);
 	if (!agent_begin())
 		return;
-	gpu_look();
-	torch_facts();
+	writer_need();
+	wire_gpu_look();
+	agent_facts();
+	heap_undoze();
 	sched_torch_found();
 }
 
+/* Python's interpreter, and a program that embeds it, export this name. */
 static bool is_python(void)
 {
 	return hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
@@ -114,7 +106,7 @@ static void on_symbol(const char *name)
 
 	if (!agent.on)
 		return;
-	gpu_symbol(name);
+	wire_gpu_symbol(name);
 	agent_heap_symbol(name);
 	adds = loader_adds();
 	if (atomic_load_explicit(&seen, memory_order_relaxed) == adds ||
@@ -125,31 +117,21 @@ static void on_symbol(const char *name)
 	sched_library();
 }
 
+/* The program's own libraries are initialised: libtorch, too, where the program is linked
+ * with it and no dlsym will ever tell. */
 static void on_main(void)
 {
 	if (!agent.on)
 		return;
 	look_for_torch();
-	sched_main();
+	sched_main(heap_wanted() && !heap_is_sample());
 	agent_heap_main();
-}
-
-static void on_leave(void)
-{
-	struct spool_header *h = spool.head;
-
-	if (!h || agent.pid != sys_pid())
-		return;
-	sched_leave();
-	gpu_leave();
-	atomic_store(&h->exit_ticks, clock_ticks());
-	spool_close();
 }
 
 static void on_backward(void)
 {
 	if (!hook_real_execute) /* called before we found libtorch: find it now */
-		hook_real_execute = abi_engine();
+		hook_real_execute = abi_cpu_symbol(hook_name_execute);
 	if (agent.on)
 		sched_backward();
 }
@@ -158,7 +140,9 @@ static void on_backward(void)
 static void on_usage(const char *event)
 {
 	if (!hook_real_usage)
-		hook_real_usage = abi_usage();
+		hook_real_usage = abi_c10_symbol(hook_name_usage);
+	if (!hook_real_usage)
+		hook_real_usage = abi_c10_symbol(hook_name_usage_old);
 	if (agent.on && !strcmp(event, "python.optimizer"))
 		sched_optimizer_made();
 }
@@ -167,7 +151,7 @@ static void on_usage(const char *event)
 static void on_toggle(unsigned activities, bool to)
 {
 	if (!hook_real_toggle)
-		hook_real_toggle = abi_toggle();
+		hook_real_toggle = abi_cpu_symbol(hook_name_toggle);
 	if (agent.on)
 		agent_collect(
 			(activities & HOOK_ACTIVITY_CPU ? PROFLAUNCH_CPU : 0) |
@@ -179,46 +163,12 @@ static void on_toggle(unsigned activities, bool to)
 static void on_profile(unsigned activities, bool begins)
 {
 	if (!hook_real_disable) {
-		hook_real_enable = abi_profiler(ABI_ENABLE);
-		hook_real_prepare = abi_profiler(ABI_PREPARE);
-		hook_real_disable = abi_profiler(ABI_DISABLE);
+		hook_real_enable = abi_cpu_symbol(hook_name_enable);
+		hook_real_prepare = abi_cpu_symbol(hook_name_prepare);
+		hook_real_disable = abi_cpu_symbol(hook_name_disable);
 	}
 	if (agent.on)
-		gpu_profile(begins && activities & HOOK_ACTIVITY_CUDA, begins);
-}
-
-static void on_fork_child(void)
-{
-	if (!agent.on)
-		return;
-	writer_forget();
-	spool_forget();
-	thread_forget();
-	agent_heap_fork_child();
-	job_forget();
-	gate_set(0, 0);
-	sched_fork_child();
-	torch_fork_child();
-	gpu_fork_child();
-	facts_settled = false;
-	atomic_store(&facts_busy, false);
-	atomic_store(&agent.state, agent.config.children ? AGENT_FRESH : AGENT_ASIDE);
-}
-
-static void on_fork_prepare(void)
-{
-	if (!agent.on)
-		return;
-	writer_pause();
-	torch_fork_prepare();
-}
-
-static void on_fork_parent(void)
-{
-	if (!agent.on)
-		return;
-	torch_fork_parent();
-	writer_resume();
+		wire_gpu_profile(begins && activities & HOOK_ACTIVITY_CUDA, begins);
 }
 
 /* ---- start and stop ---- */
@@ -229,6 +179,8 @@ static void bad_option(const char *where, const char *why, void *arg)
 	log_warn("%s: %s", where, why);
 }
 
+/* op_begin is left out, as it costs each operator a call: wire_parts() sets it where the
+ * marker may mean operators. */
 static const struct torch_listener torch_to = {
 	.begin = sched_begin,
 	.end = sched_end,
@@ -252,17 +204,18 @@ static void fix_logdir(void)
 	memcpy(agent.config.logdir, here, sizeof(here));
 }
 
-static void wire(void)
+/* What the scheduler and the observer may cause in the parts above them. */
+static void wire_parts(void)
 {
 	static struct torch_listener listener;
 
 	sched_start(&agent.config, &(struct sched_actions){
 					   .observe = torch_observe,
-					   .arm = arm,
-					   .sealed = sealed,
-					   .opened = opened,
+					   .arm = window_near,
+					   .sealed = window_sealed,
+					   .opened = window_opened,
 					   .ending = heap_mark,
-					   .ended = ended,
+					   .ended = window_ended,
 					   .opened_now = agent_heap_opened_now,
 					   .begin = agent_begin,
 					   .patch = patch_symbol,
@@ -275,10 +228,13 @@ static void wire(void)
 
 static void on_exit_now(void);
 
-static void __attribute__((constructor)) start(void)
+/* The loader hands main's arguments to constructors as well. */
+static void __attribute__((constructor)) start_agent(int argc, char **argv)
 {
+	struct rare cost;
 	int saved = errno;
 
+	weak_undo();
 	/* Even where we stay out of it, the jumping hooks must know where to jump. */
 	hook_start(&(struct hook_listener){
 		.symbol = on_symbol,
@@ -288,20 +244,30 @@ static void __attribute__((constructor)) start(void)
 		.usage = on_usage,
 		.toggle = on_toggle,
 		.profile = on_profile,
-		.fork_prepare = on_fork_prepare,
-		.fork_parent = on_fork_parent,
-		.fork_child = on_fork_child,
+		.fork_prepare = fork_prepare,
+		.fork_parent = fork_parent,
+		.fork_child = fork_child,
+		.alone = limits_alone,
+		.confine = limits_confine,
+		.unconfine = limits_unconfine,
+		.lock = limits_lock,
+		.limit = limits_limit,
 	});
-	if (!getauxval(AT_SECURE)) {
+	if (!getauxval(AT_SECURE) && hook_libc_whole()) {
 		config_load(&agent.config, NULL, environ, bad_option, NULL);
 		log_quiet = agent.config.quiet;
 		fix_logdir();
 		clock_start();
-		agent.pid = sys_pid();
-		wire();
-		gpu_start();
-		agent.on = true;
-		agent_heap_start();
+		self_look(argc > 0 ? argv[0] : NULL);
+		agent.pid = self.pid;
+		agent.on = agent_place();
+	}
+	if (agent.on) {
+		rare_begin(&cost);
+		wire_parts();
+		wire_gpu_start(agent_begin);
+		agent_heap_start(agent_begin);
+		rare_end(&cost);
 	}
 	errno = saved;
 }
@@ -309,48 +275,83 @@ static void __attribute__((constructor)) start(void)
 /* Without a launcher, and of what lies in memory alone, nobody else makes files. */
 static bool is_alone(void)
 {
-	return !job || !atomic_load(&job->launcher) || !spool.head->kept;
+	return !agent_launched() || !spool.head->kept;
+}
+
+/* A program starts no process that it did not ask for. */
+static void say_unrun_command(void)
+{
+	if (agent.config.on_trace[0] && atomic_load(&spool.head->totals.files) &&
+	    (!job || !(atomic_fetch_or(&job->told, TOLD_ON_TRACE) & TOLD_ON_TRACE)))
+		log_warn("on_trace is not run from within the program: run: "
+			 "proflaunch recover --on-trace <command> %s",
+			 agent.config.logdir);
 }
 
 /* Wait a little, then say how. */
 static void finish_alone(void)
 {
-	if (writer_drain(spool.path[0] ? EXIT_WAIT_NS : LAST_WAIT_NS)) {
+	bool done = writer_drain(EXIT_SECONDS * 1000000000ll);
+	unsigned long files = atomic_load(&spool.head->totals.files);
+
+	say_unrun_command();
+	if (done) {
 		if (spool.path[0])
 			unlink(spool.path);
 		job_unmake();
 		return;
 	}
 	if (spool.path[0])
-		log_warn("traces are not finished yet; run: proflaunch recover %s",
-			 agent.config.logdir);
+		log_warn("%s ended with %lu trace files written and others not (%d s are "
+			 "waited for them): for those run: proflaunch recover %s",
+			 self.exe, files, EXIT_SECONDS, agent.config.logdir);
 	else
-		log_warn("traces could not be finished in time; the rest is lost");
+		log_warn("%s ended with %lu trace files written to %s and others not "
+			 "(%d s are waited for them): those lay in memory alone, and are "
+			 "lost",
+			 self.exe, files, agent.config.logdir, EXIT_SECONDS);
 }
 
-static void __attribute__((destructor)) stop(void)
+/* Nothing was ever recorded: a marker that is not there must be told. */
+static void stop_fresh(void)
 {
+	sched_exit();
+	if (agent_launched())
+		return;
+	spool_unplace();
+	job_unmake();
+}
+
+/* exit(), or main has returned. A child of vfork or of a raw clone that comes here has
+ * its parent's pid in `agent`: what it sees is its parent's, who goes on. Filters of
+ * system calls forbid all that comes after the last window has been sealed. */
+static void __attribute__((destructor)) stop_agent(void)
+{
+	struct rare cost;
 	int saved = errno;
 
 	if (!agent.on || agent.pid != sys_pid())
 		return;
 	if (atomic_load(&agent.state) == AGENT_FRESH) {
-		/* Nothing was ever recorded: a marker that is not there must be told. */
-		job_join(config_getenv(environ, "PROF_JOB"), NULL);
-		sched_exit();
+		stop_fresh();
 		errno = saved;
 		return;
 	}
 	if (atomic_load(&agent.state) != AGENT_READY)
 		return;
+	rare_begin(&cost);
 	if (is_alone())
 		writer_hurry();
 	sched_exit();
-	gpu_leave();
-	torch_facts();
-	on_leave();
+	rare_end(&cost);
+	if (sys_confined)
+		goto out;
+	wire_gpu_leave();
+	agent_facts();
+	agent_leave();
 	if (is_alone())
 		finish_alone();
+out:
 	errno = saved;
 }
 
@@ -359,9 +360,9 @@ static void __attribute__((destructor)) stop(void)
 static void on_exit_now(void)
 {
 	if (agent.on && agent.pid == sys_pid() && spool.head && !spool.head->kept)
-		stop();
+		stop_agent();
 	else
-		on_leave();
+		agent_leave();
 }
 
 /* ---- what programs may call ---- */
@@ -373,7 +374,7 @@ void agent_collect(unsigned what, bool on)
 		sched_collect(on);
 	}
 	if (what & PROFLAUNCH_CUDA)
-		gpu_collect(on);
+		wire_gpu_collect(on);
 }
 
 __attribute__((visibility("default"))) void proflaunch_step(void);

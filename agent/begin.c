@@ -3,128 +3,275 @@
  * begin - what must be there before the first record: job, spool, threads, the writer;
  * and what is known of the process from the start.
  */
-#include "agent/parts.h"
+#include "agent/agent.h"
 
-#include "agent/core/clock.h"
-#include "agent/core/config_file.h"
-#include "agent/core/fmt.h"
 #include "agent/core/gate.h"
 #include "agent/core/job.h"
-#include "agent/core/log.h"
-#include "agent/core/place.h"
+#include "agent/core/rare.h"
+#include "agent/core/self.h"
 #include "agent/core/spool.h"
-#include "agent/core/sys.h"
 #include "agent/core/thread.h"
-#include "agent/sched/sched.h"
+#include "agent/heap/heap.h"
+#include "base/fmt.h"
+#include "base/log.h"
+#include "base/roomy.h"
+#include "base/sys.h"
+#include "base/sys_call.h"
+#include "base/unseen.h"
+#include "config/config_file.h"
+#include "config/place.h"
 #include "writer/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
-#define FIRST_BYTES    (1 << 20) /* touched before the first record */
 #define TOLD_NO_SPOOL  (1u << 11) /* on the job page */
 
 extern char **environ;
 
-static void join_job(const char *dir)
+/* Most fit where a page is populated anyway. */
+static void note_config(struct spool_header *h)
 {
-	if (job_join(config_getenv(environ, "PROF_JOB"), dir) && dir)
-		job_make(dir, 0);
-	job_enlist();
+	size_t here = 4096 - offsetof(struct spool_header, config) % 4096;
+
+	if (config_print(&agent.config, h->config, here) >= here &&
+	    spool_head_has(h->config, sizeof(h->config)))
+		config_print(&agent.config, h->config, sizeof(h->config));
 }
 
-static void fact_text(const char *key, const char *name)
-{
-	const char *value = config_getenv(environ, name);
-	char json[256];
-
-	/* Only plain words: these are ranks and sizes that launchers set. */
-	if (!value || !*value || strlen(value) > 200 || strpbrk(value, "\"\\\n\r\t"))
-		return;
-	fmt(json, sizeof(json), "\"%s\"", value);
-	spool_fact(key, json);
-}
-
-/* torchrun sets them before the program starts, a program that spawns its own ranks
- * later: so they are looked at again when the first window ends. */
-void agent_ranks(void)
-{
-	fact_text("rank", "RANK");
-	fact_text("local_rank", "LOCAL_RANK");
-	fact_text("world_size", "WORLD_SIZE");
-}
-
+/* What every trace of this process says, before readers take the spool for one. */
 static void note_facts(void)
 {
 	char text[4096];
 	struct spool_header *h = spool.head;
-	ssize_t n = sys_read_file("/proc/self/cmdline", text, sizeof(text));
-	const char *base = n > 0 ? strrchr(text, '/') : NULL;
 
-	fmt(h->exe, sizeof(h->exe), "%s", base ? base + 1 : n > 0 ? text : "");
-	h->exe[strcspn(h->exe, " \t\n")] = '\0';
-	h->base_ns = job ? job->base_ns : job_base_ns(clock_get_ns(CLOCK_REALTIME));
+	h->base_ns = job ? job->base_ns : job_base_ns(sys_clock_ns(CLOCK_REALTIME));
 	if (job)
 		fmt(h->job, sizeof(h->job), "%s", job->id);
-	config_print(&agent.config, h->config, sizeof(h->config));
+	note_config(h);
 	agent_ranks();
 	agent_heap_fact();
 	writer_pattern(&agent.config, h, text, sizeof(text));
 	spool_fact("file", text);
 }
 
-/* A file with room for a beginning, or memory that the launcher holds as well; else
- * private memory. */
-static bool open_spool(const char *dir, uint64_t cap)
+void agent_unrecorded(void)
 {
-	bool held = !dir && job && atomic_load(&job->launcher) &&
-		    !spool_open_held(job->id, cap);
-	int err = held ? 0 : spool_open(dir, cap);
-
-	if (spool.fd >= 0 && (err = spool_prepare(FIRST_BYTES))) {
-		if (spool.path[0])
-			unlink(spool.path);
-		spool_forget();
-		spool_open(NULL, cap);
-	}
-	if (!spool.head)
-		return false;
-	/* On a full disk each of a thousand children would say it. */
-	if (err &&
-	    (!job || !(atomic_fetch_or(&job->told, TOLD_NO_SPOOL) & TOLD_NO_SPOOL)))
-		log_warn("cannot keep records in %s: %s: traces will not survive a kill",
-			 dir ? dir : "memory", sys_error(err));
-	else if (!err && !dir && job && atomic_load(&job->launcher) && !held)
-		log_note("records lie in memory of this process alone: traces will not "
-			 "survive a kill");
-	spool_prepare(FIRST_BYTES);
-	return true;
+	if (job)
+		atomic_fetch_add(&job->unrecorded, 1);
 }
 
-static bool start_parts(void)
+/* ---- what has to be opened ---- */
+
+bool agent_launched(void)
+{
+	return job && atomic_load(&job->launcher);
+}
+
+/* Of a thousand children on a full disk one says it. */
+static bool say_unkept(const char *dir, int err, const char *so)
+{
+	if (!job || !(atomic_fetch_or(&job->told, TOLD_NO_SPOOL) & TOLD_NO_SPOOL))
+		log_warn("cannot keep records in %s: %s: %s", dir ? dir : "memory",
+			 sys_error(err), so);
+	return false;
+}
+
+/* With a launcher: a file, else memory that the launcher holds as well. Who cannot join
+ * the job (another user, another root) records nothing, and says nothing. */
+static int place_launched(uint64_t cap)
+{
+	bool memory = !strcmp(agent.config.spool, "memory");
+	int err =
+		memory ? spool_place_held(job->id, cap) : spool_place(job_folder(), cap);
+
+	if (err && err != -EMFILE && !memory && !spool_place_held(job->id, cap))
+		err = 0;
+	return err;
+}
+
+/* Records without a place for their traces are of no use: the process goes on without. */
+static bool closed_logdir, told_logdir;
+
+static int judge_logdir(void)
+{
+	char path[CONFIG_TEXT + 2];
+	int err;
+
+	fmt(path, sizeof(path), "%s/.", agent.config.logdir);
+	err = (int)SYS_CALL(SYS_access, path, W_OK | X_OK);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Plain LD_PRELOAD: a file, else memory that dies with the process. */
+static int place_alone(uint64_t cap)
 {
 	static char dir[4096];
 	const char *why = "";
-	uint64_t cap = (uint64_t)agent.config.buffer_mb << 20;
-	bool placed = !place_spool(&agent.config, config_getenv(environ, "TMPDIR"), dir,
-				   sizeof(dir), &why) &&
-		      dir[0];
+	int err = place_spool(&agent.config, config_getenv(environ, "TMPDIR"), dir,
+			      sizeof(dir), &why);
+	bool placed = !err && dir[0];
+	int closed = judge_logdir();
 
-	if (gate_start() || thread_start())
+	closed_logdir = closed;
+	if (closed)
+		return closed;
+	self_settle(0);
+	if (placed && !job && job_join(NULL, dir))
+		err = job_make(dir, 0);
+	/* The same directory, or one below. */
+	closed_logdir = err && placed && !strcmp(agent.config.spool, "auto") &&
+			!strncmp(dir, agent.config.logdir, strlen(agent.config.logdir));
+	if (closed_logdir)
+		return err;
+	if (!err)
+		err = spool_place(placed ? job_folder() : NULL, cap);
+	if (err && err != -EMFILE) {
+		say_unkept(dir, err, "traces will not survive a kill");
+		err = spool_place(NULL, cap);
+	}
+	return err;
+}
+
+/* The spool, as large as the options ask for, or as the limits on memory leave room for:
+ * then the other tables are small as well. The job's page
+ * has what the control group leaves. */
+static int place_within_limits(void *arg)
+{
+	uint64_t group = job ? job->memory : spool_group_limit();
+	uint64_t asked = (uint64_t)agent.config.buffer_mb << 20;
+	uint64_t cap = spool_room(asked, group);
+
+	(void)arg;
+	sys_scarce = cap < asked;
+	self_settle(job ? atomic_load(&job->launcher) : 0);
+	if (!cap)
+		return -ENOMEM;
+	return agent_launched() ? place_launched(cap) : place_alone(cap);
+}
+
+/* A process that waits for torch, CUDA or its first sample has no file before they come:
+ * most never do, and to make one costs as much as to start a program. Then it is made
+ * unseen. */
+static bool is_soon(void)
+{
+	return (agent.config.malloc && agent.config.malloc != MALLOC_SAMPLE) ||
+	       !strncmp(agent.config.marker, "time:", 5);
+}
+
+/* Maps the job's page, and the spool where that will be needed anyway. Lines for the
+ * user go to the launcher from here on, where there is one. */
+static int join_and_place(void *arg)
+{
+	const char *named = config_getenv(environ, "PROF_JOB");
+	int err = 0;
+
+	if (!job && named && *named) {
+		err = job_join(named, NULL);
+		if (err)
+			return err;
+		if (job->launched)
+			log_elsewhere = said_put;
+	}
+	return is_soon() ? place_within_limits(arg) : 0;
+}
+
+/* A program without a free number: in a table of our own there are some. */
+static int place_aside(void *fn)
+{
+	sys_close_from(0);
+	return (*(int (**)(void *))fn)(NULL);
+}
+
+struct placing {
+	int (*fn)(void *);
+	int err;
+};
+
+static void place_here(void *arg)
+{
+	struct placing *p = arg;
+
+	p->err = p->fn(NULL);
+}
+
+/* Calls fn with a stack of its own, and where no descriptor is free, or other threads
+ * might see one, in a task with a descriptor table of its own. true: fn has done its
+ * work, and a spool that it made has its gate. */
+static bool place_by(int (*fn)(void *), bool one_thread)
+{
+	struct placing p = { fn, -EMFILE };
+
+	if (one_thread || sys_under_valgrind())
+		roomy_call(place_here, &p);
+	if (p.err == -EMFILE)
+		p.err = unseen_only(place_aside, &fn);
+	if (p.err && job)
+		say_unkept(job_folder(), p.err, "this process is not recorded");
+	/* Not where it is found: there no descriptor of the program's may be open. */
+	if (p.err && closed_logdir && !told_logdir)
+		log_warn(
+			"%s: %s: no trace can be written, so this process is not recorded (PROF_LOGDIR names another directory)",
+			agent.config.logdir, sys_error(p.err));
+	told_logdir |= closed_logdir;
+	if (!p.err && (!spool.base || !gate_start()))
+		return true;
+	agent_unrecorded();
+	return false;
+}
+
+bool agent_place(void)
+{
+	bool ok = place_by(join_and_place, true);
+
+	if (!log_elsewhere)
+		log_watch();
+	if (job)
+		tally_add(&job->programs, self.exe, strlen(self.exe), 1);
+	return ok;
+}
+
+/* Before fork returns, while the child has one thread. */
+bool agent_place_child(void)
+{
+	self_fork_child();
+	return !is_soon() || place_by(place_within_limits, true);
+}
+
+/* ---- what has to be written ---- */
+
+/* In this order: the spool's memory, the threads' key, a place on the job's page, the
+ * spool's header with its facts, what makes others read it, and the writer. */
+static bool start_parts(void)
+{
+	if (!spool.base && !place_by(place_within_limits, false))
 		return false;
-	join_job(placed ? dir : NULL);
+	if (thread_start()) {
+		agent_unrecorded();
+		return false;
+	}
+	job_enlist();
 	if (job_ancestor() && !agent.config.children)
 		return false;
-	if (!open_spool(placed ? dir : NULL, cap))
-		return false;
+	if (spool_begin()) {
+		agent_unrecorded();
+		return say_unkept(job_folder(), ENOSPC, "this process is not recorded");
+	}
 	if (job_ancestor()) /* until it has steps of its own (sched.c) */
 		spool_share(FOLLOWER_SHARE);
+	atomic_fetch_add(&spool.head->rare_ns, rare_take());
 	note_facts();
+	spool_show();
 	thread_wants = agent_heap_wants;
 	return !writer_start(&agent.config,
-			     &(struct writer_hooks){ .tick = agent_heap_tick });
+			     &(struct writer_hooks){
+				     .tick = agent_heap_tick,
+				     .sample = heap_samples() ? agent_heap_sample : NULL,
+				     .alone = !agent_launched() || !spool.kept,
+			     });
 }
 
 bool agent_begin(void)
@@ -138,7 +285,6 @@ bool agent_begin(void)
 	if (!agent.on ||
 	    !atomic_compare_exchange_strong(&agent.state, &fresh, AGENT_STARTING))
 		return false;
-	agent.pid = sys_pid();
 	ok = start_parts();
 	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
 			      memory_order_release);

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pairs of ticks and wall clock, taken now and then while the process runs: between two
+ * of them the writer turns ticks into time by a straight line.
+ */
 #include "agent/core/clock.h"
-#include "agent/core/sys.h"
 
 #include <string.h>
 
 #define JUMP_NS  20000000 /* CLOCK_REALTIME moved by more: that was no drift */
 #define STEER_NS 500000 /* how much may be made up for in a second */
+#define EDGE_NS  1000000 /* between moments, where no thread of ours keeps time */
 
 uint64_t clock_kind = CLOCK_NS;
 
 static struct clock_triple first; /* from the process's start */
 
-/* Times around the counter; the narrowest of a few tries names one moment best. */
+/* Both clocks are read between two looks at the counter; the narrowest of four tries
+ * tells best which ticks they belong to. */
 static struct clock_triple triple_now(void)
 {
 	struct clock_triple best = { 0 };
@@ -19,8 +24,8 @@ static struct clock_triple triple_now(void)
 
 	for (int i = 0; i < 4; i++) {
 		uint64_t from = clock_ticks();
-		int64_t real = clock_get_ns(CLOCK_REALTIME);
-		int64_t mono = clock_get_ns(CLOCK_MONOTONIC_RAW);
+		int64_t real = sys_clock_ns(CLOCK_REALTIME);
+		int64_t mono = sys_clock_ns(CLOCK_MONOTONIC_RAW);
 		uint64_t to = clock_ticks();
 
 		if (to - from >= width)
@@ -34,7 +39,7 @@ static struct clock_triple triple_now(void)
 }
 
 /* The kernel itself keeps time by the counter only when it found it invariant
- * and the same on all cores: trust its verdict rather than CPUID alone. */
+ * and the same on all cores: its verdict is worth more than CPUID's. */
 void clock_start(void)
 {
 #if defined __x86_64__
@@ -67,7 +72,8 @@ static double rate_until(const struct spool_header *head, const struct clock_tri
  * keeps them, windows that follow each other fit, and what is written now is what
  * would be written later. When the wall clock itself jumps, so do we, and say how far.
  */
-static void steer(const struct spool_header *head, uint64_t n, struct clock_triple *c)
+static void steer_rate(const struct spool_header *head, uint64_t n,
+		       struct clock_triple *c)
 {
 	const struct clock_triple *last = &head->clock[n - 1];
 	double off, most = STEER_NS;
@@ -85,38 +91,62 @@ static void steer(const struct spool_header *head, uint64_t n, struct clock_trip
 	c->per_tick *= 1 + (off > most ? most : off < -most ? -most : off) / 1e9;
 }
 
-void clock_begin(struct spool_header *head)
-{
-	struct clock_triple now = triple_now();
-
-	/* Two triples from the first day, far apart: the rate is known even to those
-	 * who read the spool of a process that was killed at once. */
-	head->clock[0] = first.ticks ? first : now;
-	head->clock[0].line_ns = head->clock[0].real_ns;
-	head->clock[0].per_tick = 1e9 / rate_until(head, &now);
-	atomic_store_explicit(&head->clocks, 1, memory_order_release);
-	clock_sample(head);
-}
-
-void clock_sample(struct spool_header *head)
+static void add_triple(struct spool_header *head, struct clock_triple now)
 {
 	uint64_t n = atomic_load_explicit(&head->clocks, memory_order_relaxed);
-	struct clock_triple now = triple_now();
 
-	if (!n) {
-		clock_begin(head);
-		return;
-	}
 	if (n == SPOOL_CLOCKS) {
-		/* Full: keep every other one, so that long jobs stay covered. */
+		/* The table is full: every other triple stays, so that a long job is
+		 * covered from its begin. */
 		for (uint64_t i = 1; i < SPOOL_CLOCKS / 2; i++)
 			head->clock[i] = head->clock[2 * i];
 		n = SPOOL_CLOCKS / 2;
 		atomic_store_explicit(&head->clocks, n, memory_order_release);
 	}
-	steer(head, n, &now);
+	if (!spool_head_has(&head->clock[n], sizeof(head->clock[n])))
+		return;
+	steer_rate(head, n, &now);
 	head->clock[n] = now;
 	atomic_store_explicit(&head->clocks, n + 1, memory_order_release);
+}
+
+static _Atomic uint32_t busy;
+
+void clock_begin(struct spool_header *head)
+{
+	struct clock_triple now = triple_now();
+
+	atomic_store(&busy, 0);
+	if (!spool_head_has(&head->clock[0], sizeof(head->clock[0])))
+		return;
+	/* Two triples are there at once, as far apart as can be: so the rate is known
+	 * even in the spool of a process that was killed in its first second. */
+	head->clock[0] = first.ticks ? first : now;
+	head->clock[0].line_ns = head->clock[0].real_ns;
+	head->clock[0].per_tick = 1e9 / rate_until(head, &now);
+	atomic_store_explicit(&head->clocks, 1, memory_order_release);
+	add_triple(head, triple_now());
+}
+
+void clock_sample(struct spool_header *head)
+{
+	uint64_t n;
+
+	/* A thread that takes a triple just now takes it for us, too. */
+	if (atomic_exchange_explicit(&busy, 1, memory_order_acquire))
+		return;
+	n = atomic_load_explicit(&head->clocks, memory_order_relaxed);
+	if (n)
+		add_triple(head, triple_now());
+	atomic_store_explicit(&busy, 0, memory_order_release);
+}
+
+void clock_edge(struct spool_header *head)
+{
+	uint64_t n = atomic_load_explicit(&head->clocks, memory_order_relaxed);
+
+	if (n && sys_clock_ns(CLOCK_MONOTONIC_RAW) - head->clock[n - 1].mono_ns > EDGE_NS)
+		clock_sample(head);
 }
 
 static uint64_t clocks_of(const struct spool_header *head)
@@ -135,8 +165,8 @@ double clock_rate(const struct spool_header *head)
 }
 
 /* The last triple at or before `ticks`, else the first. */
-static const struct clock_triple *before(const struct spool_header *head, uint64_t n,
-					 uint64_t ticks)
+static const struct clock_triple *triple_at(const struct spool_header *head, uint64_t n,
+					    uint64_t ticks)
 {
 	uint64_t lo = 0, hi = n;
 
@@ -151,13 +181,14 @@ static const struct clock_triple *before(const struct spool_header *head, uint64
 	return &head->clock[lo];
 }
 
-/* What traces tell at `ticks`; `leap` becomes the jumps so far. */
+/* The epoch time that traces tell at `ticks`; *leap: the wall clock's jumps so far. */
 static int64_t told_ns(const struct spool_header *head, uint64_t ticks, int64_t *leap)
 {
 	uint64_t n = clocks_of(head);
-	const struct clock_triple *c = before(head, n, ticks);
+	const struct clock_triple *c = triple_at(head, n, ticks);
 
-	/* The spool may be damaged: no number in it may lead to an undefined one. */
+	/* The spool may be damaged: a number that does not fit an integer is undefined
+	 * behaviour when it is converted. */
 	double per_tick = c->per_tick > 0 && c->per_tick < 1e3 ? c->per_tick : 1;
 	double ns = (double)(int64_t)(ticks - c->ticks) * per_tick;
 
@@ -167,6 +198,8 @@ static int64_t told_ns(const struct spool_header *head, uint64_t ticks, int64_t 
 	return (int64_t)((uint64_t)c->line_ns + (uint64_t)(int64_t)ns);
 }
 
+/* Jumps of the wall clock within the window are taken out of its end: no event may last
+ * an hour because somebody has set the clock. */
 struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin,
 				uint64_t end)
 {
@@ -183,11 +216,4 @@ struct clock_line clock_line_at(const struct spool_header *head, uint64_t begin,
 	line.end_ns = last;
 	line.per_tick = (double)(last - line.ns) / (double)(end - begin);
 	return line;
-}
-
-int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks)
-{
-	int64_t leap;
-
-	return told_ns(head, ticks, &leap);
 }

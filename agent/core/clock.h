@@ -11,19 +11,10 @@
 #define CORE_CLOCK_H
 
 #include "agent/core/spool.h"
-
-#include <time.h>
+#include "base/sys.h"
 
 enum clock_kind { CLOCK_NS, CLOCK_TSC };
 extern uint64_t clock_kind; /* set by clock_start, then constant */
-
-static inline int64_t clock_get_ns(clockid_t id)
-{
-	struct timespec t;
-
-	clock_gettime(id, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static inline uint64_t clock_tsc(void) /* where clock_kind is CLOCK_TSC */
 {
@@ -38,7 +29,7 @@ static inline uint64_t clock_ticks(void)
 {
 	if (__builtin_expect(clock_kind == CLOCK_TSC, 1))
 		return clock_tsc();
-	return (uint64_t)clock_get_ns(CLOCK_MONOTONIC_RAW);
+	return (uint64_t)sys_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 void clock_start(void);
@@ -47,6 +38,8 @@ void clock_begin(struct spool_header *head);
 /* Stores a triple in the spool header (thinning old ones); the writer thread, each
  * second. */
 void clock_sample(struct spool_header *head);
+/* The same at a window's edge, if there was none in the last millisecond. */
+void clock_edge(struct spool_header *head);
 /*
  * One window's clock: epoch ns as a straight line in ticks, from one moment to
  * another. Windows that follow each other share the moment between them.
@@ -63,9 +56,6 @@ static inline int64_t clock_line_ns(const struct clock_line *line, uint64_t tick
 	return line->ns +
 	       (int64_t)((double)(int64_t)(ticks - line->ticks) * line->per_tick);
 }
-/* The same for a single moment. Not for the events of one window: two of them may
- * straddle a step of the wall clock. */
-int64_t clock_real_ns(const struct spool_header *head, uint64_t ticks);
 /* Best guess of ticks per second so far; for estimates only. */
 double clock_rate(const struct spool_header *head);
 

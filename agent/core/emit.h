@@ -10,8 +10,7 @@
  *	}
  *
  * Threads  any, each for itself.  No lock, no syscall but a chunk's first use.
- * Memory   the record lies in the thread's chunk; it may be finished in place
- *          (emit_end) as long as its cycle is current.
+ * Memory   the thread's chunk; emit_end writes there while the record's cycle is open.
  * Errors   NULL: the gate is closed, or the record was dropped and counted.
  * Units    sizes in bytes, multiples of 8; times in ticks.
  */
@@ -22,7 +21,7 @@
 #include "agent/core/gate.h"
 #include "agent/core/thread.h"
 
-/* Between storing `emitting` and looking at the gate again: the writer's
+/* Stands between the store of `emitting` and the second look at the gate. The writer's
  * membarrier pairs with it, so a compiler barrier is enough where that works. */
 static inline void emit_barrier(void)
 {
@@ -40,6 +39,8 @@ static inline struct cycle_info *emit_info(void)
 	return at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
 }
 
+/* The gate is looked at twice: for a thread whose `emitting` came after its window was
+ * sealed the writer does not wait. */
 static inline struct thread *emit_enter(enum record_kind kind)
 {
 	uint64_t cycle = gate_cycle();
@@ -50,8 +51,8 @@ static inline struct thread *emit_enter(enum record_kind kind)
 	t = thread_mine;
 	if (__builtin_expect(!t, 0) && !(t = thread_new()))
 		return thread_last(kind, cycle);
-	if (__builtin_expect(
-		    atomic_load_explicit(&t->emitting, memory_order_relaxed) != 0, 0)) {
+	if (__builtin_expect(atomic_load_explicit(&t->emitting, memory_order_relaxed),
+			     0)) {
 		thread_drop(kind, DROP_NESTED);
 		return NULL;
 	}
@@ -78,76 +79,25 @@ static inline void *emit_reserve(struct thread *t, enum record_kind kind, uint32
 				     t->ordinal != t->said_ordinal,
 			     0) &&
 	    !thread_refill(t, cycle, size)) {
-		thread_drop(kind, DROP_CAP);
+		thread_drop(kind, chunk_lacks());
 		return NULL;
 	}
 	return t->at;
 }
 
-void emit_late(struct thread *t, enum record_kind kind);
-
 /* Publishes the record: all of it is visible before the new length is. */
 static inline void emit_commit(struct thread *t, struct record *r, enum record_kind kind,
 			       uint8_t flags, uint32_t size)
 {
-	r->kind = (uint8_t)kind;
-	r->flags = flags;
-	r->units = (uint16_t)(size / 8);
+	record_mark(r, kind, flags, size);
 	t->at += size;
 	atomic_store_explicit(&t->chunk->used, (uint32_t)(t->at - (uint8_t *)t->chunk),
 			      memory_order_release);
 	emit_barrier();
 	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed),
 			     0))
-		emit_late(t, kind);
+		thread_late(kind);
 }
-
-/*
- * emit_enter, emit_reserve, emit_commit and emit_leave in two halves, where nothing
- * special is to be done for any of them: no new chunk, no fence, no slow clock.
- * emit_ready: there is room at t->at; NULL says nothing. emit_done: false, the record
- * came too late, then emit_late and emit_leave are left to do.
- */
-static inline struct thread *emit_ready(uint32_t size)
-{
-	struct thread *t = thread_mine;
-	uint64_t cycle = gate_cycle();
-
-	if (__builtin_expect(
-		    !t || !cycle || t->cycle != cycle ||
-			    atomic_load_explicit(&t->emitting, memory_order_relaxed) ||
-			    (size_t)(t->limit - t->at) < size ||
-			    t->ordinal != t->said_ordinal || gate_fences ||
-			    clock_kind != CLOCK_TSC,
-		    0))
-		return NULL;
-	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(gate_cycle() == cycle, 1))
-		return t;
-	atomic_store_explicit(&t->emitting, 0, memory_order_release);
-	return NULL;
-}
-
-static inline bool emit_done(struct thread *t, struct record *r, enum record_kind kind,
-			     uint8_t flags, uint32_t size)
-{
-	r->kind = (uint8_t)kind;
-	r->flags = flags;
-	r->units = (uint16_t)(size / 8);
-	t->at = (uint8_t *)r + size;
-	atomic_store_explicit(&t->chunk->used,
-			      (uint32_t)((uint8_t *)r + size - (uint8_t *)t->chunk),
-			      memory_order_release);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(atomic_load_explicit(&t->chunk->taken, memory_order_relaxed),
-			     0))
-		return false;
-	emit_leave(t);
-	return true;
-}
-
-void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks);
 
 /* Stores the end of a record of `cycle`, unless that cycle is over. As in emit_enter,
  * but an end is never lost to a closed gate: the writer cuts open records itself. */
@@ -157,7 +107,7 @@ static inline void emit_end(struct record *r, uint64_t cycle, uint64_t ticks)
 
 	if (__builtin_expect(
 		    !t || atomic_load_explicit(&t->emitting, memory_order_relaxed), 0)) {
-		emit_end_elsewhere(r, cycle, ticks);
+		thread_end_record(r, cycle, ticks);
 		return;
 	}
 	atomic_store_explicit(&t->emitting, cycle, memory_order_relaxed);

@@ -13,13 +13,13 @@
 #ifndef CORE_HOLD_H
 #define CORE_HOLD_H
 
-#include <stddef.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 /* The socket's abstract address for a job (struct job_page's id). */
 socklen_t hold_address(struct sockaddr_un *a, const char *id);
-/* Gives the launcher of job `id` a second descriptor of `fd`. Never waits. */
+/* Gives the launcher of job `id` a second descriptor of `fd`. Waits 20 ms at most, and
+ * only where a line of others waits, too. */
 int hold_send(const char *id, int fd);
 
 #endif

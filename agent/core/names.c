@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Texts in the spool, each once: an index by hash, private to the process, finds the id
+ * of a text that is there already. */
 #include "agent/core/names.h"
-#include "agent/core/sys.h"
+#include "base/hash.h"
+#include "base/sys.h"
 
-#include <string.h>
+#include <sys/mman.h>
 
 #define SLOTS     (1u << 16) /* of the lock-free index; a power of two */
 #define PROBES    64
@@ -15,39 +18,24 @@ static struct chunk_fill fill;
 
 uint32_t names_epoch = 1;
 
-static uint32_t hash_text(const char *text, size_t len, uint32_t h)
-{
-	uint64_t x = h ^ (len * 0x9e3779b97f4a7c15ull), w;
-
-	for (; len >= 8; text += 8, len -= 8) {
-		memcpy(&w, text, 8);
-		x = (x ^ w) * 0xff51afd7ed558ccdull;
-		x ^= x >> 32;
-	}
-	w = 0;
-	memcpy(&w, text, len);
-	x = (x ^ w) * 0xc4ceb9fe1a85ec53ull;
-	x ^= x >> 29;
-	return (uint32_t)(x ^ (x >> 32));
-}
-
-static const struct name *at(uint32_t id)
+static const struct name *name_at(uint32_t id)
 {
 	return (const struct name *)(spool.base + (uint64_t)id * 8);
 }
 
-static bool same(uint32_t id, uint32_t hash, const char *text, size_t len,
-		 const char *extra, size_t extra_len)
+static bool same_name(uint32_t id, uint32_t hash, const char *text, size_t len,
+		      const char *extra, size_t extra_len)
 {
-	const struct name *n = at(id);
+	const struct name *n = name_at(id);
 
 	return n->hash == hash && n->len == len && n->extra_len == extra_len &&
 	       !memcmp(n->text, text, len) &&
 	       (!extra_len || !memcmp(n->text + len + 1, extra, extra_len));
 }
 
-static uint32_t store(uint32_t hash, const char *text, size_t len, const char *extra,
-		      size_t extra_len)
+/* Plain stores: no thread knows the id before the index has it. */
+static uint32_t store_name(uint32_t hash, const char *text, size_t len, const char *extra,
+			   size_t extra_len)
 {
 	uint32_t size =
 		(uint32_t)((sizeof(struct name) + len + extra_len + 2 + 7) & ~7ull);
@@ -68,38 +56,31 @@ static uint32_t store(uint32_t hash, const char *text, size_t len, const char *e
 	return (uint32_t)(where / 8);
 }
 
-static _Atomic uint64_t *index_get(void)
+static void *map_slots(void)
 {
-	_Atomic uint64_t *index = atomic_load_explicit(&slots, memory_order_acquire),
-			 *none = NULL;
-
-	if (index)
-		return index;
-	index = sys_map(SLOTS * sizeof(*index));
-	if (index && !atomic_compare_exchange_strong(&slots, &none, index))
-		return none; /* another thread was first; ours is a page table entry lost
-			      */
-	return index;
+	return sys_map(SLOTS * sizeof(*slots));
 }
 
 uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len)
 {
-	_Atomic uint64_t *index = index_get();
+	_Atomic uint64_t *index = hash_table(&slots, map_slots);
 	uint32_t hash, id = 0;
 
 	if (!index || !spool.head)
 		return 0;
 	len = len > TEXT_MOST ? TEXT_MOST : len;
 	extra_len = extra_len > TEXT_MOST ? TEXT_MOST : extra_len;
-	hash = hash_text(text, len, 1);
+	hash = (uint32_t)hash_bytes(text, len);
 	if (extra_len)
-		hash = hash_text(extra, extra_len, hash);
+		hash = hash * 31 + (uint32_t)hash_bytes(extra, extra_len);
+	/* When two threads store one text at once, the one whose swap comes second finds
+	 * the other's id in the slot and takes it; its own copy is never looked at. */
 	for (uint32_t i = 0; i < PROBES; i++) {
 		_Atomic uint64_t *slot = &index[(hash + i) & (SLOTS - 1)];
 		uint64_t word = atomic_load_explicit(slot, memory_order_acquire);
 
 		if (!word) {
-			if (!id && !(id = store(hash, text, len, extra, extra_len)))
+			if (!id && !(id = store_name(hash, text, len, extra, extra_len)))
 				return 0;
 			if (atomic_compare_exchange_strong_explicit(
 				    slot, &word, (uint64_t)hash << 32 | id,
@@ -107,22 +88,25 @@ uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra
 				return id;
 		}
 		if (word >> 32 == hash &&
-		    same((uint32_t)word, hash, text, len, extra, extra_len))
+		    same_name((uint32_t)word, hash, text, len, extra, extra_len))
 			return (uint32_t)word;
 	}
 	/* A crowded stretch of the index: the text is stored again each time. */
-	return id ? id : store(hash, text, len, extra, extra_len);
+	return id ? id : store_name(hash, text, len, extra, extra_len);
 }
 
 void names_forget(void)
 {
-	/* The map stays behind: somebody interrupted may still be looking into it. */
-	atomic_store(&slots, NULL);
+	_Atomic uint64_t *index = atomic_exchange(&slots, NULL);
+
+	if (index)
+		munmap((void *)index, SLOTS * sizeof(*index));
 	names_epoch++;
 	atomic_store(&fill.chunk, 0);
 	atomic_store(&fill.taken, 0);
 }
 
+/* All lengths are checked: the spool may be one that a crash has left half written. */
 const struct name *names_get(const struct spool_view *v, uint32_t id)
 {
 	uint64_t where = (uint64_t)id * 8;

@@ -11,7 +11,9 @@
 #ifndef CORE_NAMES_H
 #define CORE_NAMES_H
 
-#include "agent/core/spool.h"
+#include "agent/core/spool_view.h"
+
+#include <string.h>
 
 struct name { /* as it lies in the spool, 8-byte aligned */
 	uint16_t len; /* bytes of the name */
@@ -26,5 +28,17 @@ extern uint32_t names_epoch; /* changes with it: ids kept elsewhere are void the
 
 /* Reader: the name behind an id, or NULL if it does not lie wholly inside the spool. */
 const struct name *names_get(const struct spool_view *v, uint32_t id);
+
+static inline bool name_starts_with(const struct name *n, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return n->len >= len && !memcmp(n->text, prefix, len);
+}
+
+static inline bool name_is_same(const struct name *a, const struct name *b)
+{
+	return a->len == b->len && !memcmp(a->text, b->text, a->len);
+}
 
 #endif

@@ -58,6 +58,15 @@ struct record {
 	uint64_t end; /* 0: still open (or, for instants, unused) */
 };
 
+/* Fills what says how a record is to be read; its name and times are the caller's. */
+static inline void record_mark(struct record *r, enum record_kind kind, uint8_t flags,
+			       uint32_t bytes)
+{
+	r->kind = (uint8_t)kind;
+	r->flags = flags;
+	r->units = (uint16_t)(bytes / 8);
+}
+
 /* All records after it in this chunk, up to the next one, are this thread's. */
 struct rec_thread {
 	struct record r; /* begin = when it was written */
@@ -67,7 +76,7 @@ struct rec_thread {
 };
 
 enum op_flag {
-	OP_INPUTS = 1, /* an input description follows (inputs.h of the writer) */
+	OP_INPUTS = 1, /* an input description follows (record_inputs.h) */
 	OP_CUT = 2, /* inputs did not fit and were left out */
 	OP_NO_SEQ = 4, /* seq and fwd_thread could not be read */
 };
@@ -99,45 +108,10 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-/* The GPU's: agent/core/record_cuda.h; the heap's: agent/core/record_heap.h. */
+/* CUDA's calls: record_cuda.h, the GPU's work: record_gpu.h, the heap: record_heap.h,
+ * inputs: record_inputs.h. */
 
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
-
-/*
- * Input description of an op, after struct rec_op: a byte stream, padded with
- * IN_END to 8 bytes.  `n` is a number in the coding of inputs_put_number:
- * one byte below 0xf8, else 0xf8 (u8 follows), 0xf9 (u16), 0xfa (u32),
- * 0xfb (i64); little endian.
- *
- *   stream := item* IN_END            one item per argument, in order
- *   item   := IN_TENSOR dtype:u8 ndim:n size:n{ndim} stride:n{ndim}
- *           | IN_SPARSE dtype:u8 ndim:n size:n{ndim}      no strides
- *           | IN_TENSORS item* IN_END                     a TensorList
- *           | IN_INT n | IN_DOUBLE f64 | IN_COMPLEX f64 f64
- *           | IN_TRUE | IN_FALSE
- *           | IN_SCALARS item* IN_END                     a ScalarList
- *           | IN_TEXT n byte{n}                           where torch prints text
- *           | IN_OTHER                                    None, strings, ...
- *           | IN_UNDEFINED                                a Tensor without value
- *           | IN_SYM n                                    a symbolic int etc.
- */
-enum input_tag {
-	IN_END,
-	IN_TENSOR,
-	IN_SPARSE,
-	IN_TENSORS,
-	IN_INT,
-	IN_DOUBLE,
-	IN_COMPLEX,
-	IN_TRUE,
-	IN_FALSE,
-	IN_SCALARS,
-	IN_TEXT,
-	IN_OTHER,
-	IN_UNDEFINED,
-	IN_SYM,
-	IN_TAGS
-};
 
 #endif

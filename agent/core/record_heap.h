@@ -2,9 +2,9 @@
 /*
  * record_heap - the C and C++ heap's records.
  *
- * Threads  as all records: written by the thread that allocates or frees.  What a
- *          thread does after its own end comes through the shared chunk of
- *          thread_last(), with a REC_THREAD before it that names the thread.
+ * Threads  a record is written by the thread that allocates or frees.  What a thread
+ *          does after its own end comes through the shared chunk of thread_last(), with
+ *          a REC_THREAD before it that names the thread.
  * Memory   plain data.
  * Errors   none.
  * Units    bytes as requested by the program (HEAP counters: usable bytes).
@@ -47,7 +47,8 @@ struct rec_alloc {
 /* REC_FREE: a struct record alone.  With HEAP_SAMPLED only of blocks that are sampled. */
 
 /* REC_HEAP: counters at one moment, by the keeper's thread (malloc=count: sums since
- * counting began; else all 0 but for rss). */
+ * counting began; else all 0 but for rss). r.end: the resident bytes that are no pages of
+ * files; 0 = not known. */
 enum heap_has { HEAP_HAS_COUNTS = 1, HEAP_HAS_RSS = 2 }; /* in flags */
 struct rec_heap {
 	struct record r;

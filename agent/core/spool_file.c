@@ -1,124 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The spool's file: placed in a folder, in memory that the launcher holds, or private;
+ * its header. */
+#include "agent/core/chunk.h"
 #include "agent/core/clock.h"
-#include "agent/core/fmt.h"
 #include "agent/core/hold.h"
+#include "agent/core/job.h"
 #include "agent/core/names.h"
-#include "agent/core/spool.h"
+#include "agent/core/self.h"
 #include "agent/core/stacks.h"
-#include "agent/core/sys.h"
+#include "base/fmt.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-struct spool spool = { .fd = -1 };
-
 #define FACT_TRIES 1000
+#define FIRST      (1u << 20) /* bytes reserved at the start, on old kernels */
+#define ALWAYS     offsetof(struct spool_header, config) /* written in any process */
 
 static _Atomic uint32_t facts_busy;
+static uint64_t cycles_before; /* of our parents: no number is used again by a child */
 
 /* ---- making it ---- */
 
-static void identify(struct spool_header *h)
-{
-	char link[64];
-	struct sys_stat st;
-	ssize_t n;
-
-	memcpy(h->magic, SPOOL_MAGIC, 8);
-	h->version = SPOOL_VERSION;
-	h->header_size = SPOOL_HEADER;
-	fmt(h->build, sizeof(h->build), "%s", VERSION);
-	sys_host(h->host, sizeof(h->host));
-	n = sys_read_file("/proc/sys/kernel/random/boot_id", h->boot_id,
-			  sizeof(h->boot_id));
-	h->boot_id[n > 0 ? strcspn(h->boot_id, "\n") : 0] = '\0';
-	h->pid = sys_pid();
-	h->ppid = sys_parent(h->pid);
-	h->start_time = sys_start_time(h->pid);
-	fmt(link, sizeof(link), "/proc/%u/ns/pid", h->pid);
-	h->pid_ns = sys_stat(link, &st) ? 0 : st.ino;
-	h->clock_kind = clock_kind;
-	atomic_store(&h->used, SPOOL_HEADER);
-	atomic_store(&h->ready, SPOOL_HEADER);
-	atomic_store(&h->reserved, SPOOL_HEADER);
-}
-
-/* The owner holds this lock as long as it lives: `recover` must not touch it. */
-static void hold(int fd)
+/* The owner holds this lock as long as it lives: the mapping keeps it. */
+static void hold_lock(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	fcntl(fd, F_OFD_SETLK, &whole);
 }
 
-static int open_file(const char *dir, uint64_t cap)
+/* The file has a name that nobody looks for until it is locked: a spool without a lock
+ * is a dead process's. */
+static int make_file(const char *dir)
 {
-	char host[72];
-	uint32_t pid = sys_pid();
-	int fd, err;
-
-	sys_host(host, sizeof(host));
-	if (fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.spool", dir, host, pid,
-		(unsigned long)sys_start_time(pid)) >= sizeof(spool.path))
+	if (fmt(spool.path, sizeof(spool.path), "%s/%u.%lu.%lx.new", dir, self.pid,
+		(unsigned long)self.start_time, (unsigned long)clock_ticks()) +
+		    2 >=
+	    sizeof(spool.path))
 		return -ENAMETOOLONG;
-	err = sys_mkdirs(dir, 0777);
-	if (err)
-		return err;
-	fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	if (fd == -EEXIST) {
-		/* Our own of an earlier image: exec keeps pid and start time. */
-		fmt(spool.path, sizeof(spool.path), "%s/%s_%u.%lu.%lx.spool", dir, host,
-		    pid, (unsigned long)sys_start_time(pid),
-		    (unsigned long)clock_ticks());
-		fd = sys_open(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
-	}
-	if (fd < 0)
-		return fd;
-	hold(fd);
-	err = sys_may_grow(cap) ? (ftruncate(fd, (off_t)cap) ? -errno : 0) : -EFBIG;
-	if (err) {
-		unlink(spool.path);
-		sys_close(fd);
-		return err;
-	}
-	return fd;
+	return sys_open_high(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
-static int map_file(const char *dir, uint64_t cap)
+static int show_file(void)
 {
-	void *base;
-	int fd, err = 0;
+	char path[sizeof(spool.path)];
+	size_t stem = strlen(spool.path) - 3;
 
-	fd = open_file(dir, cap);
-	if (fd < 0)
-		return fd;
-	spool.fd = fd;
-	err = spool_reserve(0, SPOOL_HEADER);
-	base = err ? MAP_FAILED
-		   : mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (base != MAP_FAILED && sys_touch(base, SPOOL_HEADER)) {
-		munmap(base, cap);
-		base = MAP_FAILED;
-		err = -ENOSPC;
-	}
-	if (base == MAP_FAILED) {
-		err = err ? err : -errno;
-		unlink(spool.path);
-		sys_close(fd);
-		spool.fd = -1;
-		return err;
-	}
-	spool.base = base;
+	fmt(path, sizeof(path), "%.*sspool", (int)stem, spool.path);
+	if (rename(spool.path, path))
+		return -errno;
+	memcpy(spool.path, path, stem + 6);
 	return 0;
 }
 
-static uint64_t whole(uint64_t cap)
+/* Maps the file and says what of it may be populated. */
+static int map_file(int fd, uint64_t cap, bool disk)
+{
+	struct sys_stat st;
+	void *base;
+	int err;
+
+	hold_lock(fd);
+	err = ftruncate(fd, (off_t)cap) ? -errno : sys_fstat(fd, &st);
+	if (err)
+		return err;
+	base = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	/* Without this the kernel reads ahead, holes, too: pages that nobody needs. */
+	madvise(base, cap, MADV_RANDOM);
+	spool.reserved = cap;
+	if (disk && !sys_populates(base)) {
+		spool.reserved = FIRST;
+		err = sys_fallocate(fd, 0, FIRST);
+	}
+	if (err && err != -EOPNOTSUPP && err != -ENOSYS) {
+		munmap(base, cap);
+		return err;
+	}
+	spool.base = base;
+	spool.cap = spool.now = cap;
+	spool.ino = st.ino;
+	spool.large = disk && major(st.dev); /* memory has no device */
+	spool.kept = true;
+	return 0;
+}
+
+/* The agent has looked at itself before; a unit test may not have. */
+static void look_at_self(void)
+{
+	if (self.pid != sys_pid())
+		self_look(NULL);
+	self_settle(0);
+}
+
+static uint64_t round_cap(uint64_t cap)
 {
 	uint64_t least = SPOOL_HEADER + 4 * CHUNK_LARGE;
 
@@ -126,92 +113,175 @@ static uint64_t whole(uint64_t cap)
 	return cap < least ? least : cap;
 }
 
-static void begin(uint64_t cap, bool kept)
+static int place_private(uint64_t cap)
 {
-	struct spool_header *h = (struct spool_header *)spool.base;
-
-	identify(h);
-	h->cap = cap;
-	atomic_store(&h->limit, cap);
-	h->kept = kept;
-	spool.head = h;
-	clock_begin(h);
+	spool.path[0] = '\0';
+	spool.base = sys_map(cap);
+	spool.cap = spool.now = spool.reserved = cap;
+	spool.kept = false;
+	return spool.base ? 0 : -ENOMEM;
 }
 
-int spool_open(const char *dir, uint64_t cap)
+int spool_place(const char *dir, uint64_t cap)
 {
-	int saved = errno, err = -ENOENT;
+	int saved = errno, err, fd;
 
-	if (spool.head)
+	if (spool.base)
 		return 0;
-	cap = whole(cap);
-	if (dir)
-		err = map_file(dir, cap);
-	if (err) {
-		spool.path[0] = '\0';
-		spool.base = sys_map(cap);
-		if (!spool.base) {
-			errno = saved;
-			return -ENOMEM;
-		}
-	}
-	begin(cap, !err);
-	errno = saved;
-	return dir ? err : 0;
-}
-
-/* The header is there before anybody else can look into it. */
-int spool_open_held(const char *id, uint64_t cap)
-{
-	int saved = errno, err = 0;
-	void *base;
-
-	if (spool.head)
-		return 0;
-	cap = whole(cap);
+	cap = round_cap(cap);
+	if (!dir)
+		return place_private(cap);
 	if (!sys_may_grow(cap))
 		return -EFBIG;
-	spool.fd = (int)syscall(SYS_memfd_create, "proflaunch", MFD_CLOEXEC);
-	if (spool.fd < 0)
-		goto errno_is_why;
-	hold(spool.fd);
-	if (ftruncate(spool.fd, (off_t)cap) || (err = spool_reserve(0, SPOOL_HEADER)))
-		goto errno_is_why;
-	base = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, spool.fd, 0);
-	if (base == MAP_FAILED)
-		goto errno_is_why;
+	look_at_self();
+	fd = make_file(dir);
+	err = fd < 0 ? fd : map_file(fd, cap, true);
+	if (fd >= 0)
+		sys_close(fd);
+	if (!err)
+		err = show_file();
+	if (err && fd >= 0)
+		spool_unplace();
+	errno = saved;
+	return err;
+}
+
+int spool_place_held(const char *id, uint64_t cap)
+{
+	int saved = errno, err, fd;
+
+	if (spool.base)
+		return 0;
+	cap = round_cap(cap);
+	if (!sys_may_grow(cap))
+		return -EFBIG;
+	fd = sys_above_standard(
+		(int)syscall(SYS_memfd_create, "proflaunch", MFD_CLOEXEC));
+	err = fd < 0 ? -EMFILE : map_file(fd, cap, false);
+	if (!err && (err = hold_send(id, fd)))
+		spool_unplace();
+	if (fd >= 0)
+		sys_close(fd);
+	errno = saved;
+	return err;
+}
+
+/* ---- its header ---- */
+
+static void read_boot(char *buf, size_t size)
+{
+	ssize_t n = sys_read_file("/proc/sys/kernel/random/boot_id", buf, size);
+
+	buf[n > 0 ? strcspn(buf, "\n") : 0] = '\0';
+}
+
+static void fill_header(struct spool_header *h)
+{
+	look_at_self();
+	h->version = SPOOL_VERSION;
+	h->header_size = SPOOL_HEADER;
+	fmt(h->build, sizeof(h->build), "%s", VERSION);
+	fmt(h->host, sizeof(h->host), "%s", self.host);
+	if (job)
+		fmt(h->boot_id, sizeof(h->boot_id), "%s", job->boot_id);
+	else
+		read_boot(h->boot_id, sizeof(h->boot_id));
+	fmt(h->exe, sizeof(h->exe), "%s", self.exe);
+	h->pid = self.pid;
+	h->ppid = self.ppid;
+	h->start_time = self.start_time;
+	h->pid_ns = self.pid_ns;
+	h->clock_kind = clock_kind;
+	atomic_store(&h->used, SPOOL_HEADER);
+	atomic_store(&h->ready, SPOOL_HEADER);
+	atomic_store(&h->cycles, cycles_before);
+}
+
+int spool_begin(void)
+{
+	struct spool_header *h = (struct spool_header *)spool.base;
+	int saved = errno;
+
+	if (!spool_head_has(h, ALWAYS))
+		return -ENOSPC;
+	fill_header(h);
+	h->cap = spool.cap;
+	atomic_store(&h->limit, spool.cap);
+	atomic_store(&h->reserved, spool.reserved);
+	h->kept = spool.kept;
+	spool.head = h;
+	clock_begin(h);
+	errno = saved;
+	return 0;
+}
+
+/* The magic's first letter goes in last: until then no reader sees a spool here. */
+void spool_show(void)
+{
+	char *magic = spool.head->magic;
+
+	memcpy(magic + 1, SPOOL_MAGIC + 1, 7);
+	__atomic_store_n(magic, SPOOL_MAGIC[0], __ATOMIC_RELEASE);
+}
+
+/* ---- the end of it ---- */
+
+void spool_unplace(void)
+{
+	int saved = errno;
+
+	if (spool.base)
+		munmap(spool.base, spool.cap);
+	if (spool.path[0])
+		unlink(spool.path);
+	spool.base = NULL;
+	spool.head = NULL;
 	spool.path[0] = '\0';
-	spool.base = base;
-	begin(cap, true);
-	err = hold_send(id, spool.fd);
-	if (err)
-		spool_forget();
 	errno = saved;
-	return err;
-errno_is_why:
-	err = err ? err : -errno;
-	if (spool.fd >= 0)
-		sys_close(spool.fd);
-	spool.fd = -1;
+}
+
+/*
+ * Zeros take the place of what was handed out: the rest of a record that this thread was
+ * writing is nobody's there, what it reads is no record, and there is no room for
+ * another.  Nobody has a pointer into what was never handed out.  A shared mapping is not
+ * charged to RLIMIT_DATA.  Where the kernel refuses it all the same, the parent's pages
+ * stay: the rest of a record there is less harm than a fault here.
+ */
+void spool_leave(void)
+{
+	struct spool_header *h = spool.head;
+	int saved = errno;
+	uint64_t used;
+
+	if (!spool.base)
+		return;
+	used = h ? (atomic_load(&h->used) + 4095) & ~4095ull : 0;
+	used = used < SPOOL_HEADER ? SPOOL_HEADER : used;
+	used = used < spool.now ? used : spool.now;
+	if (mmap(spool.base, used, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		 0) != MAP_FAILED &&
+	    used < spool.now)
+		munmap(spool.base + used, spool.now - used);
 	errno = saved;
-	return err;
 }
 
 void spool_forget(void)
 {
+	struct spool_header *h = spool.head;
+	int saved = errno;
+
+	if (h)
+		cycles_before = atomic_load(&h->cycles);
+	if (spool.base)
+		munmap(spool.base, spool.now);
+	spool = (struct spool){ 0 };
 	atomic_store(&facts_busy, 0);
-	/* The mapping stays: somebody interrupted in the middle of a record may still
-	 * finish it. The descriptor goes, and with it our share of the parent's lock. */
-	if (spool.fd >= 0)
-		sys_close(spool.fd);
-	spool.head = NULL;
-	spool.base = NULL;
-	spool.fd = -1;
-	spool.path[0] = '\0';
 	spool_forget_reserve();
-	spool_forget_chunks();
+	chunk_forget();
 	names_forget();
 	stacks_forget();
+	errno = saved;
 }
 
 /* The first letter goes in last: until then the text ends before the new line, and a
@@ -227,8 +297,11 @@ void spool_fact(const char *key, const char *json)
 			return; /* we are in a signal handler within ourselves */
 		else
 			sched_yield();
-	at = spool.head ? strlen(spool.head->facts) : SPOOL_FACTS;
-	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS) {
+	at = spool.head && spool_head_has(spool.head->facts, 1)
+		     ? strlen(spool.head->facts)
+		     : SPOOL_FACTS;
+	if (at + strlen(key) + strlen(json) + 5 < SPOOL_FACTS &&
+	    spool_head_has(spool.head->facts + at, strlen(key) + strlen(json) + 5)) {
 		line = spool.head->facts + at;
 		fmt(line + 1, SPOOL_FACTS - at - 1, "%s = %s\n", key + 1, json);
 		__atomic_store_n(line, *key, __ATOMIC_RELEASE);

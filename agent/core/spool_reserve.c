@@ -1,39 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reserving and touching: the writer thread does, so that the program never waits. */
-#include "agent/core/spool.h"
-#include "agent/core/sys.h"
+/* What may be written of a spool: pages that were populated, ahead of need by our thread,
+ * so that the program rarely has to. */
+#include "agent/core/chunk.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
-#define STEP          (4ull * 1024 * 1024) /* bytes reserved at once */
-#define RESERVE_LEAST (4ull * 1024 * 1024) /* a thousand threads may begin ... */
-#define RESERVE_MOST  (32ull * 1024 * 1024) /* ... and go on at once */
-#define PIECE         (256ull * 1024) /* touched at once */
-#define CLOSE_TRIES   200 /* of 50 us, for what a keeper is in the middle of */
+#define PAGE  4096ull
+#define STEP  (32ull * 1024 * 1024) /* bytes reserved at once, on old kernels */
+#define PIECE (256ull * 1024) /* populated at once */
+#define LARGE (2ull * 1024 * 1024) /* a large page; below it they come one by one */
 
-static _Atomic uint32_t preparing, closing;
-static uint64_t reserve_least = RESERVE_MOST;
+struct spool spool;
+static _Atomic uint32_t preparing, halted, advised;
 static _Atomic uint64_t low; /* once so much is handed out, more must be made ready */
 
-int spool_reserve(uint64_t from, uint64_t to)
-{
-	static const char zeros[65536];
-	int err;
-
-	if (spool.fd < 0)
-		return 0;
-	err = syscall(SYS_fallocate, spool.fd, 0, from, to - from) ? -errno : 0;
-	if (err != -EOPNOTSUPP && err != -ENOSYS)
-		return err;
-	for (err = 0; from < to && !err; from += sizeof(zeros))
-		err = sys_pwrite_all(spool.fd, zeros, sizeof(zeros), from);
-	return err;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t smaller_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -46,55 +30,66 @@ void spool_share(unsigned divisor)
 	atomic_store(&spool.head->limit, limit < least_of_all ? least_of_all : limit);
 }
 
-/* Past what is handed out by now. 0 or -errno. */
-static int reserve_ahead(struct spool_header *h, uint64_t ahead)
-{
-	uint64_t used = atomic_load(&h->used), limit = atomic_load(&h->limit);
-	uint64_t want = least(4 * used, RESERVE_MOST), from;
-	int err = 0;
-
-	want = want > reserve_least ? want : reserve_least;
-	want = want > 2 * ahead ? want : 2 * ahead;
-	want = least((used + want + 65535) & ~65535ull, limit);
-	for (from = atomic_load(&h->reserved); from < want && !err && !closing;) {
-		uint64_t to = least(from + STEP, limit);
-
-		err = spool_reserve(from, to);
-		if (!err)
-			atomic_store(&h->reserved, from = to);
-	}
-	return err;
-}
-
-/* What was reserved cannot be written after all: nobody gets a chunk there. */
+/* Nobody gets a chunk from `at` on any more: no page can be had there. */
 static void end_at(struct spool_header *h, uint64_t at)
 {
-	uint64_t used = atomic_load(&h->used);
+	uint64_t limit = atomic_load(&h->limit);
 
-	at = used > at ? used : at;
-	if (at < atomic_load(&h->limit))
-		atomic_store(&h->limit, at);
+	while (at < limit && !atomic_compare_exchange_weak(&h->limit, &limit, at))
+		;
 }
 
-/* In pieces: a host thread that overtakes us finds the next one touched; and touching
- * takes its time, in which more may have to be reserved. */
-static int prepare(struct spool_header *h, uint64_t ahead)
+/*
+ * Whoever records much gets large folios, where the file system has them: 0.8 us for
+ * 4 KiB instead of 5 (Linux 6.18, ext4). Most processes never come there, and are spared
+ * the call.
+ */
+static int touch_pages(uint64_t at, uint64_t size)
+{
+	if (at + size > LARGE && spool.large && spool.now > LARGE &&
+	    !atomic_exchange(&advised, 1))
+		sys_large(spool.base + LARGE, spool.now - LARGE);
+	return sys_touch(spool.base + at, size);
+}
+
+void spool_join_pages(void)
+{
+	if (atomic_exchange(&advised, 0))
+		madvise(spool.base, spool.now, MADV_NOHUGEPAGE);
+}
+
+bool spool_populate(uint64_t at, uint64_t size)
+{
+	if (!touch_pages(at, size))
+		return true;
+	/* Where `used` lies beyond, another thread has made the mapping small for a while
+	 * (spool_shrink): the page comes again. */
+	if (atomic_load(&spool.head->used) <= at)
+		end_at(spool.head, at);
+	return false;
+}
+
+/* Populates in pieces, after each of which `ready` moves: a thread of the program that
+ * comes close behind has little to populate itself. */
+static int populate_ahead(struct spool_header *h, uint64_t ahead)
 {
 	uint64_t used = atomic_load(&h->used), from = atomic_load(&h->ready), want;
-	int err = reserve_ahead(h, ahead);
+	int err = 0;
 
-	want = least(atomic_load(&h->reserved), atomic_load(&h->limit));
-	want = least((used + ahead + 65535) & ~65535ull, want);
-	while (from < want && !closing) {
-		uint64_t to = least(from + PIECE, want);
+	if (from < (used & ~65535ull))
+		from = used & ~65535ull;
+	want = smaller_of(atomic_load(&h->reserved), atomic_load(&h->limit));
+	want = smaller_of((used + ahead + 65535) & ~65535ull, want);
+	while (from < want && !atomic_load(&halted)) {
+		uint64_t to = smaller_of(from + PIECE, want);
 
-		if (sys_touch(spool.base + from, to - from)) {
-			end_at(h, from);
+		if (touch_pages(from, to - from)) {
+			used = atomic_load(&h->used);
+			end_at(h, used > from ? used : from);
 			err = -ENOSPC;
 			break;
 		}
 		atomic_store(&h->ready, from = to);
-		err = err ? err : reserve_ahead(h, ahead);
 	}
 	atomic_store(&low, err || from >= atomic_load(&h->limit) ? UINT64_MAX
 								 : from - ahead / 2);
@@ -106,79 +101,101 @@ int spool_prepare(uint64_t ahead)
 	int saved = errno, err = 0;
 
 	if (!spool.head || atomic_exchange(&preparing, 1))
-		return 0; /* another does it, or nobody ever again */
-	err = prepare(spool.head, ahead);
+		return 0; /* another does it */
+	err = populate_ahead(spool.head, ahead);
 	atomic_store(&preparing, 0);
 	errno = saved;
 	return err;
+}
+
+void spool_halt(bool on)
+{
+	atomic_store(&halted, on);
 }
 
 bool spool_low(void)
 {
 	uint64_t mark = atomic_load_explicit(&low, memory_order_relaxed);
 
+	/* Of the threads that see the mark, the one that moves it tells the writer. */
 	return atomic_load_explicit(&spool.head->used, memory_order_relaxed) >= mark &&
 	       atomic_compare_exchange_strong(&low, &mark, UINT64_MAX);
 }
 
-/* From now on nobody prepares. False where somebody is in the middle of it. */
-static bool stop_preparing(void)
+/* ---- its header ---- */
+
+_Static_assert(SPOOL_HEADER / PAGE < 32, "a bit for each page");
+
+bool spool_head_has(const void *at, size_t size)
 {
-	atomic_store(&closing, 1);
-	for (unsigned i = 0; atomic_exchange(&preparing, 1); i++) {
-		if (i == CLOSE_TRIES)
-			return false;
-		sys_futex_wait(&preparing, 1, 50000);
-	}
+	uint64_t from = (uint64_t)((const uint8_t *)at - spool.base) / PAGE, to;
+	uint32_t pages;
+
+	if (!spool.base || (uint64_t)((const uint8_t *)at - spool.base) >= SPOOL_HEADER)
+		return true; /* another's, in memory */
+	to = ((uint64_t)((const uint8_t *)at - spool.base) + size - 1) / PAGE;
+	pages = (2u << to) - (1u << from);
+	if ((atomic_load(&spool.pages) & pages) == pages)
+		return true;
+	if (sys_touch(spool.base + from * PAGE, (to - from + 1) * PAGE))
+		return false;
+	atomic_fetch_or(&spool.pages, pages);
 	return true;
 }
 
-/* Of what other threads may still write until they are ended. */
-static uint64_t leave_some(uint64_t at, uint64_t end)
-{
-	for (int i = 0; i < 2 && end - at > CHUNK_LARGE; i++, at += CHUNK_LARGE) {
-		struct chunk *c = chunk_at(at);
+/* ---- before Linux 5.14 ---- */
 
-		c->size = CHUNK_LARGE;
-		c->magic = CHUNK_MAGIC;
-		chunk_give(at);
-	}
-	return at;
-}
-
-/* The rest is taken as any other chunk: nobody else can have it then. */
-void spool_close(void)
+bool spool_must_reserve(uint64_t ahead)
 {
 	struct spool_header *h = spool.head;
-	uint64_t at, end;
-	int saved = errno;
-	struct chunk *c;
+	uint64_t reserved = atomic_load(&h->reserved);
 
-	if (!h || spool.fd < 0 || !stop_preparing())
-		return;
-	end = atomic_load(&h->reserved);
-	at = atomic_load(&h->used);
-	do
-		if (at + CHUNK_SMALL >= end)
-			return;
-	while (!atomic_compare_exchange_weak(&h->used, &at, end));
-	atomic_store(&h->limit, end);
-	at = leave_some(at, end);
-	if (at + CHUNK_SMALL >= end)
-		return;
-	c = chunk_at(at);
-	c->size = (uint32_t)(end - at);
-	c->kind = CHUNK_REST;
-	c->magic = CHUNK_MAGIC;
-	at += CHUNK_SMALL;
-	syscall(SYS_fallocate, spool.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at,
-		end - at);
+	return reserved < atomic_load(&h->limit) &&
+	       reserved < atomic_load(&h->used) + ahead;
+}
+
+/* The file gets blocks that nobody can refuse later. Where its file system cannot
+ * allocate them, zeros are written. */
+static int allocate_space(int fd, uint64_t from, uint64_t to)
+{
+	static const char zeros[65536];
+	int err = sys_fallocate(fd, from, to - from);
+
+	if (err != -EOPNOTSUPP && err != -ENOSYS)
+		return err;
+	for (err = 0; from < to && !err; from += sizeof(zeros))
+		err = sys_pwrite_all(fd, zeros, sizeof(zeros), from);
+	return err;
+}
+
+int spool_reserve(uint64_t ahead)
+{
+	struct spool_header *h = spool.head;
+	uint64_t from = atomic_load(&h->reserved), to;
+	int saved = errno, err, fd;
+	struct sys_stat st;
+
+	to = smaller_of((atomic_load(&h->used) + ahead + STEP + 65535) & ~65535ull,
+			atomic_load(&h->limit));
+	fd = sys_open(spool.path, O_RDWR | O_NOFOLLOW, 0);
+	err = fd < 0 ? fd : sys_fstat(fd, &st);
+	/* Somebody may have put another file there. */
+	if (!err && st.ino != spool.ino)
+		err = -ESTALE;
+	if (!err && to > from)
+		err = allocate_space(fd, from, to);
+	if (!err && to > from)
+		atomic_store(&h->reserved, to);
+	if (fd >= 0)
+		sys_close(fd);
 	errno = saved;
+	return err;
 }
 
 void spool_forget_reserve(void)
 {
+	atomic_store(&advised, 0);
 	atomic_store(&preparing, 0);
-	atomic_store(&closing, 0);
-	reserve_least = RESERVE_LEAST; /* of children there may be many */
+	atomic_store(&halted, 0);
+	atomic_store(&low, 0);
 }

@@ -7,9 +7,9 @@
  *
  * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.  Equal stacks
  *          have equal ids, but for a few when the index is crowded.
- * Memory   CHUNK_STACKS chunks, for the life of the process; a quarter of the cap at
- * most. Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK). Units    an id is
- * the entry's spool offset / 8; frames innermost first.
+ * Memory   CHUNK_STACKS chunks, for the life of the process: cap / 4 at most.
+ * Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK).
+ * Units    an id is the entry's spool offset / 8; frames innermost first.
  *
  * A frame is where the call lies (the return address - 1), as an offset into its module's
  * file image (address - load bias): it stays right when the module has gone.
@@ -17,7 +17,7 @@
 #ifndef CORE_STACKS_H
 #define CORE_STACKS_H
 
-#include "agent/core/spool.h"
+#include "agent/core/spool_view.h"
 
 #define STACKS_MOST 512 /* frames of a stack */
 
@@ -60,7 +60,8 @@ enum stack_flag {
 };
 
 /* ---- the writing side ---- */
-/* Each call of a program will have one: before the first of them. */
+/* Each allocation will have a stack: the index may lie on large pages. Called before the
+ * first stack. */
 void stacks_many(void);
 uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 		       const char *path);
@@ -75,6 +76,9 @@ uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,
 		    struct stacks_room *room);
 /* Stacks that `caller` (or 0) calls will be added soon: a hint. */
 void stacks_expect(uint32_t caller);
+/* The index is made anew when it is needed: what is there already may then be written
+ * again. No other thread may be there. */
+void stacks_shrink(void);
 void stacks_forget(void); /* after fork: the spool is another one */
 extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are void */
 

@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * States of threads. They are never freed: a thread that ends leaves its state, and what
+ * is left of its chunk, to one that begins later.
+ */
 #include "agent/core/thread.h"
-#include "agent/core/arena.h"
 #include "agent/core/clock.h"
 #include "agent/core/emit.h"
-#include "agent/core/sys.h"
+#include "agent/core/rare.h"
+#include "base/arena.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
-__thread uintptr_t thread_guard __attribute__((tls_model("initial-exec")));
 static __thread bool thread_dead __attribute__((tls_model("initial-exec")));
+#define FIRST_DUE 9 /* events until one is timed: a thread's first ones are cold */
 
 void (*thread_wants)(void);
-static struct thread last = { .live = 1 }; /* of threads after their end */
+static struct thread last = { .live = 1,
+			      .due = FIRST_DUE }; /* of threads after their end */
 static struct thread *_Atomic registry = &last;
 static _Atomic uint64_t leftover; /* top of the stack of dead threads' chunks, tagged */
 static pthread_key_t at_end;
@@ -30,7 +35,8 @@ static pthread_key_t at_end;
 
 /* ---- what dead threads left ---- */
 
-static uint64_t top_with(uint64_t at, uint64_t top)
+/* Tagged as chunk.c's lists are: the tag counts changes. */
+static uint64_t tag_list_top(uint64_t at, uint64_t top)
 {
 	return at | ((top >> TAG_SHIFT) + 1) << TAG_SHIFT;
 }
@@ -42,14 +48,14 @@ static void leave_chunk(struct chunk *c)
 
 	do
 		atomic_store(&c->next_left, top & OFFSETS);
-	while (!atomic_compare_exchange_weak(&leftover, &top, top_with(at, top)));
+	while (!atomic_compare_exchange_weak(&leftover, &top, tag_list_top(at, top)));
 }
 
 void thread_leave_nothing(void)
 {
 	uint64_t top = atomic_load(&leftover);
 
-	while (!atomic_compare_exchange_weak(&leftover, &top, top_with(0, top)))
+	while (!atomic_compare_exchange_weak(&leftover, &top, tag_list_top(0, top)))
 		;
 }
 
@@ -68,7 +74,7 @@ static struct chunk *inherit_chunk(uint64_t cycle, uint32_t size)
 		c = chunk_at(at);
 		if (!atomic_compare_exchange_weak(
 			    &leftover, &top,
-			    top_with(atomic_load(&c->next_left) & OFFSETS, top)))
+			    tag_list_top(atomic_load(&c->next_left) & OFFSETS, top)))
 			continue;
 		if (c->cycle == cycle && atomic_load(&c->kind) == CHUNK_DATA &&
 		    !atomic_load(&c->taken) && c->size - atomic_load(&c->used) >= size)
@@ -83,7 +89,7 @@ static void thread_end(void *arg)
 {
 	struct thread *t = arg;
 
-	/* As in emit: once the cycle is sealed its chunks are the writer's. */
+	/* As in emit_enter: once the cycle is sealed its chunks are the writer's. */
 	atomic_store_explicit(&t->emitting, t->cycle, memory_order_relaxed);
 	emit_barrier();
 	if (t->chunk && t->cycle == gate_cycle() && t->limit - t->at >= LEFTOVER_LEAST)
@@ -109,7 +115,7 @@ int thread_start(void)
 	return 0;
 }
 
-static struct thread *reuse(void)
+static struct thread *reuse_state(void)
 {
 	for (struct thread *t = atomic_load(&registry); t; t = t->next) {
 		uint32_t dead = 0;
@@ -121,9 +127,10 @@ static struct thread *reuse(void)
 	return NULL;
 }
 
-static struct thread *make(void)
+static struct thread *make_state(void)
 {
-	/* Two lines: processors fetch them in pairs. */
+	/* A state begins at a pair of cache lines: processors fetch them so, and a
+	 * neighbour's writes would slow this thread's. */
 	struct thread *t = arena_alloc(sizeof(*t) + 128);
 	struct thread *first;
 
@@ -140,25 +147,26 @@ static struct thread *make(void)
 
 struct thread *thread_state(void)
 {
-	uintptr_t guard = thread_guard;
+	uintptr_t guard;
 	int saved = errno;
 	struct thread *t;
 
 	if (thread_dead)
 		return NULL;
-	thread_guard = THREAD_OURS; /* a key's first value may be allocated */
-	t = reuse();
+	guard = guard_enter(); /* a key's first value may be allocated */
+	t = reuse_state();
 	if (!t)
-		t = make();
+		t = make_state();
 	if (t) {
 		t->tid = sys_tid();
 		t->ordinal = t->said_ordinal = 0;
 		t->cycle = 0;
 		t->chunks = 0;
+		t->due = FIRST_DUE;
 		thread_mine = t;
 		pthread_setspecific(at_end, t);
 	}
-	thread_guard = guard;
+	guard_leave(guard);
 	errno = saved;
 	return t;
 }
@@ -188,12 +196,15 @@ static bool take_last(uint64_t cycle, uint32_t tid)
 	return false;
 }
 
+/* A thread still allocates and frees after its keys' destructors, ours among them:
+ * records of the heap go into a state that all such threads share. */
 struct thread *thread_last(enum record_kind kind, uint64_t cycle)
 {
 	uint32_t tid = sys_tid();
 
 	if ((kind != REC_ALLOC && kind != REC_FREE) || !take_last(cycle, tid)) {
-		thread_drop(kind, DROP_DEAD);
+		if (kind != REC_HEAP) /* of the process, not of the thread */
+			thread_drop(kind, DROP_DEAD);
 		return NULL;
 	}
 	if (gate_cycle() != cycle) {
@@ -206,12 +217,11 @@ struct thread *thread_last(enum record_kind kind, uint64_t cycle)
 	return &last;
 }
 
-void thread_sum(uint64_t sum[THREAD_HEAP])
+bool thread_midway(void)
 {
-	memset(sum, 0, THREAD_HEAP * sizeof(sum[0]));
-	for (struct thread *t = atomic_load(&registry); t; t = t->next)
-		for (unsigned i = 0; i < THREAD_HEAP; i++)
-			sum[i] += __atomic_load_n(&t->heap[i], __ATOMIC_RELAXED);
+	struct thread *t = thread_mine;
+
+	return t && atomic_load_explicit(&t->emitting, memory_order_relaxed);
 }
 
 /* In the child the states of other threads are nobody's; ours starts afresh. */
@@ -224,8 +234,7 @@ void thread_forget(void)
 		t->cycle = 0;
 		t->chunks = 0;
 		t->tid = 0;
-		t->cost_ticks = t->cost_samples = 0;
-		memset(t->heap, 0, sizeof(t->heap));
+		t->counters = NULL;
 		if (t != thread_mine && t != &last)
 			atomic_store(&t->live, 0);
 	}
@@ -236,18 +245,9 @@ void thread_forget(void)
 
 /* ---- chunks ---- */
 
-static void count_cost(struct thread *t)
-{
-	struct cycle_info *info = t->cost_samples ? emit_info() : NULL;
-
-	if (!info)
-		return;
-	atomic_fetch_add_explicit(&info->cost_ticks, t->cost_ticks, memory_order_relaxed);
-	atomic_fetch_add_explicit(&info->cost_samples, t->cost_samples,
-				  memory_order_relaxed);
-	t->cost_ticks = t->cost_samples = 0;
-}
-
+/* The size grows with the chunks that the thread has had in this cycle, and its first one
+ * may be what a dead thread left: a program may start thousands of threads that write a
+ * few records each. */
 static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 {
 	uint32_t size = t->chunks == 0  ? CHUNK_SMALL
@@ -288,14 +288,18 @@ static void say_thread(struct thread *t)
 		.tid = t->tid,
 		.ordinal = t->ordinal,
 	};
-	prctl(PR_GET_NAME, r->comm, 0, 0, 0);
+	if (!sys_confined)
+		prctl(PR_GET_NAME, r->comm, 0, 0, 0);
 	t->said_ordinal = t->ordinal;
 	emit_commit(t, &r->r, REC_THREAD, 0, sizeof(*r));
 }
 
+/* A REC_THREAD must fit, too: it says whose the records behind it are, in a new chunk and
+ * in one where another thread's lie before them. */
 bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size)
 {
 	uint32_t need = size + (uint32_t)sizeof(struct rec_thread);
+	struct rare cost;
 	int saved = errno;
 	bool room;
 
@@ -303,7 +307,7 @@ bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size)
 		t->chunks = 0;
 		t->chunk = NULL;
 	}
-	count_cost(t);
+	rare_begin(&cost);
 	room = t->chunk && (size_t)(t->limit - t->at) >= need;
 	if (!room)
 		room = new_chunk(t, cycle, need);
@@ -311,6 +315,7 @@ bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size)
 		say_thread(t);
 	else
 		t->cycle = 0, t->chunk = NULL, t->at = t->limit = NULL;
+	rare_end(&cost);
 	errno = saved;
 	return room;
 }
@@ -338,8 +343,7 @@ void thread_drop(enum record_kind kind, enum drop_kind why)
 	}
 }
 
-/* On a thread that has no state yet, or in the middle of a record of ours. */
-void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks)
+void thread_end_record(struct record *r, uint64_t cycle, uint64_t ticks)
 {
 	struct thread *t =
 		gate_cycle() == cycle ? emit_enter((enum record_kind)r->kind) : NULL;
@@ -351,10 +355,8 @@ void emit_end_elsewhere(struct record *r, uint64_t cycle, uint64_t ticks)
 	emit_leave(t);
 }
 
-/* Its own cycle is in the writer's hands already: only the totals can tell. */
-void emit_late(struct thread *t, enum record_kind kind)
+void thread_late(enum record_kind kind)
 {
-	(void)t;
 	atomic_fetch_add_explicit(&spool.head->totals.drops[kind], 1,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&spool.head->totals.whys[DROP_LATE], 1,

@@ -1,10 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent asks of the GPU: when CUPTI is looked for, which windows there are, and
+ * what a fork leaves of it. The work itself is done by the files that this one sees. */
 #include "agent/cupti/cupti.h"
-#include "agent/core/arena.h"
-#include "agent/core/config_file.h"
-#include "agent/core/fmt.h"
-#include "agent/cupti/parts.h"
-#include "agent/cupti/tee.h"
+#include "agent/cupti/client/calls.h"
+#include "agent/cupti/client/retreat.h"
+#include "agent/cupti/exit.h"
+#include "agent/cupti/flow/bell.h"
+#include "agent/cupti/flow/buffers.h"
+#include "agent/cupti/flow/consumer.h"
+#include "agent/cupti/flow/correlation.h"
+#include "agent/cupti/flow/moments.h"
+#include "agent/cupti/lib/facts.h"
+#include "agent/cupti/lib/kinds.h"
+#include "agent/cupti/lib/say.h"
+#include "agent/cupti/subscription.h"
+#include "base/arena.h"
+#include "base/fmt.h"
+#include "config/config_file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,7 +51,7 @@ void cupti_start(const struct config *config, const struct cupti_actions *action
 {
 	const char *there = config_getenv(environ, VARIABLE);
 
-	session.config = *config;
+	session.config = config;
 	session.act = *actions;
 	session.wanted = config->activities != ACTIVITIES_CPU;
 	if (!session.wanted)
@@ -50,7 +62,6 @@ void cupti_start(const struct config *config, const struct cupti_actions *action
 		session.foreign = there;
 }
 
-static _Atomic bool other;
 static const char other_name[] =
 	"this PyTorch's own profiler, which has a CUPTI of its own,";
 
@@ -58,32 +69,35 @@ void cupti_other(bool begins)
 {
 	int saved = errno;
 
-	atomic_store(&other, begins);
-	if (begins && session_step_aside(other_name))
-		session_left();
+	atomic_store(&session.other, begins);
+	if (begins)
+		retreat_step(other_name);
 	errno = saved;
 }
 
-bool session_other(void)
+void cupti_asked_for(const char *symbol)
 {
-	return atomic_load(&other);
+	(void)symbol;
+	if (!api_asking() && !real_asking())
+		retreat_second_interface();
 }
 
 /* A window may be open or near already: then this thread switches everything on, and
  * nothing that it launches is missed. */
-static void begin(bool late)
+static void begin_session(bool late)
 {
 	bool aside;
 
-	session_start(late);
+	atomic_store(&session.met, true);
+	subscription_start(late);
 	aside = atomic_load(&session.state) == SESSION_ASIDE;
 	if (!cupti_active() && !aside)
 		return;
 	exit_register();
 	if (aside) /* it looks whether the other one is gone when a window is near */
 		consumer_start();
-	if (atomic_load(&other) && session_step_aside(other_name))
-		session_left();
+	if (atomic_load(&session.other))
+		retreat_step(other_name);
 	if (session.act.used)
 		session.act.used();
 	if (windows_standing() || bell_wants(false))
@@ -95,7 +109,7 @@ int cupti_injected(void)
 	int saved = errno;
 
 	if (session.wanted)
-		begin(false);
+		begin_session(false);
 	errno = saved;
 	return 1;
 }
@@ -105,7 +119,7 @@ void cupti_driver_ready(void)
 	int saved = errno;
 
 	if (session.wanted && atomic_load(&session.state) == SESSION_NONE)
-		begin(true);
+		begin_session(true);
 	errno = saved;
 }
 
@@ -124,8 +138,14 @@ static void switch_on(void)
 
 	if (result) {
 		atomic_store(&session.refused, true);
-		session_give_up(kinds_failed(), result);
+		say_give_up(kinds_failed(), result);
 	}
+}
+
+static void wake_consumer(void)
+{
+	consumer_start();
+	bell_wake();
 }
 
 void cupti_near(void)
@@ -135,10 +155,8 @@ void cupti_near(void)
 	if (!session.wanted)
 		return;
 	bell_near(true);
-	if (cupti_active() || atomic_load(&session.state) == SESSION_ASIDE) {
-		consumer_start();
-		consumer_wake();
-	}
+	if (cupti_active() || atomic_load(&session.state) == SESSION_ASIDE)
+		wake_consumer();
 	errno = saved;
 }
 
@@ -149,20 +167,24 @@ void cupti_opened(struct cycle_info *info)
 	if (!session.wanted || atomic_load(&session.state) == SESSION_DEAD)
 		return;
 	windows_opened(info);
-	consumer_wake();
+	bell_wake();
 	errno = saved;
 }
 
 void cupti_now(void)
 {
 	int saved = errno;
+	bool ours = cupti_active();
+	bool aside = atomic_load(&session.state) == SESSION_ASIDE;
 
-	if (cupti_active() && bell_wants(true) && !consumer_ends()) {
-		if (consumer_start())
+	if ((ours || aside) && bell_wants(true) && !consumer_ends()) {
+		bool started = consumer_start(); /* aside: it looks whether that ends */
+
+		if (ours && started)
 			switch_on();
-		else
-			session_give_up_for("there is no memory for a thread");
-		consumer_wake();
+		else if (ours)
+			say_give_up_for("there is no memory for a thread");
+		bell_wake();
 	}
 	errno = saved;
 }
@@ -174,7 +196,7 @@ void cupti_sealed(struct cycle_info *info, bool kept)
 	if (!session.wanted)
 		return;
 	windows_sealed(info, kept);
-	consumer_wake();
+	bell_wake();
 	errno = saved;
 }
 
@@ -185,24 +207,32 @@ void cupti_collect(bool on)
 	if (!session.wanted)
 		return;
 	bell_off(!on);
-	if (cupti_active()) {
-		consumer_start();
-		consumer_wake();
-	}
+	if (cupti_active())
+		wake_consumer();
 	errno = saved;
 }
 
 /* ---- fork ---- */
 
+bool cupti_met(void)
+{
+	return atomic_load(&session.met);
+}
+
+/* Each part writes to pages of its own, which the child then has to copy: most programs
+ * that fork never met CUDA. */
 void cupti_fork_child(void)
 {
-	session_fork_child();
-	consumer_fork_child();
 	windows_fork_child();
+	if (!cupti_met())
+		return;
+	session_fork_child();
+	facts_fork_child();
+	consumer_fork_child();
 	moments_fork_child();
 	buffers_fork_child();
-	link_fork_child();
+	correlation_fork_child();
 	kinds_fork_child();
 	exit_fork_child();
-	tee_fork_child();
+	copies_fork_child();
 }

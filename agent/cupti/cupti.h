@@ -6,7 +6,7 @@
  *          The others: any thread; what takes time is done by the consumer thread,
  *          but cupti_injected and (when a window opens unannounced) cupti_opened's
  *          follow-up cupti_now, which enable kinds in the calling thread.
- * Memory   buffers of a pool that is never unmapped; records go to side.h.
+ * Memory   buffers of a pool that is never unmapped; records go to core/gpu_chunk.h.
  * Errors   one line why the GPU is not recorded, and how to fix it; never more.
  * Units    ticks.
  *
@@ -16,8 +16,8 @@
 #ifndef CUPTI_CUPTI_H
 #define CUPTI_CUPTI_H
 
-#include "agent/core/config.h"
 #include "agent/core/spool.h"
+#include "config/config.h"
 
 struct cupti_actions {
 	bool (*begin)(void); /* the spool must be there */
@@ -26,8 +26,9 @@ struct cupti_actions {
 	void (*estimate)(bool on); /* CUPTI cannot be had (any more): hooks take over */
 };
 
-/* Constructor: sets CUDA_INJECTION64_PATH to `self` unless somebody else did. Nothing
- * is opened. config.activities without cuda: does nothing, ever. */
+/* Constructor: sets CUDA_INJECTION64_PATH to `self` unless somebody else did. `config`
+ * is not copied. Nothing is opened. config.activities without cuda: does nothing, ever.
+ */
 void cupti_start(const struct config *config, const struct cupti_actions *actions,
 		 const char *self);
 /* InitializeInjection: the driver called us. Always 1: the program goes on. */
@@ -50,6 +51,7 @@ void cupti_collect(bool on);
 
 /* The process ends (exit, _exit): everything CUPTI still holds, at most 2 s. */
 void cupti_exit(void);
+bool cupti_met(void); /* this process met a driver, or a client of CUPTI's */
 void cupti_fork_child(void);
 
 /* Another CUPTI in this process is at work, or done: one that cannot be shared. */

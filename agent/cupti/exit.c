@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/clock.h"
-#include "agent/core/sys.h"
-#include "agent/cupti/parts.h"
-#include "agent/cupti/tee.h"
+/* The end of a process: what CUPTI still holds is fetched, for two seconds at most. */
+#include "agent/cupti/exit.h"
+#include "agent/cupti/client/copies.h"
+#include "agent/cupti/cupti.h"
+#include "agent/cupti/flow/consumer.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,42 +21,42 @@ static _Atomic uint32_t moments;
 static _Atomic uint32_t owner; /* process id */
 static int64_t until; /* CLOCK_MONOTONIC ns: all waits at the end, together */
 
-static int64_t left(void)
+static int64_t time_left(void)
 {
-	int64_t now = clock_get_ns(CLOCK_MONOTONIC);
+	int64_t now = sys_clock_ns(CLOCK_MONOTONIC);
 
 	if (!until)
 		until = now + EXIT_WAIT;
 	return until > now ? until - now : 0;
 }
 
-static void leave(bool settle)
+static void fetch_at_exit(bool settle)
 {
 	int saved = errno;
 
 	/* A child of vfork must not end what is its parent's. */
 	if (atomic_load(&owner) == sys_pid()) {
-		tee_end();
-		consumer_finish(left(), settle);
+		copies_end();
+		consumer_finish(time_left(), settle);
 	}
 	errno = saved;
 }
 
-static void handler(void)
+static void at_exit(void)
 {
-	leave(false);
+	fetch_at_exit(false);
 }
 
 void exit_register(void)
 {
 	atomic_store(&owner, sys_pid());
 	if (atomic_fetch_add(&moments, 1) < MOMENTS)
-		atexit(handler);
+		atexit(at_exit);
 }
 
 void cupti_exit(void)
 {
-	leave(true);
+	fetch_at_exit(true);
 }
 
 void exit_fork_child(void)

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dlclose may unmap code, and something else may come to its addresses. */
-#include "agent/hooks/heap.h"
-#include "agent/hooks/look.h"
-#include "agent/hooks/unwind.h"
+/*
+ * dlclose may unmap code, and something else may come to its addresses.
+ *
+ * The heap is told by name and not through hook_to, which our constructor fills:
+ * libraries that are initialised before us may open, use and close one that has an
+ * operator new, and the heap would keep its address.
+ */
+#include "agent/heap/heap.h"
+#include "agent/hooks/enter.h"
+#include "agent/hooks/libc.h"
+#include "agent/unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <stddef.h>
-
-HOOK_VISIBLE int HOOK_EXPORT(dlclose)(void *handle);
 
 /* What is found out while its destructors run is void as well. */
 int HOOK_EXPORT(dlclose)(void *handle)
@@ -17,10 +21,8 @@ int HOOK_EXPORT(dlclose)(void *handle)
 	int (*real)(void *) = known;
 	int saved = errno, result;
 
-	if (!real) {
-		hook_look_dlsym(NULL, NULL);
-		known = real = (int (*)(void *))hook_real_dlsym(RTLD_NEXT, "dlclose");
-	}
+	if (!real)
+		known = real = (int (*)(void *))hook_next("dlclose");
 	unwind_unmapped();
 	heap_unmapping();
 	errno = saved;

@@ -13,6 +13,7 @@
 #define HOOKS_HOOK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef HOOK_NO_EXPORT /* unit tests keep their own C library */
@@ -21,6 +22,13 @@
 #else
 #define HOOK_EXPORT(name) name
 #define HOOK_VISIBLE      __attribute__((visibility("default")))
+#endif
+
+/* Of what libc_floor.h lists: did this process's libraries bring it? */
+#ifdef BASE_LIBC_FLOOR_H
+#define libc_has(function) (&(function) != NULL)
+#else
+#define libc_has(function) true
 #endif
 
 enum { HOOK_ACTIVITY_CPU = 1, HOOK_ACTIVITY_CUDA = 2 };
@@ -38,13 +46,32 @@ struct hook_listener {
 	/* It begins (or prepares) to collect, or ends; sets the next three. */
 	void (*profile)(unsigned activities, bool begins);
 	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
+	/* A call that means one thread begins, or has ended (unshare, setns). */
+	void (*alone)(bool begins);
+	/* The program is about to forbid itself system calls: the last moment for ours.
+	 * `clock`: the processor's counter as well, and that is certain. True: the call
+	 * may fail, and is then told by the other one. */
+	bool (*confine)(bool clock);
+	void (*unconfine)(void);
+	/* All memory is about to be locked, or has been; `future`: what comes, too. */
+	void (*lock)(bool begins, bool future);
+	/* RLIMIT_AS or RLIMIT_DATA is `bytes` now. */
+	void (*limit)(int resource, uint64_t bytes);
 };
 
 void hook_start(const struct hook_listener *listener);
+/* False: a C library before 2.34, and what it keeps in libdl and libpthread was not
+ * loaded with the program. Hooks pass all calls on; nothing else of ours may run. Says so
+ * to those who set LD_PRELOAD themselves; the launcher knows what to add. */
+bool hook_libc_whole(void);
 /* The C library's own dlsym; ours would only look at the name and jump there. */
 extern void *(*hook_real_dlsym)(void *handle, const char *name);
-/* Where the jumping hooks of torch.def go. */
-extern void *hook_real_execute, *hook_real_usage, *hook_real_toggle;
-extern void *hook_real_enable, *hook_real_prepare, *hook_real_disable;
+/* torch.def: the symbol of each jumping hook, and where it goes. The listener puts the
+ * address there when it is told for the first time: before that it is NULL. */
+#define HOOK(id, symbol, look, real)        \
+	extern const char hook_name_##id[]; \
+	extern void *real;
+#include "agent/hooks/torch.def"
+#undef HOOK
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the dynamic linker is at: how much it has mapped, and whether it is further out on
+ * this thread's stack, in the middle of a dlopen. */
 #include "agent/hooks/loader.h"
 
 #include <link.h>
@@ -11,6 +13,7 @@ struct range {
 	uintptr_t begin, end;
 };
 
+/* dlpi_adds is the same in each call: the first one is enough. */
 static int first_object(struct dl_phdr_info *info, size_t size, void *adds)
 {
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs))

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process's beginning and end. vfork and the exec family are left alone: a
- * vfork child writes nothing (its pid differs), and after exec the environment
- * carries the agent into the new image while `recover` finishes the old spool.
+ * The process's beginning and end. vfork is left alone: its child writes nothing (its
+ * pid differs). After exec the environment carries the agent into the new image (exec.c)
+ * while the finisher, or `recover`, has the old spool.
  */
-#include "agent/hooks/look.h"
+#include "agent/hooks/enter.h"
+#include "agent/hooks/libc.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,24 +25,21 @@ static int before_main(int argc, char **argv, char **envp)
 	return real_main(argc, argv, envp);
 }
 
-HOOK_VISIBLE int HOOK_EXPORT(__libc_start_main)(main_fn, int, char **, void (*)(void),
-						void (*)(void), void (*)(void), void *);
-
+/* The program's own first function calls it, before any of its constructors and after
+ * those of its libraries, among them ours. */
 int HOOK_EXPORT(__libc_start_main)(main_fn program, int argc, char **argv,
 				   void (*init)(void), void (*fini)(void),
 				   void (*rtld_fini)(void), void *stack_end)
 {
-	start_fn start;
+	start_fn start = (start_fn)hook_next("__libc_start_main");
 
-	hook_look_dlsym(NULL, NULL);
-	start = (start_fn)hook_real_dlsym(RTLD_NEXT, "__libc_start_main");
 	real_main = program;
 	return start(before_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 /* The same system call as the C library's, which has no name that we could find
  * safely from every context that ends a process. */
-static void __attribute__((noreturn)) leave(int status)
+static void __attribute__((noreturn)) leave_process(int status)
 {
 	if (hook_to.leave)
 		hook_to.leave();
@@ -51,42 +47,24 @@ static void __attribute__((noreturn)) leave(int status)
 		syscall(SYS_exit_group, status);
 }
 
-HOOK_VISIBLE void HOOK_EXPORT(_exit)(int status) __attribute__((noreturn));
-HOOK_VISIBLE void HOOK_EXPORT(_Exit)(int status) __attribute__((noreturn));
-
 void HOOK_EXPORT(_exit)(int status)
 {
-	leave(status);
+	leave_process(status);
 }
 
 void HOOK_EXPORT(_Exit)(int status)
 {
-	leave(status);
+	leave_process(status);
 }
 
-static void prepare(void)
-{
-	if (hook_to.fork_prepare)
-		hook_to.fork_prepare();
-}
-
-static void parent(void)
-{
-	if (hook_to.fork_parent)
-		hook_to.fork_parent();
-}
-
-static void child(void)
-{
-	if (hook_to.fork_child)
-		hook_to.fork_child();
-}
-
+/* The C library takes NULL for no handler. A forked child inherits them all: so they are
+ * registered once, however often hooks begin. */
 void hook_watch_process(void)
 {
 	static bool once;
 
 	if (!once)
-		pthread_atfork(prepare, parent, child);
+		pthread_atfork(hook_to.fork_prepare, hook_to.fork_parent,
+			       hook_to.fork_child);
 	once = true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rules, in the order in which they win (architecture.md 4):
+ * The rules, in the order in which they win:
  *
  *  1  the program has torch.profiler of its own: its ProfilerStep#.
  *  2  a DataLoader and an optimizer: the begin of __next__, once an Optimizer.step has
@@ -17,14 +17,12 @@
  */
 #include "agent/sched/auto.h"
 
-#include <stddef.h>
-
-static bool learning(const struct auto_state *a)
+static bool is_learning(const struct auto_state *a)
 {
 	return a->boundaries < AUTO_LEARN;
 }
 
-static bool boundary(struct auto_state *a, enum auto_choice choice)
+static bool count_boundary(struct auto_state *a, enum auto_choice choice)
 {
 	a->choice = choice;
 	a->boundaries++;
@@ -36,12 +34,12 @@ static bool boundary(struct auto_state *a, enum auto_choice choice)
 static bool take_profiler_step(struct auto_state *a)
 {
 	if (a->choice == AUTO_BY_PROFILER)
-		return boundary(a, AUTO_BY_PROFILER);
-	if (!learning(a))
+		return count_boundary(a, AUTO_BY_PROFILER);
+	if (!is_learning(a))
 		return false;
 	/* The first one opens what is step 0 there and here: no boundary yet. */
 	a->choice = AUTO_BY_PROFILER;
-	return a->boundaries ? boundary(a, AUTO_BY_PROFILER) : false;
+	return a->boundaries ? count_boundary(a, AUTO_BY_PROFILER) : false;
 }
 
 /* Rules 4 and 5 say that there is no optimizer. Micro-batches look like that until the
@@ -62,16 +60,16 @@ static bool take_next(struct auto_state *a, bool optimizer)
 	if (a->choice == AUTO_BY_PROFILER)
 		return false;
 	if (a->choice == AUTO_BY_OPTIMIZER) {
-		if (!learning(a))
+		if (!is_learning(a))
 			return false;
 		a->choice = AUTO_BY_LOADER; /* a step before the loop: the loop counts */
 	}
 	if (a->updates)
-		return boundary(a, AUTO_BY_LOADER);
+		return count_boundary(a, AUTO_BY_LOADER);
 	if (a->choice == AUTO_BY_LOADER || first)
 		return false;
 	return nothing_better(a, optimizer || a->batch_backward)
-		       ? boundary(a, AUTO_BY_BATCH)
+		       ? count_boundary(a, AUTO_BY_BATCH)
 		       : false;
 }
 
@@ -91,10 +89,10 @@ static bool take_update(struct auto_state *a)
 		a->boundaries = 0; /* what was taken for the whole was not: learn anew */
 	if (a->loader && a->choice != AUTO_BY_OPTIMIZER) {
 		a->choice = AUTO_BY_LOADER;
-		if (!learning(a) || a->updates < AUTO_UPDATES)
+		if (!is_learning(a) || a->updates < AUTO_UPDATES)
 			return false;
 	}
-	return counts ? boundary(a, AUTO_BY_OPTIMIZER) : false;
+	return counts ? count_boundary(a, AUTO_BY_OPTIMIZER) : false;
 }
 
 /* Checkpointing enters the engine again and again within one backward: what comes
@@ -123,7 +121,7 @@ static bool take_backward(struct auto_state *a, bool optimizer, uint64_t now)
 		return false;
 	if (!burst)
 		return false;
-	return nothing_better(a, optimizer) ? boundary(a, AUTO_BY_BACKWARD) : false;
+	return nothing_better(a, optimizer) ? count_boundary(a, AUTO_BY_BACKWARD) : false;
 }
 
 bool auto_take(struct auto_state *a, enum auto_event event, bool optimizer, uint64_t now)

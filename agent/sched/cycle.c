@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Windows: their descriptors in the spool, what followers read of them on the job's page,
+ * and the order in which listeners, gate and writer learn that one begins or ends.
+ */
 #include "agent/sched/cycle.h"
+#include "agent/core/chunk.h"
+#include "agent/core/cost.h"
 #include "agent/core/emit.h"
-#include "agent/core/log.h"
+#include "agent/core/rare.h"
+#include "base/log.h"
 
 #include <string.h>
 
@@ -13,8 +20,6 @@ static struct {
 	struct rec_step *rec; /* the step that is open, NULL = none */
 	uint64_t cycle;
 } step;
-
-enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
 
 void cycle_start(const struct cycle_listener *listener)
 {
@@ -53,7 +58,7 @@ static void publish_end(const struct cycle_info *info, enum cycle_end how)
 
 /* Ends and fates are on the page before the number changes: who sees the new number
  * finds all it needs about the old one. */
-static void flip(uint64_t number, uint64_t at)
+static void flip_gate(uint64_t number, uint64_t at)
 {
 	gate_set(number, at);
 	if (job_mine)
@@ -62,16 +67,16 @@ static void flip(uint64_t number, uint64_t at)
 
 /* ---- windows ---- */
 
-/* Names files: unique and rising within the process, whatever the clock does. */
-static int64_t stamp(void)
+/* The stamp names files: unique in the process and rising, whatever the clock does. */
+static int64_t next_stamp(void)
 {
-	int64_t now = clock_get_ns(CLOCK_REALTIME);
+	int64_t now = sys_clock_ns(CLOCK_REALTIME);
 
 	last_stamp = now > last_stamp ? now : last_stamp + 1;
 	return last_stamp;
 }
 
-static uint64_t describe(int64_t first_step, uint32_t flags, uint64_t begin)
+static uint64_t make_cycle_info(int64_t first_step, uint32_t flags, uint64_t begin)
 {
 	uint64_t number = atomic_load(&spool.head->cycles) + 1;
 	uint32_t size = sizeof(struct chunk) + sizeof(struct cycle_info);
@@ -85,10 +90,10 @@ static uint64_t describe(int64_t first_step, uint32_t flags, uint64_t begin)
 	info->number = number;
 	info->flags = flags;
 	info->begin = begin;
-	info->stamp_ns = stamp();
+	info->stamp_ns = next_stamp();
 	info->first_step = first_step;
 	atomic_store_explicit(&info->state, CYCLE_OPEN, memory_order_release);
-	/* A reader believes a descriptor only when it is wholly committed. */
+	/* A reader takes a descriptor only when the chunk's length covers all of it. */
 	atomic_store_explicit(&chunk_at(at)->used, size, memory_order_release);
 	atomic_store(&spool.head->cycles, number);
 	return at;
@@ -100,18 +105,22 @@ static void end_old(struct cycle_info *old, uint64_t end, enum cycle_end how)
 		return;
 	if (tell.ending)
 		tell.ending();
-	/* Others look while the window is still open. */
+	/* Another thread (CUPTI's consumer) looks at it while the window is still open.
+	 */
 	__atomic_store_n(&old->end, end, __ATOMIC_RELEASE);
 	publish_end(old, how);
 }
 
-/* After the gate has changed: nobody can enter the old window any more. */
+/* Runs after the gate has changed: nobody can enter the old window any more. */
 static void hand_over(struct cycle_info *old, enum cycle_end how)
 {
 	if (!old)
 		return;
-	if (how == CYCLE_THROW)
+	atomic_fetch_add(&old->rare_ns, rare_take());
+	if (how == CYCLE_THROW) {
 		atomic_fetch_add(&spool.head->totals.discarded, 1);
+		cost_keep(old);
+	}
 	if (tell.ended)
 		tell.ended(old, how == CYCLE_KEEP);
 	atomic_store_explicit(&old->state,
@@ -130,6 +139,9 @@ static void say_missed(void)
 		 (unsigned long)(spool.head->cap >> 20));
 }
 
+/* The new descriptor is made first: where the spool has no room for it the old window
+ * ends all the same. Listeners hear of the new window before the gate shows it to
+ * anybody. */
 bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end how)
 {
 	struct cycle_info *old = cycle_now;
@@ -137,14 +149,14 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 
 	if (!spool.head)
 		return false;
-	at = describe(first_step, flags, begin);
+	at = make_cycle_info(first_step, flags, begin);
 	end_old(old, begin, how);
 	cycle_now = at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
 	if (at)
 		publish_begin(cycle_now);
 	if (at && tell.opened)
 		tell.opened(cycle_now);
-	flip(at ? cycle_now->number : 0, at);
+	flip_gate(at ? cycle_now->number : 0, at);
 	hand_over(old, how);
 	if (!at)
 		say_missed();
@@ -161,7 +173,7 @@ void cycle_close(uint64_t end, enum cycle_end how)
 		return;
 	end_old(old, end, how);
 	cycle_now = NULL;
-	flip(0, 0);
+	flip_gate(0, 0);
 	hand_over(old, how);
 }
 
@@ -177,8 +189,18 @@ void cycle_settle(uint32_t flags_off)
 		atomic_store(&w->fate, FATE_KEPT);
 }
 
+bool cycle_kept(void)
+{
+	struct job_window *w = cycle_now ? window_of(cycle_now->number) : NULL;
+
+	return w && atomic_load(&w->cycle) == cycle_now->number &&
+	       atomic_load(&w->fate) == FATE_KEPT;
+}
+
 /* ---- steps ---- */
 
+/* The step's row is the calling thread's: its record lies in that thread's chunk, where
+ * any thread may end it. */
 void cycle_step_begin(int64_t number, uint64_t begin)
 {
 	struct thread *t = cycle_now ? emit_enter(REC_STEP) : NULL;

@@ -33,6 +33,8 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 void cycle_close(uint64_t end, enum cycle_end how);
 /* What was only provisional stays: the flags are gone, followers are told. */
 void cycle_settle(uint32_t flags_off);
+/* Does the open window stay, whatever its flags say? The finisher may have seen to it. */
+bool cycle_kept(void);
 /* ProfilerStep#N begins in the calling thread (nothing happens without a window). */
 void cycle_step_begin(int64_t number, uint64_t begin);
 void cycle_step_end(uint64_t end);

@@ -22,37 +22,42 @@
 
 #define NEVER UINT64_MAX
 
-enum { FATE_OPEN, FATE_KEPT, FATE_THROWN };
-
 static _Atomic uint64_t nobody; /* stays 0 */
 _Atomic uint64_t *sched_follow = &nobody;
 uint64_t sched_followed = 0;
 
-static struct job_slot *leader;
 static uint32_t leader_pid;
 
-static void watch(_Atomic uint64_t *word, uint64_t seen)
+static void watch_word(_Atomic uint64_t *word, uint64_t seen)
 {
-	/* Between the two stores an event may call for nothing; it finds no change. */
+	/* An event between the two stores may call us in vain: we find no change. */
 	sched_followed = seen;
 	sched_follow = word;
 }
 
+/* For the finisher, which ends the window if nothing happens here any more. */
+static void tell_whom(uint64_t number)
+{
+	if (!job_mine)
+		return;
+	atomic_store(&job_mine->leads, number);
+	atomic_store(&job_mine->leader,
+		     sched.leader ? (uint64_t)leader_pid << 32 |
+					    (uint64_t)(sched.leader - job->slot)
+				  : 0);
+}
+
 void follow_nobody(void)
 {
-	leader = NULL;
-	watch(&nobody, 0);
+	sched.leader = NULL;
+	tell_whom(0);
+	watch_word(&nobody, 0);
 }
 
 void follow_wait_first(void)
 {
-	leader = NULL;
-	watch(&nobody, NEVER);
-}
-
-bool follow_active(void)
-{
-	return leader != NULL;
+	sched.leader = NULL;
+	watch_word(&nobody, NEVER);
 }
 
 bool follow_changed(void)
@@ -60,20 +65,20 @@ bool follow_changed(void)
 	return atomic_load_explicit(sched_follow, memory_order_acquire) != sched_followed;
 }
 
-/* Its slot is somebody else's by now: nobody leads any more. */
+/* The leader's slot is another process's by now: nobody leads any more. */
 static bool leader_gone(void)
 {
-	return atomic_load(&leader->pid) != leader_pid;
+	return atomic_load(&sched.leader->pid) != leader_pid;
 }
 
 static struct job_window *leader_window(uint64_t number)
 {
-	struct job_window *w = &leader->window[number % JOB_WINDOWS];
+	struct job_window *w = &sched.leader->window[number % JOB_WINDOWS];
 
 	return number && number != NEVER && atomic_load(&w->cycle) == number ? w : NULL;
 }
 
-static bool undecided(const struct job_window *w)
+static bool is_undecided(const struct job_window *w)
 {
 	return w && atomic_load(&w->fate) == FATE_OPEN;
 }
@@ -96,8 +101,9 @@ static void join_window(uint64_t number, uint64_t now)
 	uint64_t begin = w ? atomic_load(&w->begin) : now;
 
 	/* Steps are the leader's; they have no number here. */
-	cycle_open(-1, CYCLE_CHILD | (undecided(w) ? CYCLE_PROVISIONAL : 0),
+	cycle_open(-1, CYCLE_CHILD | (is_undecided(w) ? CYCLE_PROVISIONAL : 0),
 		   begin < now && begin >= sched.begun ? begin : now, CYCLE_KEEP);
+	tell_whom(number);
 }
 
 void follow_sync(uint64_t now)
@@ -106,7 +112,7 @@ void follow_sync(uint64_t now)
 	enum cycle_end old = CYCLE_KEEP;
 	bool mine;
 
-	if (!leader)
+	if (!sched.leader)
 		return;
 	if (leader_gone()) {
 		if (cycle_now && cycle_now->flags & CYCLE_CHILD)
@@ -115,18 +121,22 @@ void follow_sync(uint64_t now)
 		sched_observe();
 		return;
 	}
-	number = atomic_load(&leader->gate);
+	number = atomic_load(&sched.leader->gate);
 	if (number == seen && seen != NEVER)
 		return;
-	watch(&leader->gate, number);
+	watch_word(&sched.leader->gate, number);
 	mine = cycle_now && !(cycle_now->flags & CYCLE_CHILD);
-	if (mine && number && undecided(leader_window(number)) &&
+	/* Both windows are provisional: ours stays, and has the fate of the leader's. */
+	if (mine && number && is_undecided(leader_window(number)) &&
 	    cycle_now->flags & CYCLE_PROVISIONAL) {
 		cycle_now->flags |= CYCLE_CHILD;
+		tell_whom(number);
 		return;
 	}
+	/* The leader's window has ended; ours never was a part of it. */
 	if (mine && !number)
 		return;
+	/* The leader drives: a window of our own goes, a follower's ends as its did. */
 	if (cycle_now) {
 		if (mine)
 			cycle_step_end(now);
@@ -140,16 +150,16 @@ void follow_sync(uint64_t now)
 
 bool follow_begin(uint64_t now)
 {
-	leader = job_ancestor();
-	if (!leader)
+	sched.leader = job_ancestor();
+	if (!sched.leader)
 		return false;
-	leader_pid = atomic_load(&leader->pid);
-	watch(&leader->gate, NEVER);
-	if (atomic_load(&leader->gate) || atomic_load(&leader->boundaries)) {
+	leader_pid = atomic_load(&sched.leader->pid);
+	watch_word(&sched.leader->gate, NEVER);
+	if (atomic_load(&sched.leader->gate) || atomic_load(&sched.leader->boundaries)) {
 		follow_sync(now);
 		return true;
 	}
-	watch(&leader->gate, 0);
+	watch_word(&sched.leader->gate, 0);
 	return false;
 }
 
@@ -163,6 +173,7 @@ void follow_end(uint64_t now)
 		sched.phase = PHASE_NONE; /* so that the next step opens one */
 	if (!child)
 		return;
+	/* The user's plan has step 0 in no window: what we have is not wanted. */
 	if (sched.given && sched.phase < PHASE_RECORD) {
 		cycle_close(now, CYCLE_THROW);
 		return;
@@ -176,15 +187,13 @@ void follow_end(uint64_t now)
 }
 
 /* Loads and stores only: _exit comes here, too. */
-bool follow_keeps(void)
+bool follow_keeps(uint64_t *end)
 {
-	uint64_t end = 0;
-
-	if (!leader || !cycle_now || !(cycle_now->flags & CYCLE_CHILD))
+	if (!sched.leader || !cycle_now || !(cycle_now->flags & CYCLE_CHILD))
 		return true;
-	if (fate_of(sched_followed, &end) == CYCLE_THROW)
+	if (fate_of(sched_followed, end) == CYCLE_THROW)
 		return false;
-	if (!atomic_load(&leader->boundaries))
+	if (!atomic_load(&sched.leader->boundaries))
 		cycle_settle(CYCLE_CHILD);
 	return true;
 }

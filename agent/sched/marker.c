@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The option `marker` in its seven forms, globs, and the names that torch gives to its
+ * own annotations. */
 #include "agent/sched/marker.h"
+#include "base/fmt.h"
 
 #include <string.h>
 
@@ -22,7 +25,8 @@ static bool cut_suffix(const char *text, size_t *len, const char *suffix)
 	return true;
 }
 
-static const char *keep(struct marker *m, const char *text, size_t len)
+/* `plain` bytes are compared before the glob is tried: most names differ there. */
+static const char *keep_name(struct marker *m, const char *text, size_t len)
 {
 	if (!len)
 		return "a name is missing after the colon";
@@ -35,31 +39,49 @@ static const char *keep(struct marker *m, const char *text, size_t len)
 	return NULL;
 }
 
+/* "@middle": hardly a name ends so; one that does is followed by its place. */
+static const char *refuse_place(const char *text, size_t len)
+{
+	static char why[160];
+	size_t at = len;
+
+	while (at && text[at - 1] >= 'a' && text[at - 1] <= 'z')
+		at--;
+	if (!at || at == len || text[at - 1] != '@')
+		return NULL;
+	fmt(why, sizeof(why),
+	    "'@%.*s' is neither @begin nor @end (add @end if it belongs to the name)",
+	    (int)(len - at), text + at);
+	return why;
+}
+
 static const char *parse_glob(struct marker *m, enum marker_kind kind, const char *text)
 {
 	size_t len = strlen(text);
+	const char *why = NULL;
 
 	m->kind = kind;
 	m->at_begin = cut_suffix(text, &len, "@begin");
-	if (!m->at_begin)
-		cut_suffix(text, &len, "@end");
-	return keep(m, text, len);
+	if (!m->at_begin && !cut_suffix(text, &len, "@end"))
+		why = refuse_place(text, len);
+	return why ? why : keep_name(m, text, len);
 }
 
 static const char *parse_symbol(struct marker *m, const char *text)
 {
 	size_t len = strlen(text);
-	const char *bang;
+	const char *bang, *why = NULL;
 
 	m->kind = MARKER_SYMBOL;
 	m->at_begin = true;
 	if (cut_suffix(text, &len, "@end"))
 		return "the end of a native function cannot be marked, only its begin";
-	cut_suffix(text, &len, "@begin");
+	if (!cut_suffix(text, &len, "@begin"))
+		why = refuse_place(text, len);
 	bang = memchr(text, '!', len);
 	if (bang && (bang == text || bang + 1 == text + len))
 		return "symbol: needs library!name or name";
-	return keep(m, text, len);
+	return why ? why : keep_name(m, text, len);
 }
 
 static const char *parse_time(struct marker *m, const char *text)
@@ -79,6 +101,8 @@ static const char *parse_time(struct marker *m, const char *text)
 
 const char *marker_parse(struct marker *m, const char *text)
 {
+	static char why[256];
+
 	memset(m, 0, sizeof(*m));
 	if (!*text || !strcmp(text, "auto"))
 		return NULL;
@@ -96,9 +120,14 @@ const char *marker_parse(struct marker *m, const char *text)
 		return parse_symbol(m, text + 7);
 	if (!strncmp(text, "time:", 5))
 		return parse_time(m, text + 5);
-	return "known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>";
+	fmt(why, sizeof(why),
+	    "'%s' is no marker; known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>",
+	    text);
+	return why;
 }
 
+/* Runs at each annotation, in windows and outside: length and first letter tell nearly
+ * all of them apart from torch's own. */
 enum marker_class marker_classify(const char *name, size_t len)
 {
 	if (len < 10)
@@ -159,7 +188,7 @@ static bool match_one(const char *glob, size_t len, size_t *at, char c)
 	return glob[(*at)++] == c;
 }
 
-/* Only the last star is ever tried again, so it cannot take exponential time. */
+/* Only the last star is ever tried again: so no glob takes exponential time. */
 bool marker_glob(const char *glob, size_t glob_len, const char *name, size_t len)
 {
 	size_t g = 0, n = 0, star = SIZE_MAX, star_n = 0;

@@ -7,9 +7,10 @@
  * Its end may come on another thread, so tokens name the thread's word.
  */
 #include "agent/core/clock.h"
-#include "agent/core/log.h"
 #include "agent/sched/auto.h"
 #include "agent/sched/state.h"
+#include "base/log.h"
+#include "base/seldom.h"
 
 #include <errno.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct mark_slot {
 	_Atomic uint32_t open; /* bits: enum mark */
 };
 
-static struct mark_slot slots[SLOTS];
+static SELDOM struct mark_slot slots[SLOTS];
 static _Atomic uint32_t slots_taken;
 static __thread uint32_t my_slot
 	__attribute__((tls_model("initial-exec"))); /* number + 1 */
@@ -32,7 +33,7 @@ static _Atomic uint32_t owner; /* slot + 1 of the thread that made the first bou
 static _Atomic uint32_t optimizer; /* this process has one */
 static _Atomic uint32_t stepped; /* proflaunch_step() was called: it wins over auto */
 
-static void count(_Atomic uint64_t *counter)
+static void add_one(_Atomic uint64_t *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
@@ -54,6 +55,8 @@ static uint32_t slot_mine(void)
 	return my_slot;
 }
 
+/* One thread's events make the steps, the first's that made a boundary: two loops in one
+ * process would else count each other's. */
 static bool may_count(uint32_t slot)
 {
 	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
@@ -61,7 +64,7 @@ static bool may_count(uint32_t slot)
 	return slot && (!first || first == slot);
 }
 
-static bool claim(uint32_t slot)
+static bool claim_steps(uint32_t slot)
 {
 	uint32_t first = 0;
 
@@ -69,7 +72,7 @@ static bool claim(uint32_t slot)
 }
 
 /* The token of an outermost annotation, 0 for one inside. */
-static uint32_t enter(uint32_t slot, enum mark mark)
+static uint32_t open_mark(uint32_t slot, enum mark mark)
 {
 	struct mark_slot *s;
 
@@ -81,7 +84,7 @@ static uint32_t enter(uint32_t slot, enum mark mark)
 	return slot << 8 | mark;
 }
 
-static void feed(uint32_t slot, enum auto_event event)
+static void feed_auto(uint32_t slot, enum auto_event event)
 {
 	struct auto_state *state;
 
@@ -92,7 +95,7 @@ static void feed(uint32_t slot, enum auto_event event)
 	if (auto_take(state, event,
 		      atomic_load_explicit(&optimizer, memory_order_relaxed),
 		      event == AUTO_BACKWARD ? clock_ticks() : 0) &&
-	    claim(slot))
+	    claim_steps(slot))
 		/* Where the program makes rows of its own, ours would double each step.
 		 */
 		sched_boundary(auto_text(state->choice),
@@ -101,11 +104,11 @@ static void feed(uint32_t slot, enum auto_event event)
 
 /* ---- torch:<glob> ---- */
 
-static void hit(void)
+static void hit_marker(void)
 {
 	sched_boundary(NULL, true);
 	if (spool.head)
-		count(&spool.head->sched.marker_hits);
+		add_one(&spool.head->sched.marker_hits);
 }
 
 static uint32_t glob_begin(const char *name, size_t len)
@@ -115,13 +118,14 @@ static uint32_t glob_begin(const char *name, size_t len)
 	if (!marker_matches(&sched.marker, name, len))
 		return 0;
 	slot = slot_mine();
-	token = may_count(slot) ? enter(slot, MARK_GLOB) : 0;
-	if (token && sched.marker.at_begin && claim(slot))
-		hit();
+	token = may_count(slot) ? open_mark(slot, MARK_GLOB) : 0;
+	if (token && sched.marker.at_begin && claim_steps(slot))
+		hit_marker();
 	return token;
 }
 
-/* A name that turned out to be an annotation's is no operator's: stop looking there. */
+/* The glob has matched an annotation: unless it has a namespace in it, it means no
+ * operators, and these need not be looked at for it any more. */
 static void annotation_matched(void)
 {
 	if (!strstr(sched.marker.text, "::"))
@@ -161,10 +165,28 @@ uint32_t sched_call_begin(const char *function, const char *kernel)
 
 /* ---- annotations ---- */
 
+/* Names that might have been meant, for the closing words. Where there is no room for
+ * them on a full disk they are not told. */
+static void note_name(const char *name, size_t len)
+{
+	struct spool_header *h = spool.head;
+	int saved = errno;
+
+	/* Who asks for no step is not told what would have been one. */
+	if (sched.marker.kind == MARKER_NONE || sched.marker.kind == MARKER_TIME)
+		return;
+	if (h && !sched.step && spool_head_has(&h->seen, sizeof(h->seen)))
+		tally_add(&h->seen, name, len, 1);
+	errno = saved;
+}
+
+/* The classes are counted with any marker: the closing words tell what would have been
+ * there for `auto`. */
 uint32_t sched_begin(const char *name, size_t len)
 {
 	enum marker_class class = marker_classify(name, len);
 
+	note_name(name, len);
 	if (class == CLASS_OTHER && sched.marker.kind != MARKER_TORCH)
 		return 0;
 	if (!sched_wake())
@@ -179,15 +201,15 @@ uint32_t sched_begin(const char *name, size_t len)
 	}
 	switch (class) {
 	case CLASS_LOADER:
-		count(&spool.head->sched.loader_nexts);
-		feed(slot_mine(), AUTO_NEXT);
+		add_one(&spool.head->sched.loader_nexts);
+		feed_auto(slot_mine(), AUTO_NEXT);
 		return 0;
 	case CLASS_PROFILER:
-		feed(slot_mine(), AUTO_PROFILER_STEP);
+		feed_auto(slot_mine(), AUTO_PROFILER_STEP);
 		return 0;
 	case CLASS_OPTIMIZER:
 		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
-		return enter(slot_mine(), MARK_OPTIMIZER);
+		return open_mark(slot_mine(), MARK_OPTIMIZER);
 	case CLASS_ZERO_GRAD:
 		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
 		return 0;
@@ -207,11 +229,11 @@ void sched_end(uint32_t token)
 	if (!spool.head || atomic_load(&sched.life) != LIFE_ON)
 		return;
 	if (token & MARK_OPTIMIZER) {
-		count(&spool.head->sched.optimizer_steps);
+		add_one(&spool.head->sched.optimizer_steps);
 		if (slot == my_slot)
-			feed(slot, AUTO_UPDATE);
-	} else if (token & MARK_GLOB && !sched.marker.at_begin && claim(slot)) {
-		hit();
+			feed_auto(slot, AUTO_UPDATE);
+	} else if (token & MARK_GLOB && !sched.marker.at_begin && claim_steps(slot)) {
+		hit_marker();
 	}
 }
 
@@ -224,9 +246,9 @@ void sched_backward(void)
 {
 	if (!sched_wake())
 		return;
-	count(&spool.head->sched.backwards);
+	add_one(&spool.head->sched.backwards);
 	if (sched.marker.kind == MARKER_AUTO)
-		feed(slot_mine(), AUTO_BACKWARD);
+		feed_auto(slot_mine(), AUTO_BACKWARD);
 }
 
 /* ---- from the program itself ---- */
@@ -239,7 +261,7 @@ void sched_step(void)
 		atomic_store_explicit(&stepped, 1, memory_order_relaxed);
 		sched_boundary("proflaunch_step()", true);
 		if (spool.head)
-			count(&spool.head->sched.marker_hits);
+			add_one(&spool.head->sched.marker_hits);
 	} else if (!atomic_exchange(&said, 1)) {
 		log_note(
 			"proflaunch_step() is not counted: another marker was asked for");
@@ -255,7 +277,7 @@ void sched_library(void)
 	if (sched.marker.kind != MARKER_SYMBOL || !sched.act->patch ||
 	    !atomic_compare_exchange_strong(&sched.patched, &no, 1))
 		return;
-	if (!sched.act->patch(sched.marker.text, hit))
+	if (!sched.act->patch(sched.marker.text, hit_marker))
 		atomic_store(&sched.patched, 0);
 }
 

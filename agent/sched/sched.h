@@ -11,8 +11,8 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
-#include "agent/core/config.h"
 #include "agent/core/spool.h"
+#include "config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,14 +33,18 @@ struct sched_actions {
 	bool (*patch)(const char *symbol, void (*hit)(void));
 };
 
-/* Parses the plan and the marker; no window opens yet. Called by agent.c's start. */
+/* Parses the plan and the marker; no window opens yet. Called by agent.c. */
 void sched_start(const struct config *cfg, const struct sched_actions *actions);
 
 /* libtorch was found: operators are watched until the first one, where step 0 may be
  * recorded; time: begins here, where there is something to record. */
 void sched_torch_found(void);
-/* The process starts (main is about to run): none and symbol: begin here. */
-void sched_main(void);
+/* The process starts (main is about to run): none, symbol: and a heap alone begin here.
+ */
+void sched_main(bool records); /* main begins; records: what needs no torch */
+/* Is the run one window, as far as is known (none; auto, without torch)? */
+bool sched_is_whole(void);
+void sched_first_block(void); /* of the heap, where nothing has begun */
 /* A library was mapped: a symbol: marker may be there now. */
 void sched_library(void);
 
@@ -73,6 +77,10 @@ void sched_follow_changed(void);
 
 /* atfork child (async-signal-safe: stores only). */
 void sched_fork_child(void);
+/* This thread is in the middle of a boundary, or of what begins step 0. */
+bool sched_midway(void);
+/* Nothing is scheduled here any more. Stores only. */
+void sched_stay_out(void);
 /* Normal exit: seals what is open. Does not wait. */
 void sched_exit(void);
 /* _exit: what a follower has is settled by stores alone; nothing is sealed. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The option `schedule`, and torch.profiler's arithmetic of steps and phases. */
 #include "agent/sched/schedule.h"
+#include "base/fmt.h"
+#include "base/near.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -34,6 +37,56 @@ static int find_key(const char *text, size_t len)
 	return -1;
 }
 
+/* ---- what is said of a plan that cannot be read; one is read at a time ---- */
+
+static char complaint_text[256];
+
+static int word_length(const char *p)
+{
+	return (int)strcspn(p, ", \t");
+}
+
+static const char *unknown_word(const char *p)
+{
+	static const char known[] =
+		"known are skip_first, wait, warmup, active, repeat, skip_first_wait";
+	char word[64];
+	struct near near;
+
+	fmt(word, sizeof(word), "%.*s", (int)strcspn(p, "= \t,"), p);
+	near = near_begin(word);
+	for (size_t i = 0; i < KEYS; i++)
+		near_try(&near, keys[i].name);
+	if (!word_length(p))
+		fmt(complaint_text, sizeof(complaint_text), "a word is missing; %s",
+		    known);
+	else if (near.best)
+		fmt(complaint_text, sizeof(complaint_text),
+		    "unknown word '%.*s' (did you mean %s?); %s", word_length(p), p,
+		    near.best, known);
+	else
+		fmt(complaint_text, sizeof(complaint_text), "unknown word '%.*s'; %s",
+		    word_length(p), p, known);
+	return complaint_text;
+}
+
+static const char *no_number(const char *pair, const char *p)
+{
+	fmt(complaint_text, sizeof(complaint_text),
+	    "'%.*s' is no whole number from 0 to 1000000000000, in '%.*s'",
+	    word_length(p), p, (int)(p - pair) + word_length(p), pair);
+	return complaint_text;
+}
+
+static const char *quote_word(const char *format, const char *p)
+{
+	fmt(complaint_text, sizeof(complaint_text), "'%.*s' %s", word_length(p), p,
+	    format);
+	return complaint_text;
+}
+
+/* ---- reading ---- */
+
 /* Reads a decimal number; NULL when there is none or it is too big. */
 static const char *read_number(const char *p, uint64_t *value)
 {
@@ -50,7 +103,7 @@ static const char *read_number(const char *p, uint64_t *value)
 /* One "key=number"; stops at what follows it. */
 static const char *read_pair(struct schedule *plan, const char **text, unsigned *seen)
 {
-	const char *p = *text, *end;
+	const char *p = *text, *end, *number;
 	uint64_t value;
 	int key;
 
@@ -58,16 +111,17 @@ static const char *read_pair(struct schedule *plan, const char **text, unsigned 
 		;
 	key = find_key(p, (size_t)(end - p));
 	if (key < 0)
-		return "unknown word; known are skip_first, wait, warmup, active, repeat, skip_first_wait";
+		return unknown_word(p);
 	if (*seen & 1u << key)
-		return "a word is given twice";
+		return quote_word("is given twice", p);
 	*seen |= 1u << key;
 	p = skip_blanks(end);
 	if (*p != '=')
-		return "each word needs =number";
-	p = read_number(skip_blanks(p + 1), &value);
-	if (!p)
-		return "each word needs a number from 0 to 1000000000000";
+		return quote_word("needs a number: word=number", *text);
+	number = skip_blanks(p + 1);
+	p = read_number(number, &value);
+	if (!p || (*p && !strchr(", \t", *p)))
+		return no_number(*text, number);
 	*(uint64_t *)((char *)plan + keys[key].at) = value;
 	*text = skip_blanks(p);
 	return NULL;
@@ -86,11 +140,12 @@ const char *schedule_parse(struct schedule *plan, const char *text)
 		if (!*text)
 			break;
 		if (*text != ',')
-			return "words must be separated by commas";
+			return quote_word("must follow a comma", text);
 	}
 	return plan->active ? NULL : "active must be given, and be at least 1";
 }
 
+/* As schedule_fn in torch/profiler/profiler.py. */
 enum phase schedule_at(const struct schedule *plan, uint64_t step)
 {
 	uint64_t length = plan->wait + plan->warmup + plan->active, at;
@@ -110,6 +165,8 @@ enum phase schedule_at(const struct schedule *plan, uint64_t step)
 	return at == length - 1 ? PHASE_SAVE : PHASE_RECORD;
 }
 
+/* As action_map in torch/profiler/profiler.py, which has a row for each pair, too: what
+ * torch does between two steps is done here, also where it only warns. */
 unsigned schedule_change(enum phase before, enum phase after)
 {
 	static const uint8_t table[4][4] = {
@@ -136,16 +193,4 @@ unsigned schedule_change(enum phase before, enum phase after)
 	};
 
 	return table[before][after];
-}
-
-unsigned schedule_end(enum phase before)
-{
-	switch (before) {
-	case PHASE_NONE:
-		return 0;
-	case PHASE_WARMUP:
-		return DO_START | DO_STOP;
-	default:
-		return DO_STOP | DO_SAVE;
-	}
 }

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#define SCHEDULE_DEFAULT "wait=1,warmup=1,active=3,repeat=1" /* where none is given */
+
 struct schedule {
 	uint64_t skip_first, wait, warmup, active, repeat, skip_first_wait;
 };
@@ -22,7 +24,7 @@ enum phase { PHASE_NONE, PHASE_WARMUP, PHASE_RECORD, PHASE_SAVE }; /* torch's ac
 const char *schedule_parse(struct schedule *plan, const char *text);
 enum phase schedule_at(const struct schedule *plan, uint64_t step);
 
-/* What to do between two steps, in this order of bits (trace-format 5.3). */
+/* What to do between two steps, in this order of bits. */
 enum change {
 	DO_PREPARE = 1,
 	DO_START = 2,
@@ -32,6 +34,5 @@ enum change {
 	DO_START_AGAIN = 32
 };
 unsigned schedule_change(enum phase before, enum phase after);
-unsigned schedule_end(enum phase before); /* the program ends in this phase */
 
 #endif

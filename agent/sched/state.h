@@ -23,13 +23,14 @@ struct sched_state {
 	_Atomic uint32_t life; /* enum life: has step 0 begun in this process? */
 	_Atomic uint32_t torch; /* libtorch is there */
 	_Atomic uint32_t patched; /* the symbol: marker was found */
+	_Atomic bool whole; /* the window is open until torch or CUDA is found */
 	const struct sched_actions *act;
 	struct marker marker;
 	struct schedule plan;
 	bool given; /* the plan is the user's */
 	bool children;
 	_Atomic bool ops; /* the marker needs operators outside windows */
-	_Atomic bool opened; /* a window was opened since sched_tell_opened */
+	_Atomic bool opened; /* a window was opened since the last sched_unlock */
 	bool cpu_off; /* operators are not wanted (activities) */
 	uint64_t main_ticks; /* when main began */
 
@@ -40,9 +41,15 @@ struct sched_state {
 	bool driver; /* has boundaries of its own, or needs none */
 	bool settled; /* default plan: nothing is provisional any more */
 	bool may_follow; /* an ancestor has torch */
+	struct job_slot *leader; /* the ancestor that we follow or watch, or NULL */
 	int64_t due_ns; /* time: next boundary, CLOCK_MONOTONIC */
 };
 extern struct sched_state sched;
+
+static inline bool follow_active(void)
+{
+	return sched.leader;
+}
 
 /* Bits of the job page's word: said by one process of the job, not by each. */
 enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
@@ -56,15 +63,29 @@ static inline enum life sched_life(void)
  * (we are in a signal handler within a boundary). */
 bool sched_lock(void);
 void sched_unlock(void); /* then tells of a window that was opened meanwhile */
+bool sched_locked(void); /* by this thread */
+void sched_lock_forget(void); /* atfork child */
 /* Step 0 begins now, unless it has. False: nothing is (or can be) scheduled here. */
 bool sched_wake(void);
+/* The heap is recorded, and nothing will say when a step begins: then the whole run is
+ * one window. It opens here, unless something has begun. */
+void sched_wake_whole(void);
+/* Something says so after all: that window goes, and nothing has begun. */
+void sched_whole_ends(void);
+bool sched_whole_goes(void); /* ... at the end: another process of the job has torch */
 /* One step ends, the next one begins. `chosen`: what `auto` took, or NULL.
  * `row`: the step gets a ProfilerStep#N. */
 void sched_boundary(const char *chosen, bool row);
 /* Operator callbacks: on while any of the reasons for them holds. Under the lock. */
 void sched_observe(void);
 
-void sched_say_provisional(const char *why); /* a line; without the lock */
+/* A provisional window was kept: a line; without the lock. `when`: "" at the end, or what
+ * has ended it before. */
+void sched_say_provisional(const char *when);
+
+/* ---- steps.c ---- */
+
+void steps_fork_child(void);
 
 /* ---- marks.c ---- */
 
@@ -78,10 +99,10 @@ void follow_sync(uint64_t now);
 bool follow_changed(void); /* cheap; without the lock */
 /* A boundary of our own: what was recorded as a follower becomes ours or goes. */
 void follow_end(uint64_t now);
-/* The process ends: does the open window stay? Makes it ours where nobody drives. */
-bool follow_keeps(void);
+/* The process ends: does the open window stay? Makes it ours where nobody drives. *end:
+ * where it ends, if that was before now. */
+bool follow_keeps(uint64_t *end);
 void follow_nobody(void); /* no call for any event */
 void follow_wait_first(void); /* sched_follow_changed is called for the first event */
-bool follow_active(void);
 
 #endif

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What time alone brings: steps by the clock, a provisional window that has waited for
- * a boundary long enough or is full, a leader's window that ended. (In a full window
- * of the plan operators go on being seen: only so is what is lost counted rightly.)
+ * What time alone brings: steps by the clock, the end of a provisional window that has
+ * waited for a boundary long enough or is full, the end of a leader's window. (A full
+ * window of the plan stays open: only so is what is lost in it counted.)
  *
- * The writer thread calls this at the lowest priority, so it takes the lock only when
- * there is something to do: the program must never wait for a thread that waits for
- * a processor.
+ * The keeper calls this.  It takes the lock only when there is something to do: the
+ * program must never wait for a thread that waits for a processor.
  */
 #include "agent/core/emit.h"
 #include "agent/sched/cycle.h"
@@ -16,13 +15,13 @@
 #define TICK     (SECOND / 10)
 #define PATIENCE 60.0 /* seconds without a boundary: what is provisional is kept */
 
-static bool dropped(const struct cycle_info *info)
+static bool has_dropped(const struct cycle_info *info)
 {
 	return atomic_load_explicit(&((struct cycle_info *)info)->whys[DROP_CAP],
 				    memory_order_relaxed);
 }
 
-static bool waited(void)
+static bool waited_long(void)
 {
 	uint64_t last = atomic_load_explicit(&sched.last, memory_order_relaxed);
 	uint64_t now = clock_ticks();
@@ -31,33 +30,30 @@ static bool waited(void)
 	return rate > 0 && now > last && (double)(now - last) / rate > PATIENCE;
 }
 
-static bool provisional(const struct cycle_info *info)
+static bool is_provisional(const struct cycle_info *info)
 {
-	return (info->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)) == CYCLE_PROVISIONAL;
+	return (info->flags & (CYCLE_PROVISIONAL | CYCLE_CHILD | CYCLE_WHOLE)) ==
+	       CYCLE_PROVISIONAL;
 }
 
 static bool worth_a_look(void)
 {
-	uint64_t at = atomic_load_explicit(&gate->cycle_at, memory_order_relaxed);
-	struct cycle_info *info;
+	struct cycle_info *info = gate_cycle() ? emit_info() : NULL;
 
-	if (!gate_cycle() || !at)
-		return false;
-	info = (struct cycle_info *)(chunk_at(at) + 1);
-	return provisional(info) && (dropped(info) || waited());
+	return info && is_provisional(info) && (has_dropped(info) || waited_long());
 }
 
 /* Why the provisional window is kept now, or NULL. Under the lock. */
-static const char *look(void)
+static const char *keep_provisional(void)
 {
 	const char *why;
 	uint64_t now = clock_ticks();
 
-	if (!cycle_now || !provisional(cycle_now))
+	if (!cycle_now || !is_provisional(cycle_now))
 		return NULL;
-	why = dropped(cycle_now) ? "buffer_mb is full"
-	      : waited()         ? "a minute went by"
-				 : NULL;
+	why = has_dropped(cycle_now) ? " before buffer_mb was full"
+	      : waited_long()        ? " for a minute"
+				     : NULL;
 	if (!why)
 		return NULL;
 	cycle_step_end(now);
@@ -92,9 +88,9 @@ int64_t sched_tick(void)
 	if (gate_cycle() && follow_changed())
 		sched_follow_changed();
 	if (sched.marker.kind == MARKER_TIME)
-		next = tick_time(clock_get_ns(CLOCK_MONOTONIC));
+		next = tick_time(sys_clock_ns(CLOCK_MONOTONIC));
 	if (worth_a_look() && sched_lock()) {
-		why = look();
+		why = keep_provisional();
 		sched_unlock();
 	}
 	if (why)

@@ -1,74 +1,54 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The finding half of abi.h: which libraries of torch are mapped, what they export, and
+ * which offsets their release and string ABI suggest. learn.c confirms those.
+ */
 #include "agent/torch/abi.h"
 
-#include "agent/core/fmt.h"
-#include "agent/core/sys.h"
+#include "base/elf.h"
+#include "base/fmt.h"
+#include "base/seldom.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/unseen.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <string.h>
-
-/* Where torch.profiler begins and ends: abi_profiler's numbers. */
-static const char *const profiler[] = {
-	"_ZN5torch8autograd8profiler14enableProfilerERKNS_8profiler4impl1"
-	"4ProfilerConfigERKSt3setINS3_12ActivityTypeESt4lessIS8_ESaIS8_EE"
-	"RKSt13unordered_setIN2at11RecordScopeESt4hashISH_ESt8equal_toISH"
-	"_ESaISH_EE",
-	"_ZN5torch8autograd8profiler15prepareProfilerERKNS_8profiler4impl"
-	"14ProfilerConfigERKSt3setINS3_12ActivityTypeESt4lessIS8_ESaIS8_E"
-	"E",
-	"_ZN5torch8autograd8profiler15disableProfilerEv",
-};
-#define TOGGLE                                                            \
-	"_ZN5torch8autograd8profiler23toggleCollectionDynamicEbRKSt3setI" \
-	"NS_8profiler4impl12ActivityTypeESt4lessIS5_ESaIS5_EE"
-#define ENGINE_EXECUTE                                                     \
-	"_ZN5torch8autograd6Engine7executeERKSt6vectorINS0_4EdgeESaIS3_EE" \
-	"RKS2_IN2at6TensorESaIS9_EEbbbS7_"
 
 struct abi abi;
 
 /* A mapped library, found by the beginning of its file name. */
 struct library {
-	const char *prefix;
 	char path[sizeof(abi.path)];
-	uintptr_t begin, end;
+	struct elf_span span;
 	void *handle;
 };
-static struct library torch_cpu = { .prefix = "libtorch_cpu.so" };
-static struct library c10 = { .prefix = "libc10.so" };
+static struct library torch_cpu, c10;
+#define TORCH_CPU "libtorch_cpu.so"
 
-static int match(struct dl_phdr_info *info, size_t size, void *arg)
+static int match_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct library *lib = arg;
-	const char *name = strrchr(info->dlpi_name, '/');
+	const char *prefix = lib == &torch_cpu ? TORCH_CPU : "libc10.so";
+	const char *name = text_base(info->dlpi_name);
 
 	(void)size;
-	name = name ? name + 1 : info->dlpi_name;
-	if (strncmp(name, lib->prefix, strlen(lib->prefix)) != 0 ||
+	if (strncmp(name, prefix, strlen(prefix)) != 0 ||
 	    strlen(info->dlpi_name) >= sizeof(lib->path))
 		return 0;
 	strcpy(lib->path, info->dlpi_name);
-	lib->begin = UINTPTR_MAX;
-	lib->end = 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-		uintptr_t at = info->dlpi_addr + p->p_vaddr;
-
-		if (p->p_type != PT_LOAD)
-			continue;
-		lib->begin = at < lib->begin ? at : lib->begin;
-		lib->end = at + p->p_memsz > lib->end ? at + p->p_memsz : lib->end;
-	}
+	/* Which classes are torch's own is told by where their vtables lie (inputs.c). */
+	lib->span = elf_span(info);
 	return 1;
 }
 
-/* By path and RTLD_NOLOAD: Python loads these RTLD_LOCAL, no other way sees them. */
+/* A library is opened by its path, with RTLD_NOLOAD: Python loads these RTLD_LOCAL, where
+ * a search by name alone does not see them. */
 static bool open_library(struct library *lib)
 {
 	if (lib->handle)
 		return true;
-	if (dl_iterate_phdr(match, lib) != 1)
+	if (dl_iterate_phdr(match_library, lib) != 1)
 		return false;
 	lib->handle = dlopen(lib->path, RTLD_NOLOAD | RTLD_LAZY);
 	return lib->handle;
@@ -80,13 +60,21 @@ void *abi_symbol(const char *name)
 
 	if (torch_cpu.handle)
 		p = dlsym(torch_cpu.handle, name);
-	if (!p && (c10.handle || open_library(&c10)))
-		p = dlsym(c10.handle, name);
-	return p;
+	return p ? p : abi_c10_symbol(name);
 }
 
-/* Objects may have been copied into a C++ program (copy relocations): theirs is the
- * one that counts then. */
+void *abi_cpu_symbol(const char *name)
+{
+	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(name) : NULL;
+}
+
+void *abi_c10_symbol(const char *name)
+{
+	return c10.handle || open_library(&c10) ? dlsym(c10.handle, name) : NULL;
+}
+
+/* An object may have been copied into a C++ program (copy relocation): then the
+ * program's is the one that counts. */
 static const void *data_symbol(const char *name)
 {
 	const void *p = dlsym(RTLD_DEFAULT, name);
@@ -94,14 +82,17 @@ static const void *data_symbol(const char *name)
 	return p ? p : abi_symbol(name);
 }
 
-/* Word 0 of an object whose class has this vtable. */
-static const void *vtable(const char *name)
+/* Word 0 of an object whose class has this vtable: it points behind the table's first two
+ * words (offset to top, type information), as the C++ ABI wants it. */
+static const void *vtable_word(const char *name)
 {
 	const char *p = data_symbol(name);
 
 	return p ? p + 2 * sizeof(void *) : NULL;
 }
 
+/* What a release does not export stays NULL. Without add, disable, enable and name
+ * nothing can be observed (can_observe); the others are done without. */
 static void find_functions(void)
 {
 	abi.add = abi_symbol("_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
@@ -113,7 +104,6 @@ static void find_functions(void)
 	abi.num_inputs = abi_symbol("_ZNK2at14RecordFunction10num_inputsEv");
 	abi.input_sizes = abi_symbol(
 		"_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb");
-	abi.engine_execute = abi_symbol(ENGINE_EXECUTE);
 	abi.rf_construct = abi_symbol("_ZN2at14RecordFunctionC1ENS_11RecordScopeE");
 	abi.rf_destroy = abi_symbol("_ZN2at14RecordFunctionD1Ev");
 }
@@ -130,14 +120,14 @@ static void find_objects(void)
 	};
 
 	abi.undefined = data_symbol("_ZN3c1019UndefinedTensorImpl10_singletonE");
-	abi.undefined_vtable = vtable("_ZTVN3c1019UndefinedTensorImplE");
-	abi.strided_vtable = vtable("_ZTVN3c1010TensorImplE");
-	abi.sparse_vtable = vtable("_ZTVN2at16SparseTensorImplE");
-	abi.csr_vtable = vtable("_ZTVN2at19SparseCsrTensorImplE");
-	abi.nested_vtable = vtable("_ZTVN2at6native16NestedTensorImplE");
-	abi.tensor_type_vtable = vtable("_ZTVN3c1010TensorTypeE");
+	abi.undefined_vtable = vtable_word("_ZTVN3c1019UndefinedTensorImplE");
+	abi.strided_vtable = vtable_word("_ZTVN3c1010TensorImplE");
+	abi.sparse_vtable = vtable_word("_ZTVN2at16SparseTensorImplE");
+	abi.csr_vtable = vtable_word("_ZTVN2at19SparseCsrTensorImplE");
+	abi.nested_vtable = vtable_word("_ZTVN2at6native16NestedTensorImplE");
+	abi.tensor_type_vtable = vtable_word("_ZTVN3c1010TensorTypeE");
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
-		abi.wrapper_vtables[i] = vtable(wrappers[i]);
+		abi.wrapper_vtables[i] = vtable_word(wrappers[i]);
 }
 
 /* What the string type of this build decides (both columns were run on wheels). */
@@ -152,6 +142,7 @@ static void place_fields(void)
 	abi.schema_overload_at = abi.new_strings ? 32 : 8;
 }
 
+/* Only letters that need no quoting in JSON (abi_facts). */
 static void copy_version(const char *from)
 {
 	size_t n = strspn(from, "0123456789.abcdefghijklmnopqrstuvwxyz+_-");
@@ -166,20 +157,20 @@ static void copy_version(const char *from)
 static void find_version(void)
 {
 	static const char mark[] = "__version__ = '";
-	static char text[2048];
+	static SELDOM char text[2048];
 	char path[sizeof(torch_cpu.path) + 16];
 	const char *base = strrchr(torch_cpu.path, '/');
 	const char *at;
 
 	if (!base)
 		return;
-	if (base[1 + strlen(torch_cpu.prefix)] == '.') {
-		copy_version(base + 1 + strlen(torch_cpu.prefix) + 1);
+	if (base[1 + strlen(TORCH_CPU)] == '.') {
+		copy_version(base + 1 + strlen(TORCH_CPU) + 1);
 		return;
 	}
 	fmt(path, sizeof(path), "%.*s/../version.py", (int)(base - torch_cpu.path),
 	    torch_cpu.path);
-	if (sys_read_file(path, text, sizeof(text)) <= 0)
+	if (unseen_read(path, text, sizeof(text)) <= 0)
 		return;
 	at = strstr(text, mark);
 	if (at)
@@ -201,7 +192,8 @@ static unsigned version_number(const char *text)
 	return part[0] * 100 + (part[1] < 100 ? part[1] : 99);
 }
 
-/* Where values lay in the releases that were run; learn.c confirms or corrects it. */
+/* Where values lay in the releases that were run; learn.c confirms or corrects it. The
+ * last row that is not newer than this torch counts. */
 static void guess_values(void)
 {
 	static const struct {
@@ -230,7 +222,7 @@ static void ask_bool_tag(void)
 {
 	void *(*type_of)(void *result, const void *value) =
 		abi_symbol("_ZN3c106IValue7TagTypeINS_4TypeEE3getERKS0_");
-	const void *bool_type = vtable("_ZTVN3c108BoolTypeE");
+	const void *bool_type = vtable_word("_ZTVN3c108BoolTypeE");
 
 	if (!type_of || !bool_type)
 		return;
@@ -247,7 +239,7 @@ static void ask_bool_tag(void)
 	}
 }
 
-static bool usable(void)
+static bool can_observe(void)
 {
 	return abi.add && abi.disable && abi.enable && abi.name;
 }
@@ -255,53 +247,23 @@ static bool usable(void)
 bool abi_find(void)
 {
 	if (abi.add)
-		return usable();
+		return can_observe();
 	if (!open_library(&torch_cpu))
 		return false;
 	open_library(&c10);
 	memcpy(abi.path, torch_cpu.path, sizeof(abi.path));
-	abi.cpu_begin = torch_cpu.begin;
-	abi.cpu_end = torch_cpu.end;
+	abi.cpu_begin = torch_cpu.span.begin;
+	abi.cpu_end = torch_cpu.span.end;
 	find_functions();
 	find_objects();
 	place_fields();
 	find_version();
 	guess_values();
 	ask_bool_tag();
-	return usable();
+	return can_observe();
 }
 
-void *abi_engine(void)
-{
-	if (!abi.engine_execute && open_library(&torch_cpu))
-		abi.engine_execute = abi_symbol(ENGINE_EXECUTE);
-	return abi.engine_execute;
-}
-
-void *abi_usage(void)
-{
-	void *p = NULL;
-
-	if (c10.handle || open_library(&c10)) {
-		p = dlsym(c10.handle,
-			  "_ZN3c1011LogAPIUsageERKNSt7__cxx1112basic_stringIcSt11"
-			  "char_traitsIcESaIcEEE");
-		p = p ? p : dlsym(c10.handle, "_ZN3c1011LogAPIUsageERKSs");
-	}
-	return p;
-}
-
-void *abi_toggle(void)
-{
-	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(TOGGLE) : NULL;
-}
-
-void *abi_profiler(enum abi_profiler which)
-{
-	return torch_cpu.handle || open_library(&torch_cpu) ? abi_symbol(profiler[which])
-							    : NULL;
-}
-
+/* By enum abi_state. */
 static const char *state_text(uint32_t state)
 {
 	static const char *const text[] = { "unknown", "good", "off" };

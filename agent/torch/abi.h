@@ -2,7 +2,7 @@
 /*
  * abi - where things lie in this process's libtorch, each with a check.
  *
- * Threads  abi_find: once.  abi_learn: any thread, until it says it has no more to
+ * Threads  abi_find: once.  learn_event: any thread, until it says it has no more to
  *          learn.  The struct is read by all; members change from unknown to known
  *          (or off) once, as relaxed atomics.
  * Memory   static.
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* RecordFunctionCallback: 40 bytes, passed by value (torch-abi A2). */
+/* at::RecordFunctionCallback: 40 bytes, passed by value. */
 struct torch_callback {
 	void *start, *end;
 	double probability;
@@ -48,7 +48,6 @@ struct abi {
 	uint64_t (*thread_id)(void); /* RecordFunction::currentThreadId */
 	uint64_t (*num_inputs)(const void *rf);
 	void *(*input_sizes)(void *result, const void *rf, bool flatten);
-	void *engine_execute; /* torch::autograd::Engine::execute */
 	void *rf_construct,
 		*rf_destroy; /* RecordFunction(RecordScope), ~RecordFunction */
 
@@ -56,7 +55,7 @@ struct abi {
 	char version[48]; /* "2.13.0", as far as it is known; else "" */
 	char path[1024]; /* of libtorch_cpu */
 
-	/* RecordFunction, fixed by the string ABI (torch-abi A4) and checked */
+	/* at::RecordFunction: where the string ABI puts its fields; checked by learn.c */
 	uint16_t variant_at, index_at, seq_at, inputs_at;
 	_Atomic uint32_t record; /* enum abi_state: the offsets above, and thread id 88,
 				    scope 96 */
@@ -90,7 +89,7 @@ bool abi_find(void);
 /* learn.c: looks at a RecordFunction inside its start callback and confirms what it can.
  * `inputs`: the callback asked for inputs. Cheap once everything is settled:
  * callers test abi_settled first. */
-void abi_learn(const void *rf, bool inputs);
+void learn_event(const void *rf, bool inputs);
 static inline bool abi_settled(bool inputs)
 {
 	return atomic_load_explicit(&abi.settled, memory_order_relaxed) &
@@ -99,15 +98,12 @@ static inline bool abi_settled(bool inputs)
 /* What was found, as JSON object text, for the trace's metadata. */
 size_t abi_facts(char *buf, size_t size);
 
-/* torch::autograd::Engine::execute, also before abi_find said yes. */
-void *abi_engine(void);
-/* c10::LogAPIUsage of this build's string ABI, likewise. */
-void *abi_usage(void);
-void *abi_toggle(void); /* toggleCollectionDynamic, likewise */
-enum abi_profiler { ABI_ENABLE, ABI_PREPARE, ABI_DISABLE };
-void *abi_profiler(enum abi_profiler which);
-
-/* An exported symbol of libtorch_cpu or libc10, or NULL. Cold. */
+/* An exported symbol of libtorch_cpu or libc10, after abi_find has opened them; or NULL.
+ * Cold: takes the dynamic linker's lock, as the next two do. */
 void *abi_symbol(const char *name);
+/* The same at any time: they open the mapped library. abi_c10_symbol leaves libtorch_cpu
+ * alone, whose constructors may be running when libc10 is called. */
+void *abi_cpu_symbol(const char *name);
+void *abi_c10_symbol(const char *name);
 
 #endif

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inputs of an operator, from torch's own objects to the bytes of record_inputs.h.
+ * They say what torch.profiler would show: what it leaves empty is left empty here.
+ */
 #include "agent/torch/inputs.h"
 
-#include "agent/core/record.h"
+#include "agent/core/record_inputs.h"
 #include "agent/torch/abi.h"
 
 #include <string.h>
@@ -10,12 +14,13 @@
 enum { TAG_TENSOR = 1, TAG_DOUBLE = 3, TAG_COMPLEX = 4, TAG_INT = 5, TAG_UINT = 6 };
 enum { LIST_AFTER_BOOL = 4, BOOL_WITH_UINT = 10 };
 
-/* In SizesAndStrides and what follows it in a TensorImpl. */
+/* Bytes from a TensorImpl's SizesAndStrides to what follows it; dimensions within it. */
 enum { DTYPE_AFTER = 104, FLAGS_AFTER = 110, KEYS_AFTER = 112, INLINE_DIMS = 5 };
 
-/* A symbolic size; sizes that are asked of the class: of a plain tensor, of its Python
- * one. torch shows those all the same, but for a jagged tensor's (2.1 to 2.3; later ones
- * are symbolic), which has the nested tensors' dispatch key: 26 there, 25 in 2.4. */
+/* Flags: a size is symbolic; sizes are asked of the tensor's class, which for a plain
+ * TensorImpl is one in Python. torch shows such sizes all the same, but for a jagged
+ * tensor's (2.1 to 2.3; later ones are symbolic), which has the nested tensors' dispatch
+ * key: 26 there, 25 in 2.4. */
 enum { FLAG_SYMBOLIC = 0x10, FLAG_ASKED = 0x08 };
 enum { KEY_NESTED = 3u << 25 };
 
@@ -105,7 +110,7 @@ static inline uint8_t *put_dims(uint8_t *to, const uint8_t *at, enum input_tag t
 	return to;
 }
 
-/* Any tensor. */
+/* Any tensor; put_tensor, which is inlined, has only plain ones with few dimensions. */
 static __attribute__((noinline)) uint8_t *put_any_tensor(uint8_t *to,
 							 const uint8_t *limit,
 							 const uint8_t *tensor,
@@ -201,6 +206,8 @@ static bool is_scalar(const struct abi_value *v, const struct shape *shape)
 	       !(v->tag == TAG_UINT && shape->bool_tag >= BOOL_WITH_UINT);
 }
 
+/* torch shows a list by its element type, or by its first element's, and of scalars only
+ * when there are few. */
 static uint8_t *put_list(uint8_t *to, const uint8_t *limit, const uint8_t *impl,
 			 const struct shape *shape)
 {
@@ -259,6 +266,7 @@ uint8_t *inputs_put(uint8_t *to, const uint8_t *limit, const void *rf)
 	}
 	if (limit - to < 8)
 		return NULL;
+	/* At least one IN_END, and as many as make the record's size a multiple of 8. */
 	memset(to, IN_END, 8);
 	return (uint8_t *)(((uintptr_t)to + 8) & ~(uintptr_t)7);
 }

@@ -4,13 +4,12 @@
  * confirmed it, and no pointer is followed before the kernel has said it is readable.
  */
 #include "agent/torch/abi.h"
+#include "agent/torch/field.h"
 
-#include "agent/core/log.h"
+#include "base/log.h"
+#include "base/sys.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 enum proof {
 	PROVEN_INPUTS = 1,
@@ -31,41 +30,20 @@ static _Atomic uint32_t proven; /* enum proof */
 static _Atomic uint32_t forward_tries;
 static _Atomic uint32_t misfits;
 
-static uint32_t get(_Atomic uint32_t *word)
+/* What is learned goes from unknown to known once, and each fact stands alone: so no
+ * order between them is needed. */
+static uint32_t load_word(_Atomic uint32_t *word)
 {
 	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
-static void set(_Atomic uint32_t *word, uint32_t value)
+static void store_word(_Atomic uint32_t *word, uint32_t value)
 {
 	atomic_store_explicit(word, value, memory_order_relaxed);
 }
 
-static uint64_t word_at(const void *object, size_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, (const uint8_t *)object + at, sizeof(word));
-	return word;
-}
-
-static const void *pointer_at(const void *object, size_t at)
-{
-	return (const void *)(uintptr_t)word_at(object, at);
-}
-
-/* A system call with a bad first argument: EFAULT when the 8 bytes cannot be read,
- * EINVAL when they can. Never blocked, changes nothing. */
-static bool readable_word(uintptr_t at)
-{
-	int before = errno;
-	bool fine = syscall(SYS_rt_sigprocmask, -1, at, NULL, 8) != 0 && errno == EINVAL;
-
-	errno = before;
-	return fine;
-}
-
-static bool readable(const void *p, size_t size)
+/* The kernel is asked once for each page from p to p + size. */
+static bool is_readable(const void *p, size_t size)
 {
 	uintptr_t from = (uintptr_t)p & ~(uintptr_t)7;
 	uintptr_t last = ((uintptr_t)p + size - 1) & ~(uintptr_t)7;
@@ -73,53 +51,54 @@ static bool readable(const void *p, size_t size)
 	if ((uintptr_t)p < 4096 || size > 1024 * 1024 || last < from)
 		return false;
 	for (uintptr_t at = from; at < last; at = (at & ~(uintptr_t)4095) + 4096)
-		if (!readable_word(at))
+		if (!sys_can_read((const void *)at))
 			return false;
-	return readable_word(last);
+	return sys_can_read((const void *)last);
 }
 
 /* ---- RecordFunction ---- */
 
 static bool record_fits(const uint8_t *rf, const char *name)
 {
-	const void *word = pointer_at(rf, abi.variant_at);
+	const void *word = field_pointer(rf, abi.variant_at);
 
-	if (word_at(rf, 88) != abi.thread_id() || rf[96] >= 10 || rf[abi.index_at] > 1)
+	if (field_word(rf, 88) != abi.thread_id() || rf[96] >= 10 || rf[abi.index_at] > 1)
 		return false;
 	if (rf[abi.index_at] == 0) /* the string's text lies where name() says */
 		return word == name;
-	return readable(word, 96) && pointer_at(word, 0) == name;
+	return is_readable(word, 96) && field_pointer(word, 0) == name;
 }
 
 /* Is the overload name the second std::string of the schema? */
 static bool overload_fits(const uint8_t *schema, const char *name)
 {
-	const char *text = pointer_at(schema, abi.schema_overload_at);
+	const char *text = field_pointer(schema, abi.schema_overload_at);
 	size_t len;
 
 	if (abi.new_strings) { /* {text, length, ...} */
-		len = word_at(schema, abi.schema_overload_at + 8u);
-		return word_at(schema, 8) == strlen(name) && len < TEXT_MOST &&
-		       readable(text, len + 1) && text[len] == '\0';
+		len = field_word(schema, abi.schema_overload_at + 8u);
+		return field_word(schema, 8) == strlen(name) && len < TEXT_MOST &&
+		       is_readable(text, len + 1) && text[len] == '\0';
 	}
-	if (word_at(name - 24, 0) != strlen(name) || !readable(text - 24, 24))
+	if (field_word(name - 24, 0) != strlen(name) || !is_readable(text - 24, 24))
 		return false; /* text, with its length 24 bytes before it */
-	len = word_at(text - 24, 0);
-	return len < TEXT_MOST && readable(text, len + 1) && text[len] == '\0';
+	len = field_word(text - 24, 0);
+	return len < TEXT_MOST && is_readable(text, len + 1) && text[len] == '\0';
 }
 
+/* Called for events until one has fitted; the offsets of abi.c are right or not used. */
 static void learn_record(const uint8_t *rf)
 {
 	const char *name = abi.name(rf);
 
 	if (!abi.thread_id || !name || !record_fits(rf, name)) {
-		/* One may be made on one thread and begin on another (gloo's work): only
-		 * when nothing ever fits is the layout another one. */
+		/* A RecordFunction may be made on one thread and begin on another (gloo's
+		 * work): only when none ever fits is the layout another one. */
 		if (atomic_fetch_add(&misfits, 1) < MOST_MISFITS)
 			return;
 		if (atomic_exchange(&abi.record, ABI_OFF) == ABI_OFF)
 			return;
-		set(&abi.values, ABI_OFF);
+		store_word(&abi.values, ABI_OFF);
 		log_warn(
 			"this PyTorch (%s) is laid out in a way we do not know: operators "
 			"are recorded without shapes and sequence numbers",
@@ -128,9 +107,9 @@ static void learn_record(const uint8_t *rf)
 	}
 	if (rf[abi.index_at] != 1)
 		return; /* proves too little: wait for an operator */
-	if (!overload_fits(pointer_at(rf, abi.variant_at), name))
+	if (!overload_fits(field_pointer(rf, abi.variant_at), name))
 		abi.schema_overload_at = 0;
-	set(&abi.record, ABI_GOOD);
+	store_word(&abi.record, ABI_GOOD);
 }
 
 /*
@@ -142,10 +121,12 @@ static void learn_forward(const uint8_t *rf)
 {
 	uint32_t at = abi.inputs_at + 16u;
 
-	if (word_at(rf, at) == (uintptr_t)(rf + at + 48) && word_at(rf, at + 8) == 1)
-		set(&abi.fwd_at, at + 56 + 24);
-	else if (!word_at(rf, at) && !word_at(rf, at + 8) && !word_at(rf, at + 16))
-		set(&abi.fwd_at, at + 24);
+	if (field_word(rf, at) == (uintptr_t)(rf + at + 48) &&
+	    field_word(rf, at + 8) == 1)
+		store_word(&abi.fwd_at, at + 56 + 24);
+	else if (!field_word(rf, at) && !field_word(rf, at + 8) &&
+		 !field_word(rf, at + 16))
+		store_word(&abi.fwd_at, at + 24);
 	else if (atomic_fetch_add(&forward_tries, 1) == MOST_TRIES)
 		log_warn("cannot find forward threads in this PyTorch (%s): backward "
 			 "operators are not linked to forward ones",
@@ -154,6 +135,8 @@ static void learn_forward(const uint8_t *rf)
 
 /* ---- values ---- */
 
+/* For good, and said once: what was recorded so far stays, later operators have no
+ * inputs. */
 static void values_off(const char *what)
 {
 	if (atomic_exchange(&abi.values, ABI_OFF) != ABI_OFF)
@@ -173,7 +156,7 @@ static void learn_bool(const char *name, const struct abi_value *in, size_t n)
 		values_off("the types of arguments");
 		return;
 	}
-	set(&abi.bool_tag, in[2].tag);
+	store_word(&abi.bool_tag, in[2].tag);
 	atomic_fetch_or(&proven, PROVEN_BOOL);
 }
 
@@ -184,49 +167,52 @@ static void learn_list(const uint8_t *list)
 	uint64_t begin, end, cap;
 	uint32_t at;
 
-	if (!readable(list, 48))
+	if (!is_readable(list, 48))
 		return;
-	at = word_at(list, 16) - 1 < 4095 ? 24 : 16;
-	begin = word_at(list, at);
-	end = word_at(list, at + 8);
-	cap = word_at(list, at + 16);
+	at = field_word(list, 16) - 1 < 4095 ? 24 : 16;
+	begin = field_word(list, at);
+	end = field_word(list, at + 8);
+	cap = field_word(list, at + 16);
 	if (begin > end || end > cap || (end - begin) % 16 || (begin && begin < 4096)) {
 		values_off("lists");
 		return;
 	}
-	set(&abi.list_at, at);
+	store_word(&abi.list_at, at);
 	atomic_fetch_or(&proven, PROVEN_LIST);
 }
 
+/* SizesAndStrides: the number of dimensions, then up to 5 sizes and 5 strides in place,
+ * or a pointer to all of them. */
 static const int64_t *sizes_of(const uint8_t *tensor, uint32_t at)
 {
-	uint64_t ndim = word_at(tensor, at);
+	uint64_t ndim = field_word(tensor, at);
 
-	return ndim > 5 ? pointer_at(tensor, at + 8) : (const int64_t *)(tensor + at + 8);
+	return ndim > 5 ? field_pointer(tensor, at + 8)
+			: (const int64_t *)(tensor + at + 8);
 }
 
 /* Do dimensions, sizes and their product agree when sizes lie at `at`? */
 static bool sizes_fit(const uint8_t *tensor, uint32_t at)
 {
-	uint64_t ndim = word_at(tensor, at), product = 1;
+	uint64_t ndim = field_word(tensor, at), product = 1;
 	const int64_t *size = sizes_of(tensor, at);
 
-	if (!ndim || ndim > MOST_DIMS || (ndim > 5 && !readable(size, ndim * 16)))
+	if (!ndim || ndim > MOST_DIMS || (ndim > 5 && !is_readable(size, ndim * 16)))
 		return false;
 	for (uint64_t i = 0; i < ndim; i++)
 		product *= (uint64_t)size[i];
-	return product == word_at(tensor, at + 96) &&
-	       word_at(tensor, at + 104) % 65536 < 256;
+	return product == field_word(tensor, at + 96) &&
+	       field_word(tensor, at + 104) % 65536 < 256;
 }
 
 /* The one candidate that fits this tensor, the guess if it is among several; else 0. */
 static uint32_t sizes_candidate(const uint8_t *tensor)
 {
 	static const uint8_t candidates[] = { 72, 64, 56, 48 };
-	uint32_t guess = get(&abi.sizes_at), found = 0;
+	uint32_t guess = load_word(&abi.sizes_at), found = 0;
 	unsigned fits = 0;
 
-	if (!readable(tensor, 72 + 112))
+	if (!is_readable(tensor, 72 + 112))
 		return 0;
 	for (size_t i = 0; i < sizeof(candidates); i++) {
 		if (!sizes_fit(tensor, candidates[i]))
@@ -240,16 +226,18 @@ static uint32_t sizes_candidate(const uint8_t *tensor)
 }
 
 /* inputSizes would throw for symbolic sizes and call Python for custom ones. */
-static bool plain(const uint8_t *tensor, uint32_t at)
+static bool is_plain_tensor(const uint8_t *tensor, uint32_t at)
 {
-	return pointer_at(tensor, 0) == abi.strided_vtable && !(tensor[at + 110] & 0x1c);
+	return field_pointer(tensor, 0) == abi.strided_vtable &&
+	       !(tensor[at + 110] & 0x1c);
 }
 
 struct vector {
 	uint8_t *begin, *end, *cap;
 };
 
-/* Compares and frees what inputSizes gave, without a C++ compiler. */
+/* Compares what inputSizes gave, a vector of vectors, with what lies in the tensors; then
+ * frees it as a C++ compiler would have it freed. */
 static bool same_sizes(const struct vector *all, const struct abi_value *in, size_t n,
 		       uint32_t at)
 {
@@ -261,7 +249,7 @@ static bool same_sizes(const struct vector *all, const struct abi_value *in, siz
 		size_t bytes = (size_t)(one->end - one->begin);
 
 		if (same && in->tag == 1 && in->u.p != abi.undefined)
-			same = bytes == word_at(in->u.p, at) * 8 &&
+			same = bytes == field_word(in->u.p, at) * 8 &&
 			       !memcmp(one->begin, sizes_of(in->u.p, at), bytes);
 		if (one->begin && release)
 			release(one->begin);
@@ -273,12 +261,12 @@ static bool same_sizes(const struct vector *all, const struct abi_value *in, siz
 
 /* No dimensions, as far as the guess goes: nothing to learn from, and not worth the
  * system calls of a closer look at each of a million events. */
-static bool dull(const uint8_t *tensor)
+static bool teaches_nothing(const uint8_t *tensor)
 {
-	uint32_t at = get(&abi.sizes_at);
+	uint32_t at = load_word(&abi.sizes_at);
 
 	return tensor == abi.undefined ||
-	       (at && !word_at(tensor, at) && word_at(tensor, at + 96) == 1);
+	       (at && !field_word(tensor, at) && field_word(tensor, at + 96) == 1);
 }
 
 static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
@@ -287,23 +275,27 @@ static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
 	uint32_t at = 0;
 
 	for (size_t i = 0; i < n && !at; i++) {
-		if (in[i].tag != 1 || dull(in[i].u.p))
+		if (in[i].tag != 1 || teaches_nothing(in[i].u.p))
 			continue;
 		at = sizes_candidate(in[i].u.p);
-		if (!at && get(&abi.sizes_at) && plain(in[i].u.p, get(&abi.sizes_at))) {
+		/* A plain tensor that no offset explains: the layout is another one. */
+		if (!at && load_word(&abi.sizes_at) &&
+		    is_plain_tensor(in[i].u.p, load_word(&abi.sizes_at))) {
 			values_off("tensor shapes");
 			return;
 		}
 	}
 	if (!at)
 		return;
-	set(&abi.sizes_at, at);
+	store_word(&abi.sizes_at, at);
+	/* Where torch cannot be asked, the tensor's own numbers, which agree, must do. */
 	if (!abi.input_sizes) {
 		atomic_fetch_or(&proven, PROVEN_SIZES);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		if (in[i].tag == 1 && in[i].u.p != abi.undefined && !plain(in[i].u.p, at))
+		if (in[i].tag == 1 && in[i].u.p != abi.undefined &&
+		    !is_plain_tensor(in[i].u.p, at))
 			return;
 	abi.input_sizes(&all, rf, false);
 	if (same_sizes(&all, in, n, at))
@@ -314,10 +306,10 @@ static void learn_sizes(const uint8_t *rf, const struct abi_value *in, size_t n)
 
 static bool inputs_fit(const uint8_t *rf, const struct abi_value *in, size_t n)
 {
-	if (get(&proven) & PROVEN_INPUTS)
+	if (load_word(&proven) & PROVEN_INPUTS)
 		return true;
 	if (!abi.num_inputs || n > MOST_INPUTS || n != abi.num_inputs(rf) ||
-	    !readable(in, n * sizeof(*in)) || !abi.strided_vtable || !abi.undefined)
+	    !is_readable(in, n * sizeof(*in)) || !abi.strided_vtable || !abi.undefined)
 		return false;
 	atomic_fetch_or(&proven, PROVEN_INPUTS);
 	return true;
@@ -325,8 +317,8 @@ static bool inputs_fit(const uint8_t *rf, const struct abi_value *in, size_t n)
 
 static void learn_values(const uint8_t *rf)
 {
-	const struct abi_value *in = pointer_at(rf, abi.inputs_at);
-	size_t n = word_at(rf, abi.inputs_at + 8u);
+	const struct abi_value *in = field_pointer(rf, abi.inputs_at);
+	size_t n = field_word(rf, abi.inputs_at + 8u);
 
 	if (rf[abi.index_at] != 1 || !n)
 		return;
@@ -336,39 +328,43 @@ static void learn_values(const uint8_t *rf)
 	}
 	if (abi.bool_asked)
 		atomic_fetch_or(&proven, PROVEN_BOOL);
-	else if (!(get(&proven) & PROVEN_BOOL))
+	else if (!(load_word(&proven) & PROVEN_BOOL))
 		learn_bool(abi.name(rf), in, n);
-	for (size_t i = 0; i < n && !(get(&proven) & PROVEN_LIST); i++)
-		if (get(&abi.bool_tag) && in[i].tag == get(&abi.bool_tag) + 4)
+	for (size_t i = 0; i < n && !(load_word(&proven) & PROVEN_LIST); i++)
+		/* The tag of lists is four behind that of Bool, wherever that is. */
+		if (load_word(&abi.bool_tag) && in[i].tag == load_word(&abi.bool_tag) + 4)
 			learn_list(in[i].u.p);
-	if (!(get(&proven) & PROVEN_SIZES))
+	if (!(load_word(&proven) & PROVEN_SIZES))
 		learn_sizes(rf, in, n);
-	if (get(&abi.values) == ABI_UNKNOWN && get(&abi.sizes_at) && get(&abi.bool_tag) &&
-	    get(&abi.list_at))
-		set(&abi.values, ABI_GOOD);
+	if (load_word(&abi.values) == ABI_UNKNOWN && load_word(&abi.sizes_at) &&
+	    load_word(&abi.bool_tag) && load_word(&abi.list_at))
+		store_word(&abi.values, ABI_GOOD);
 }
 
-static uint32_t settled(void)
+/* ABI_SETTLED once nothing of the event itself is left to be learnt, ABI_SETTLED_INPUTS
+ * once nothing of its values is. */
+static uint32_t settled_flags(void)
 {
-	if (get(&abi.record) == ABI_OFF)
+	if (load_word(&abi.record) == ABI_OFF)
 		return ABI_SETTLED | ABI_SETTLED_INPUTS;
-	if (get(&abi.record) != ABI_GOOD ||
-	    (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES))
+	if (load_word(&abi.record) != ABI_GOOD ||
+	    (!load_word(&abi.fwd_at) && load_word(&forward_tries) <= MOST_TRIES))
 		return 0;
-	if (get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
+	if (load_word(&abi.values) != ABI_OFF && load_word(&proven) != PROVEN_ALL)
 		return ABI_SETTLED;
 	return ABI_SETTLED | ABI_SETTLED_INPUTS;
 }
 
-void abi_learn(const void *rf, bool inputs)
+void learn_event(const void *rf, bool inputs)
 {
-	if (get(&abi.record) == ABI_UNKNOWN)
+	if (load_word(&abi.record) == ABI_UNKNOWN)
 		learn_record(rf);
-	if (get(&abi.record) == ABI_GOOD) {
-		if (!get(&abi.fwd_at) && get(&forward_tries) <= MOST_TRIES)
+	if (load_word(&abi.record) == ABI_GOOD) {
+		if (!load_word(&abi.fwd_at) && load_word(&forward_tries) <= MOST_TRIES)
 			learn_forward(rf);
-		if (inputs && get(&abi.values) != ABI_OFF && get(&proven) != PROVEN_ALL)
+		if (inputs && load_word(&abi.values) != ABI_OFF &&
+		    load_word(&proven) != PROVEN_ALL)
 			learn_values(rf);
 	}
-	set(&abi.settled, settled());
+	store_word(&abi.settled, settled_flags());
 }

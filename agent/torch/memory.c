@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports of tensor memory. libc10 calls these functions by name, and as ours come first
+ * in the program's list of libraries, it calls ours; each then calls libc10's own, so
+ * that torch's profiler hears all that it would hear without us.
+ */
 #include "agent/torch/memory.h"
 
-#include "agent/core/emit.h"
+#include "agent/core/cost.h"
+#include "agent/core/emit_short.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 
@@ -20,7 +26,7 @@ static _Atomic(exhausted_fn) real_exhausted;
 static _Atomic uint32_t resolved; /* 1 = somebody is at it, or was */
 
 /*
- * Ours is true from the moment torch is there, not only in windows: libc10 notes the
+ * Our answer is true once torch is there, not only in windows: libc10 notes the
  * sizes of its CPU blocks only while it is, and complains on the program's stderr
  * about each block it gives back without having noted it.
  */
@@ -29,35 +35,30 @@ static _Atomic bool wanted;
 /* Loads are relaxed: the functions themselves were there long before. */
 #define REAL(name) atomic_load_explicit(&real_##name, memory_order_relaxed)
 
-/* Not under an allocator's mutex: the look-up takes the dynamic linker's lock. */
-static void resolve(void)
+/* Never called under an allocator's mutex: the look-up takes the linker's lock. */
+static void resolve_real(void)
 {
-	void *report, *exhausted;
+	void *enabled = NULL, *report = NULL, *exhausted = NULL;
 	int saved = errno;
 
 	if (atomic_exchange(&resolved, 1))
 		return;
-	report = abi_symbol("_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE");
-	if (!report)
-		report = abi_symbol(
-			"_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE");
-	exhausted = abi_symbol("_ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE");
-	if (!exhausted)
-		exhausted =
-			abi_symbol("_ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE");
+#define HOOK(type, name, parameters, body) body = body ? body : abi_symbol(#name);
+#include "agent/torch/c10.def"
+#undef HOOK
 	atomic_store(&real_report, (report_fn)report);
 	atomic_store(&real_exhausted, (exhausted_fn)exhausted);
-	atomic_store(&real_enabled,
-		     (enabled_fn)abi_symbol("_ZN3c1022memoryProfilingEnabledEv"));
+	atomic_store(&real_enabled, (enabled_fn)enabled);
 	errno = saved;
 }
 
 void memory_start(const struct config *cfg)
 {
-	resolve();
+	resolve_real();
 	atomic_store(&wanted, cfg->profile_memory);
 }
 
+/* libc10 asks at each of its CPU allocations. */
 bool memory_enabled(void)
 {
 	enabled_fn real;
@@ -66,14 +67,14 @@ bool memory_enabled(void)
 		return true;
 	real = REAL(enabled);
 	if (__builtin_expect(!real, 0)) {
-		resolve();
+		resolve_real();
 		real = REAL(enabled);
 	}
 	return real && real();
 }
 
-static void record(enum record_kind kind, const void *ptr, int64_t bytes,
-		   uint64_t allocated, uint64_t reserved, uint16_t device)
+static void put_memory(enum record_kind kind, const void *ptr, int64_t bytes,
+		       uint64_t allocated, uint64_t reserved, uint16_t device)
 {
 	int saved = errno;
 	struct thread *t = emit_enter(kind);
@@ -98,13 +99,26 @@ static void record(enum record_kind kind, const void *ptr, int64_t bytes,
 	errno = saved;
 }
 
+static void emit_memory(enum record_kind kind, const void *ptr, int64_t bytes,
+			uint64_t allocated, uint64_t reserved, uint16_t device)
+{
+	bool timed = thread_mine && gate_cycle() && emit_is_timed(thread_mine);
+	struct cost_span span;
+
+	if (timed)
+		span = cost_begin();
+	put_memory(kind, ptr, bytes, allocated, reserved, device);
+	if (timed)
+		cost_end(span, COST_MEMORY);
+}
+
 void memory_report(void *ptr, int64_t bytes, uint64_t allocated, uint64_t reserved,
 		   uint16_t device)
 {
 	report_fn real = REAL(report);
 
 	if (atomic_load_explicit(&wanted, memory_order_relaxed))
-		record(REC_MEMORY, ptr, bytes, allocated, reserved, device);
+		emit_memory(REC_MEMORY, ptr, bytes, allocated, reserved, device);
 	if (real)
 		real(ptr, bytes, allocated, reserved, device);
 }
@@ -115,45 +129,15 @@ void memory_exhausted(int64_t bytes, uint64_t allocated, uint64_t reserved,
 	exhausted_fn real = REAL(exhausted);
 
 	if (atomic_load_explicit(&wanted, memory_order_relaxed))
-		record(REC_OOM, NULL, bytes, allocated, reserved, device);
+		emit_memory(REC_OOM, NULL, bytes, allocated, reserved, device);
 	if (real)
 		real(bytes, allocated, reserved, device);
 }
 
-#ifndef HOOK_NO_EXPORT
-
-/* The names that libc10 and libc10_cuda call: the rows of agent/hooks/c10.def. */
-#define EXPORT(ret, name, params)                               \
-	ret name params __attribute__((visibility("default"))); \
-	ret name params
-
-EXPORT(bool, _ZN3c1022memoryProfilingEnabledEv, (void))
-{
-	return memory_enabled();
-}
-
-EXPORT(void, _ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE,
-       (void *ptr, int64_t bytes, int64_t allocated, int64_t reserved, uint16_t device))
-{
-	memory_report(ptr, bytes, (uint64_t)allocated, (uint64_t)reserved, device);
-}
-
-EXPORT(void, _ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE,
-       (void *ptr, int64_t bytes, uint64_t allocated, uint64_t reserved, uint16_t device))
-{
-	memory_report(ptr, bytes, allocated, reserved, device);
-}
-
-EXPORT(void, _ZN3c1027reportOutOfMemoryToProfilerElllNS_6DeviceE,
-       (int64_t bytes, int64_t allocated, int64_t reserved, uint16_t device))
-{
-	memory_exhausted(bytes, (uint64_t)allocated, (uint64_t)reserved, device);
-}
-
-EXPORT(void, _ZN3c1027reportOutOfMemoryToProfilerElmmNS_6DeviceE,
-       (int64_t bytes, uint64_t allocated, uint64_t reserved, uint16_t device))
-{
-	memory_exhausted(bytes, allocated, reserved, device);
-}
-
+#ifndef HOOK_NO_EXPORT /* the names that libc10 and libc10_cuda call */
+#define HOOK(type, name, parameters, body) \
+	type name parameters               \
+		__attribute__((visibility("default"), alias("memory_" #body)));
+#include "agent/torch/c10.def"
+#undef HOOK
 #endif

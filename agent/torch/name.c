@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Names of operators: read at offsets once these are confirmed, and stored once, by the
+ * address of the operator's schema. */
 #include "agent/torch/name.h"
 #include "agent/core/thread.h"
-#include "agent/torch/abi.h"
 
 #include <string.h>
 
-static bool known(void)
+/* Until learn.c has confirmed the layout, and where it cannot, torch itself is asked. */
+static bool layout_known(void)
 {
 	return atomic_load_explicit(&abi.record, memory_order_relaxed) == ABI_GOOD;
 }
@@ -24,16 +26,17 @@ struct name_text name_of(const void *rf)
 {
 	uint8_t index;
 
-	if (!known())
+	if (!layout_known())
 		return by_accessor(rf);
 	index = ((const uint8_t *)rf)[abi.index_at];
 	if (index == NAME_SCHEMA)
-		return name_string(name_word(rf, abi.variant_at));
+		return name_string(field_pointer(rf, abi.variant_at));
 	if (index == NAME_OWN)
 		return name_string((const char *)rf + abi.variant_at);
 	return by_accessor(rf);
 }
 
+/* name_check() loads 8 bytes from both ends, which a short text does not have. */
 static uint64_t check_of(struct name_text s)
 {
 	uint64_t a = 0;
@@ -44,7 +47,7 @@ static uint64_t check_of(struct name_text s)
 	return a * 31 ^ (uint64_t)s.len << 56;
 }
 
-static uint32_t add(struct name_text s, struct name_text extra)
+static uint32_t add_name(struct name_text s, struct name_text extra)
 {
 	uint32_t id = names_add(s.text, s.len, extra.text, extra.len);
 
@@ -53,6 +56,8 @@ static uint32_t add(struct name_text s, struct name_text extra)
 	return id;
 }
 
+/* A schema's address stands for its name while the text is what it was: one may be freed,
+ * and another one made there. */
 uint32_t name_id(struct name_cache *cache, const void *rf)
 {
 	struct name_text s = name_of(rf), overload = { "", 0 };
@@ -60,9 +65,9 @@ uint32_t name_id(struct name_cache *cache, const void *rf)
 	const void *schema;
 	uint64_t check;
 
-	if (!known() || ((const uint8_t *)rf)[abi.index_at] != NAME_SCHEMA)
-		return add(s, overload);
-	schema = name_word(rf, abi.variant_at);
+	if (!layout_known() || ((const uint8_t *)rf)[abi.index_at] != NAME_SCHEMA)
+		return add_name(s, overload);
+	schema = field_pointer(rf, abi.variant_at);
 	check = check_of(s);
 	if (__builtin_expect(cache->epoch != names_epoch, 0)) {
 		memset(cache, 0, sizeof(*cache));
@@ -73,7 +78,7 @@ uint32_t name_id(struct name_cache *cache, const void *rf)
 		return k->id;
 	if (abi.schema_overload_at)
 		overload = name_string((const char *)schema + abi.schema_overload_at);
-	k->id = add(s, overload);
+	k->id = add_name(s, overload);
 	k->check = check;
 	k->schema = k->id ? schema : NULL;
 	return k->id;

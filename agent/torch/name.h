@@ -12,8 +12,7 @@
 
 #include "agent/core/names.h"
 #include "agent/torch/abi.h"
-
-#include <string.h>
+#include "agent/torch/field.h"
 
 #define NAME_CACHE 1024 /* a power of two */
 
@@ -37,23 +36,15 @@ uint32_t name_id(struct name_cache *cache, const void *rf);
 
 enum { NAME_OWN = 0, NAME_SCHEMA = 1 }; /* the variant's index */
 
-static inline const void *name_word(const void *p, size_t at)
-{
-	const void *w;
-
-	memcpy(&w, (const char *)p + at, sizeof(w));
-	return w;
-}
-
 /* A std::string: pointer and length, or (old ABI) a pointer behind its length. */
 static inline struct name_text name_string(const void *p)
 {
-	struct name_text s = { name_word(p, 0), 0 };
+	struct name_text s = { field_pointer(p, 0), 0 };
 
 	if (__builtin_expect(abi.new_strings, 1))
-		s.len = (size_t)name_word(p, 8);
+		s.len = (size_t)field_word(p, 8);
 	else
-		s.len = (size_t)name_word(s.text, 0 - (size_t)24);
+		s.len = (size_t)field_word(s.text, 0 - (size_t)24);
 	return s;
 }
 
@@ -84,7 +75,7 @@ static inline uint32_t name_again(struct name_cache *cache, const void *rf)
 	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD ||
 	    ((const uint8_t *)rf)[abi.index_at] != NAME_SCHEMA)
 		return 0;
-	schema = name_word(rf, abi.variant_at);
+	schema = field_pointer(rf, abi.variant_at);
 	known = name_place(cache, schema);
 	s = name_string(schema);
 	if (known->schema != schema || s.len < 8 || known->check != name_check(s) ||

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a callback of torch's to a record, and from its end to the record's. Where nothing
+ * is in the way begin_at_once() does all of a begin in one pass; else begin_slowly() does
+ * the same in steps, each of which may fail.
+ */
 #include "agent/torch/observe.h"
-#include "agent/core/arena.h"
-#include "agent/core/emit.h"
+#include "agent/core/chunk.h"
+#include "agent/core/cost.h"
+#include "agent/core/emit_short.h"
 #include "agent/torch/abi.h"
+#include "agent/torch/field.h"
 #include "agent/torch/inputs.h"
 #include "agent/torch/name.h"
+#include "base/arena.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define SLAB      32 /* contexts taken from the arena at once */
-#define SAMPLE    64 /* one event in so many is timed itself ... */
-#define SAMPLE_AT 8 /* ... but not a thread's first ones, which are cold */
 #define ROOM      256 /* bytes for inputs that nearly always suffice */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
@@ -24,7 +29,7 @@ struct context {
 	struct observer *owner;
 	struct context *next; /* while free */
 	uint32_t token; /* of the scheduler, 0 = none */
-	uint32_t sampled;
+	uint32_t sampled; /* the record's kind, if its cost is a sample */
 };
 
 struct observer { /* per thread, never freed: contexts point to it */
@@ -51,18 +56,21 @@ void observe_collect(bool on)
 }
 
 /* Is this event to be recorded? */
-static inline bool recording(void)
+static inline bool is_recording(void)
 {
 	return gate_cycle() && !atomic_load_explicit(&off, memory_order_relaxed);
 }
 
 /* ---- contexts ---- */
 
+/* torch never destroys a context without deleting it; the vtable has a place for it. */
 static void context_destroy(void *self)
 {
 	(void)self;
 }
 
+/* A context goes back to the list of the thread that it came from; from another thread to
+ * one that all may put into, which its owner takes as a whole once its own is empty. */
 static void context_delete(void *self)
 {
 	struct context *c = self;
@@ -122,15 +130,7 @@ static struct context *context_new(struct observer *o)
 
 /* ---- begin ---- */
 
-static uint64_t field64(const void *rf, size_t at)
-{
-	uint64_t v;
-
-	memcpy(&v, (const char *)rf + at, sizeof(v));
-	return v;
-}
-
-static ALWAYS_INLINE uint8_t fill(struct rec_op *op, const void *rf)
+static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 {
 	uint32_t fwd_at = atomic_load_explicit(&abi.fwd_at, memory_order_relaxed);
 
@@ -139,15 +139,16 @@ static ALWAYS_INLINE uint8_t fill(struct rec_op *op, const void *rf)
 	op->scope = 0;
 	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD)
 		return OP_NO_SEQ;
-	op->seq = (int64_t)field64(rf, abi.seq_at);
+	op->seq = (int64_t)field_word(rf, abi.seq_at);
 	op->scope = ((const uint8_t *)rf)[96];
 	if (!fwd_at)
 		return OP_NO_SEQ;
-	op->fwd_thread = (uint32_t)field64(rf, fwd_at);
+	op->fwd_thread = (uint32_t)field_word(rf, fwd_at);
 	return 0;
 }
 
-/* The record with its inputs behind it; its size goes to *size. */
+/* The record with its inputs behind it; its size goes to *size. Inputs that do not fit
+ * are put once more, where a chunk has room for the longest. */
 static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
 				     const void *rf, uint8_t *flags, uint32_t *size)
 {
@@ -166,15 +167,16 @@ static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
 	return op;
 }
 
-static void record(struct thread *t, struct context *c, enum record_kind kind,
-		   const void *rf)
+static void record_event(struct thread *t, struct context *c, enum record_kind kind,
+			 const void *rf)
 {
 	struct observer *o = c->owner;
 	uint32_t size = sizeof(struct rec_op);
 	uint8_t flags = 0;
 	struct rec_op *op;
 
-	/* Asked, not read from the object: that may have been made by another thread. */
+	/* libtorch is asked: the object may have been made by another thread, and then
+	 * has that one's number. */
 	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
 		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)
@@ -184,7 +186,7 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 	if (!op)
 		return;
 	op->r.name = name_id(&o->names, rf);
-	flags |= fill(op, rf);
+	flags |= fill_op(op, rf);
 	op->r.end = 0;
 	c->record = &op->r;
 	c->cycle = t->cycle;
@@ -192,11 +194,11 @@ static void record(struct thread *t, struct context *c, enum record_kind kind,
 	emit_commit(t, &op->r, kind, flags, size);
 }
 
-/* Whatever is in the way: a new thread, a full chunk, a closed gate. */
-static __attribute__((noinline)) void begin(void **slot, const void *rf,
-					    enum record_kind kind, uint32_t token)
+/* An event with something in the way: a new thread, a full chunk, a closed gate. */
+static __attribute__((noinline)) void begin_slowly(void **slot, const void *rf,
+						   enum record_kind kind, uint32_t token)
 {
-	struct thread *t = recording() ? emit_enter(kind) : NULL;
+	struct thread *t = is_recording() ? emit_enter(kind) : NULL;
 	struct context *c;
 
 	if (!t && !token)
@@ -216,15 +218,15 @@ static __attribute__((noinline)) void begin(void **slot, const void *rf,
 		*slot = c;
 	}
 	if (t && c)
-		record(t, c, kind, rf);
+		record_event(t, c, kind, rf);
 	else if (t)
-		thread_drop(kind, DROP_CAP);
+		thread_drop(kind, chunk_lacks());
 	if (t)
 		emit_leave(t);
 }
 
-/* An operator with nothing in the way: begin() and record() in one piece. NULL: there is
- * something, and nothing was done. */
+/* An operator with nothing in the way: begin_slowly() and record_event() in one piece.
+ * NULL: there is something, and nothing was done. */
 static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 {
 	struct thread *t = emit_ready(sizeof(struct rec_op) + (with_inputs ? ROOM : 0));
@@ -252,10 +254,10 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 	c->token = c->sampled = 0;
 	op->r.name = name;
 	op->r.end = 0;
-	flags = fill(op, rf) | (with_inputs ? OP_INPUTS : 0);
-	op->r.begin = clock_tsc(); /* last, as in record() */
+	flags = fill_op(op, rf) | (with_inputs ? OP_INPUTS : 0);
+	op->r.begin = clock_tsc(); /* last, as in record_event() */
 	if (!emit_done(t, &op->r, REC_OP, flags, (uint32_t)(end - (uint8_t *)op))) {
-		emit_late(t, REC_OP);
+		thread_late(REC_OP);
 		emit_leave(t);
 	}
 	return c;
@@ -266,7 +268,7 @@ static ALWAYS_INLINE void look_up(const void *rf)
 	if (__builtin_expect(!abi_settled(with_inputs), 0)) {
 		int saved = errno;
 
-		abi_learn(rf, with_inputs);
+		learn_event(rf, with_inputs);
 		errno = saved;
 	}
 	if (__builtin_expect(
@@ -276,38 +278,41 @@ static ALWAYS_INLINE void look_up(const void *rf)
 		to.follow();
 }
 
-static ALWAYS_INLINE void start(void **slot, const void *rf, enum record_kind kind,
-				uint32_t token)
+static ALWAYS_INLINE void start_event(void **slot, const void *rf, enum record_kind kind,
+				      uint32_t token)
 {
 	struct context *c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
 
 	if (__builtin_expect(c != NULL, 1))
 		*slot = c;
 	else
-		begin(slot, rf, kind, token);
+		begin_slowly(slot, rf, kind, token);
+}
+
+static enum cost_kind cost_of(uint32_t kind)
+{
+	return kind == REC_OP ? COST_OP : COST_NOTE;
 }
 
 /* What a marker did before is not the event's cost: it may have ended a window. */
 static __attribute__((noinline)) void start_timed(void **slot, const void *rf,
 						  enum record_kind kind, uint32_t token)
 {
-	uint64_t entered = clock_ticks();
+	struct cost_span span = cost_begin();
 	struct context *c;
 
-	start(slot, rf, kind, token);
+	start_event(slot, rf, kind, token);
+	cost_end(span, cost_of(kind));
 	c = *slot;
-	if (c && c->record) {
-		thread_mine->cost_ticks += clock_ticks() - entered;
-		thread_mine->cost_samples++;
-		c->sampled = 1;
-	}
+	if (c && c->record)
+		c->sampled = kind;
 }
 
 static inline bool is_sample(void)
 {
 	struct thread *t = thread_mine;
 
-	return t && t->sample++ % SAMPLE == SAMPLE_AT;
+	return t && emit_is_timed(t);
 }
 
 void **observe_op_begin(void **slot, const void *rf)
@@ -321,12 +326,12 @@ void **observe_op_begin(void **slot, const void *rf)
 
 		token = to.op_begin(s.text, s.len);
 	}
-	if (!recording() && !token)
+	if (!is_recording() && !token)
 		return slot;
 	if (__builtin_expect(is_sample(), 0))
 		start_timed(slot, rf, REC_OP, token);
 	else
-		start(slot, rf, REC_OP, token);
+		start_event(slot, rf, REC_OP, token);
 	return slot;
 }
 
@@ -339,12 +344,12 @@ void **observe_note_begin(void **slot, const void *rf)
 	look_up(rf);
 	s = name_of(rf);
 	token = to.begin(s.text, s.len);
-	if (!recording() && !token)
+	if (!is_recording() && !token)
 		return slot;
 	if (is_sample())
 		start_timed(slot, rf, REC_ANNOTATION, token);
 	else
-		start(slot, rf, REC_ANNOTATION, token);
+		start_event(slot, rf, REC_ANNOTATION, token);
 	return slot;
 }
 
@@ -352,8 +357,8 @@ void **observe_note_begin(void **slot, const void *rf)
 
 static __attribute__((noinline)) void end_noted(struct context *c, uint64_t now)
 {
-	if (c->record && c->sampled && thread_mine)
-		thread_mine->cost_ticks += clock_ticks() - now;
+	if (c->record && c->sampled)
+		cost_more(now, cost_of(c->sampled));
 	if (c->token)
 		to.end(c->token);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Two callbacks in libtorch's list, one for operators and one for annotations: registered
+ * once, and the first of them switched on while somebody wants operators. */
 #include "agent/torch/torch.h"
-#include "agent/core/log.h"
-#include "agent/core/spool.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/observe.h"
 
@@ -25,7 +25,8 @@ void torch_start(const struct config *cfg, const struct torch_listener *l)
 	observe_collect(cfg->activities != ACTIVITIES_CUDA);
 }
 
-static struct torch_callback callback(void *start)
+/* Probability 1: torch calls at every event. */
+static struct torch_callback make_callback(void *start)
 {
 	return (struct torch_callback){
 		.start = start,
@@ -35,10 +36,12 @@ static struct torch_callback callback(void *start)
 	};
 }
 
+/* The operators' callback is switched on for windows: even one that records nothing costs
+ * each operator. Annotations are few, and markers need them at any time. */
 static void register_callbacks(void)
 {
-	struct torch_callback op = callback((void *)observe_op_begin);
-	struct torch_callback note = callback((void *)observe_note_begin);
+	struct torch_callback op = make_callback((void *)observe_op_begin);
+	struct torch_callback note = make_callback((void *)observe_note_begin);
 
 	for (unsigned scope = 0; scope < 3; scope++)
 		op.scopes[scope] = 1;
@@ -49,12 +52,17 @@ static void register_callbacks(void)
 	abi.add(note);
 }
 
+bool torch_known(void)
+{
+	return atomic_load_explicit(&found, memory_order_acquire) == 2;
+}
+
 bool torch_found(void)
 {
 	uint32_t none = 0;
 	int saved = errno;
 
-	if (atomic_load_explicit(&found, memory_order_acquire) == 2)
+	if (torch_known())
 		return true;
 	if (!atomic_compare_exchange_strong(&found, &none, 1))
 		return false; /* another thread is at it */
@@ -72,8 +80,7 @@ bool torch_found(void)
 
 void torch_observe(bool on)
 {
-	if (atomic_exchange(&observing, on) == on ||
-	    atomic_load_explicit(&found, memory_order_acquire) != 2)
+	if (atomic_exchange(&observing, on) == on || !torch_known())
 		return;
 	if (on)
 		abi.enable(op_handle);
@@ -94,13 +101,11 @@ void torch_collect(bool on)
  */
 void torch_fork_prepare(void)
 {
-	_Alignas(16) char rf[1024];
+	_Alignas(16) char rf[1024]; /* more than a RecordFunction of any release */
 	void (*construct)(void *, int) = (void (*)(void *, int))abi.rf_construct;
 	void (*destroy)(void *) = (void (*)(void *))abi.rf_destroy;
 
-	forced = false;
-	if (atomic_load_explicit(&found, memory_order_acquire) != 2 ||
-	    !config->children || !construct || !destroy)
+	if (!torch_known() || !config->children || !construct || !destroy)
 		return;
 	if (!atomic_load(&observing)) {
 		abi.enable(op_handle);
@@ -112,14 +117,17 @@ void torch_fork_prepare(void)
 
 void torch_fork_parent(void)
 {
-	if (forced && !atomic_load(&observing))
+	if (!forced)
+		return;
+	if (!atomic_load(&observing))
 		abi.disable(op_handle);
 	forced = false;
 }
 
 void torch_fork_child(void)
 {
-	if (forced)
-		atomic_store(&observing, true);
+	if (!forced)
+		return;
+	atomic_store(&observing, true);
 	forced = false;
 }

@@ -11,7 +11,7 @@
 #ifndef TORCH_TORCH_H
 #define TORCH_TORCH_H
 
-#include "agent/core/config.h"
+#include "config/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,6 +30,7 @@ struct torch_listener {
 void torch_start(const struct config *cfg, const struct torch_listener *listener);
 /* libtorch was mapped (or may have been): registers once. True when it is there now. */
 bool torch_found(void);
+bool torch_known(void); /* ... was found before: does not look */
 void torch_observe(bool on); /* operator callbacks */
 void torch_collect(bool on); /* are operators and annotations recorded? */
 /* Around a fork that we follow: the child is born with operator callbacks on. */

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mapping gets smaller for a moment, or for good: where the program locks all of its
+ * memory, limits it, or forbids itself what we need to have more.
+ */
+#include "agent/core/spool.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#define UNIT 65536ull
+
+static uint64_t taken; /* `used` while the rest is held */
+
+static uint64_t round_to_unit(uint64_t n)
+{
+	return (n + UNIT - 1) & ~(UNIT - 1);
+}
+
+/* The rest is handed out to nobody but us: so no thread can get a chunk of it. */
+static uint64_t hold_rest(struct spool_header *h)
+{
+	uint64_t used = atomic_load(&h->used);
+
+	while (!atomic_compare_exchange_weak(&h->used, &used, spool.cap))
+		;
+	return used;
+}
+
+void spool_shrink(uint64_t room)
+{
+	uint64_t keep;
+	int saved = errno;
+
+	if (!spool.base)
+		return;
+	taken = spool.head ? hold_rest(spool.head) : 0;
+	keep = round_to_unit(taken + room);
+	keep = keep < UNIT ? UNIT : keep;
+	keep = keep < spool.cap ? keep : spool.cap;
+	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* who reads sees no more */
+	if (keep < spool.cap)
+		munmap(spool.base + keep, spool.cap - keep);
+	errno = saved;
+}
+
+/* What is handed out from now on lies in what is mapped. */
+static void release_rest(struct spool_header *h, uint64_t limit)
+{
+	if (!h)
+		return;
+	if (limit < atomic_load(&h->limit))
+		atomic_store(&h->limit, limit);
+	atomic_store(&h->used, taken);
+}
+
+void spool_settle(void)
+{
+	int saved = errno;
+
+	if (!spool.base)
+		return;
+	spool.cap = spool.now;
+	release_rest(spool.head, spool.cap);
+	errno = saved;
+}
+
+/* The mapping grows in its own place or not at all, for threads have pointers into it.
+ * Where somebody else has mapped something behind it meanwhile, it stays small. */
+void spool_regrow(void)
+{
+	int saved = errno;
+
+	if (!spool.base)
+		return;
+	munlock(spool.base, spool.now);
+	spool_join_pages();
+	if (spool.now < spool.cap &&
+	    mremap(spool.base, spool.now, spool.cap, 0) != spool.base)
+		spool.cap = spool.now;
+	spool.now = spool.cap;
+	release_rest(spool.head, spool.cap);
+	errno = saved;
+}
+
+static uint64_t limit_before; /* spool_confine; 0 = it has changed nothing */
+
+/* Under seccomp no page can be populated any more. All that may ever be written is
+ * populated now, and the limit moves to where that ends. */
+void spool_confine(uint64_t ahead)
+{
+	struct spool_header *h = spool.head;
+	uint64_t ready;
+
+	limit_before = 0;
+	if (!h)
+		return;
+	spool_head_has(h, SPOOL_HEADER);
+	spool_prepare(ahead);
+	ready = atomic_load(&h->ready);
+	if (ready >= atomic_load(&h->limit))
+		return;
+	limit_before = atomic_load(&h->limit);
+	atomic_store(&h->limit, ready);
+}
+
+void spool_unconfine(void)
+{
+	if (spool.head && limit_before)
+		atomic_store(&spool.head->limit, limit_before);
+	limit_before = 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * exit - the end of a process: what CUPTI still holds is fetched.
+ *
+ * Threads  any.
+ * Memory   static.
+ * Errors   none.
+ * Units    none.
+ */
+#ifndef CUPTI_EXIT_H
+#define CUPTI_EXIT_H
+
+void exit_register(void); /* a handler; at start and again with the first context */
+void exit_fork_child(void);
+
+#endif

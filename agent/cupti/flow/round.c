@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One round of the consumer: kinds, flush, buffers, windows. */
+#include "agent/cupti/flow/round.h"
+
+#include "agent/cupti/flow/bell.h"
+#include "agent/cupti/flow/buffers.h"
+#include "agent/cupti/flow/decode_calls.h"
+#include "agent/cupti/flow/windows.h"
+#include "agent/cupti/lib/kinds.h"
+#include "agent/cupti/lib/say.h"
+#include "agent/cupti/lib/session.h"
+#include "base/sys.h"
+
+/* What the consumer does of its work, one thing at a time; in some of it CUPTI may keep
+ * it for good. */
+static _Atomic bool dead; /* somebody else finishes what we had in hand */
+static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
+
+static void (*tell_flushed)(void);
+static uint64_t (*tell_dropped)(uint64_t n);
+
+void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n))
+{
+	tell_flushed = flushed;
+	tell_dropped = dropped;
+}
+
+/* ---- in and out of CUPTI, where we may get stuck ---- */
+
+/* False: what we had in hand is somebody else's now. */
+bool round_enter(void)
+{
+	atomic_store(&inside, true);
+	if (!atomic_load(&dead))
+		return true;
+	atomic_store(&inside, false);
+	return false;
+}
+
+void round_leave(void)
+{
+	atomic_store(&inside, false);
+}
+
+int round_fetch(uint32_t flag)
+{
+	int result;
+
+	round_leave();
+	result = session_flush(flag);
+	tell_flushed();
+	return round_enter() ? result : -1;
+}
+
+static bool window_wants(void)
+{
+	return bell_wants(windows_asked());
+}
+
+bool round_kinds(bool on)
+{
+	int result;
+
+	round_leave();
+	result = on || bell_is_off() ? kinds_ours(on) : kinds_rest(window_wants);
+	if (result && on) {
+		atomic_store(&session.refused, true);
+		say_give_up(kinds_failed(), result);
+		bell_wake();
+	}
+	return round_enter();
+}
+
+/* ---- records ---- */
+
+/* First what has come back, then what windows there are: a record is never older than
+ * what is known of its window. */
+void round_drain(void)
+{
+	struct buffer *b = buffers_take(), *after;
+
+	windows_collect();
+	for (; b; b = after) {
+		after = b->next;
+		/* Kernels without their calls, while we say that there is no GPU part. */
+		if (atomic_load(&session.refused))
+			(void)0;
+		else if (b->discard)
+			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
+		else
+			decode_buffer(b->mem, b->valid, sys_tid());
+		buffers_give(b);
+	}
+	buffers_refused();
+}
+
+void round_drops(void)
+{
+	size_t dropped = 0;
+
+	/* Without a context it succeeds and leaves the number as it was. */
+	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
+		dropped = 0;
+	windows_count(CUDA_DROPPED, dropped + tell_dropped(dropped));
+}
+
+bool round_flush(void)
+{
+	int result = 0;
+
+	windows_flush();
+	if (buffers_held(UINT64_MAX) && (result = round_fetch(0)) < 0)
+		return false;
+	round_drain();
+	windows_moment();
+	if (result) {
+		say_give_up("cuptiActivityFlushAll", result);
+		bell_wake();
+		return true;
+	}
+	round_drops();
+	windows_flushed();
+	return true;
+}
+
+/* ---- for who takes over ---- */
+
+/* The consumer may be between CUPTI and its records just now: for 100 ms at most it is
+ * let finish, because windows must not be settled by two threads. */
+bool round_take(void)
+{
+	atomic_store(&dead, true);
+	for (int i = 0; i < 100 && atomic_load(&inside); i++)
+		sys_nap(1000000);
+	return !atomic_load(&inside);
+}
+
+bool round_taken(void)
+{
+	return atomic_load(&dead);
+}
+
+void round_fork_child(void)
+{
+	atomic_store(&dead, false);
+	atomic_store(&inside, false);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * round - one round of the consumer: kinds, flush, buffers, windows.
+ *
+ * Threads  the consumer, but where said.
+ * Memory   static.
+ * Errors   false: what we had in hand is somebody else's now.
+ * Units    none.
+ */
+#ifndef CUPTI_FLOW_ROUND_H
+#define CUPTI_FLOW_ROUND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Before a driver answers: what the program's own profiler has to know of a round.
+ * `flushed`: a flush of ours has returned. `dropped`: CUPTI says that `n` records were
+ * dropped; returns how many more it said to that profiler and not to us. Both are
+ * called by the consumer, which holds no lock then.
+ */
+void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n));
+/* CUPTI is called only outside, where it may keep us. False: what we had in hand is
+ * somebody else's now; so for all that return bool, and -1 of round_fetch. */
+bool round_enter(void);
+void round_leave(void);
+int round_fetch(uint32_t flag); /* a flush: what CUPTI says */
+bool round_kinds(bool on);
+void round_drain(void); /* reads what has come back, and what windows there are */
+void round_drops(void);
+bool round_flush(void); /* a flush, and all that comes of it */
+/* Another thread: the consumer is stuck in CUPTI. False: it is at work all the same. */
+bool round_take(void);
+bool round_taken(void);
+void round_fork_child(void);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows that wait for GPU work: since when, for how much, and when that ends. */
+#include "agent/cupti/flow/windows.h"
+#include "agent/core/clock.h"
+#include "agent/cupti/flow/bell.h"
+#include "agent/cupti/flow/buffers.h"
+#include "agent/cupti/flow/moments.h"
+#include "agent/cupti/lib/devices.h"
+#include "agent/cupti/lib/session.h"
+#include "base/seldom.h"
+#include "base/sys.h"
+
+#include <string.h>
+
+/*
+ * The scheduler says under its lock which window begins and ends: it stores that and
+ * goes on. The consumer takes it from there. As long as no consumer is about, the window
+ * that is open just stands; when it ends like that it has no GPU part.
+ */
+#define ORDERS     1024u
+#define SEAL_TRIES 200 /* of 50 us: a seal that is under way */
+#define IDLE_NS    2000000000ll /* nothing new for so long: nothing will come */
+#define OLD_NS     30000000000ll
+#define OVERDUE_NS 28000000000ll
+#define FRESH_NS   500000000ll /* how long kinds stay on for work that still runs */
+
+enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
+
+static SELDOM struct {
+	struct {
+		struct cycle_info *info;
+		enum order what;
+	} ring[ORDERS];
+	_Atomic uint32_t head, tail;
+	_Atomic uint32_t live;
+	_Atomic(struct cycle_info *) standing;
+} orders;
+
+static SELDOM struct window windows[WINDOWS_MOST];
+static uint32_t newest; /* number of the newest window */
+static uint32_t oldest; /* all before it are over */
+int64_t windows_now;
+
+static void set_state(struct cycle_info *info, enum cycle_cuda state)
+{
+	atomic_store_explicit(&info->cuda_state, state, memory_order_release);
+}
+
+/* ---- the scheduler's side ---- */
+
+static void put_order(struct cycle_info *info, enum order what)
+{
+	uint32_t head = atomic_load_explicit(&orders.head, memory_order_relaxed);
+
+	orders.ring[head % ORDERS].info = info;
+	orders.ring[head % ORDERS].what = what;
+	atomic_store_explicit(&orders.head, head + 1, memory_order_release);
+}
+
+/* What the consumer has not come round to yet, it finds in the queue. */
+static void queue_standing(void)
+{
+	struct cycle_info *info = atomic_exchange(&orders.standing, NULL);
+
+	if (info)
+		put_order(info, ORDER_OPENED);
+}
+
+void windows_opened(struct cycle_info *info)
+{
+	set_state(info, CUDA_PENDING);
+	if (!atomic_load(&orders.live)) {
+		struct cycle_info *before = atomic_exchange(&orders.standing, info);
+
+		if (before) /* it ends just now */
+			set_state(before, CUDA_NONE);
+		return;
+	}
+	queue_standing();
+	if (atomic_load(&orders.head) - atomic_load(&orders.tail) + 4 > ORDERS) {
+		/* Room must be left for the ends. */
+		atomic_fetch_add(&info->cuda[CUDA_GAPS], 1);
+		set_state(info, CUDA_SETTLED);
+		return;
+	}
+	put_order(info, ORDER_OPENED);
+}
+
+void windows_sealed(struct cycle_info *info, bool kept)
+{
+	struct cycle_info *mine = info;
+
+	if (atomic_load(&info->cuda_state) != CUDA_PENDING)
+		return;
+	if (atomic_load(&orders.live)) {
+		queue_standing();
+	} else if (atomic_compare_exchange_strong(&orders.standing, &mine, NULL)) {
+		set_state(info, CUDA_NONE);
+		return;
+	}
+	put_order(info, kept ? ORDER_SEALED : ORDER_THROWN);
+}
+
+bool windows_standing(void)
+{
+	return atomic_load(&orders.standing);
+}
+
+bool windows_asked(void)
+{
+	return windows_standing() ||
+	       atomic_load(&orders.head) != atomic_load(&orders.tail);
+}
+
+void windows_live(bool on)
+{
+	atomic_store(&orders.live, on);
+}
+
+/* ---- a window's life ---- */
+
+struct window *windows_get(uint32_t number)
+{
+	struct window *w = &windows[number % WINDOWS_MOST];
+
+	return number && w->number == number ? w : NULL;
+}
+
+static bool is_pending(const struct window *w)
+{
+	return w && (w->state == WINDOW_OPEN || w->state == WINDOW_SEALED);
+}
+
+/* From here on the descriptor is the writer's, and soon somebody else's memory. */
+static void settle_window(struct window *w)
+{
+	struct cycle_info *info = w->info;
+
+	if (!w->thrown) {
+		moments_replay(&w->side);
+		devices_write(&w->side, w->begin);
+		if (w->launched > w->matched)
+			gpu_chunk_count(&w->side, CUDA_MISSING, w->launched - w->matched);
+	}
+	w->state = WINDOW_OVER;
+	w->info = w->side.info = NULL;
+	set_state(info, CUDA_SETTLED);
+	if (session.act.settled)
+		session.act.settled();
+}
+
+static void open_window(struct cycle_info *info)
+{
+	struct window *w = &windows[(newest + 1) % WINDOWS_MOST];
+
+	if (is_pending(w)) /* more than we can keep an eye on: the oldest goes */
+		settle_window(w);
+	bell_near(false);
+	memset(w, 0, sizeof(*w));
+	w->state = WINDOW_OPEN;
+	w->number = ++newest;
+	w->info = w->side.info = info;
+	w->end = UINT64_MAX;
+	w->news_at = windows_now;
+	moments_replay(&w->side);
+	windows_moment();
+	w->begin = moments_ns(info->begin);
+}
+
+static void seal_window(struct cycle_info *info, bool kept)
+{
+	struct window *w = NULL;
+
+	for (uint32_t n = newest; n + WINDOWS_MOST > newest && n; n--)
+		if ((w = windows_get(n)) && w->info == info && w->state == WINDOW_OPEN)
+			break;
+	if (!w || w->info != info || w->state != WINDOW_OPEN)
+		return;
+	windows_moment();
+	w->end = moments_ns(info->end);
+	w->state = WINDOW_SEALED;
+	w->turn = buffers_turn();
+	w->sealed_at = w->news_at = windows_now;
+	w->thrown = !kept;
+	if (w->thrown)
+		settle_window(w);
+}
+
+/* ---- the consumer's side ---- */
+
+static void take_orders(void)
+{
+	uint32_t head = atomic_load_explicit(&orders.head, memory_order_acquire);
+	uint32_t tail = atomic_load_explicit(&orders.tail, memory_order_relaxed);
+	struct cycle_info *standing;
+
+	/* Behind the head: what stood before something else was queued comes first. */
+	standing = atomic_exchange(&orders.standing, NULL);
+	if (standing)
+		open_window(standing);
+	for (; tail != head; tail++) {
+		struct cycle_info *info = orders.ring[tail % ORDERS].info;
+
+		if (orders.ring[tail % ORDERS].what == ORDER_OPENED)
+			open_window(info);
+		else
+			seal_window(info,
+				    orders.ring[tail % ORDERS].what == ORDER_SEALED);
+		atomic_store_explicit(&orders.tail, tail + 1, memory_order_release);
+	}
+}
+
+/* The newest window's end is set a moment before we are told. */
+static bool seal_under_way(void)
+{
+	struct window *w = windows_get(newest);
+
+	return w && w->state == WINDOW_OPEN &&
+	       __atomic_load_n(&w->info->end, __ATOMIC_ACQUIRE);
+}
+
+void windows_collect(void)
+{
+	windows_now = sys_clock_ns(CLOCK_MONOTONIC);
+	take_orders();
+	for (int i = 0; i < SEAL_TRIES && seal_under_way(); i++) {
+		sys_nap(50000);
+		take_orders();
+	}
+}
+
+struct window *windows_at(uint64_t ns)
+{
+	for (uint32_t n = newest; n && n + WINDOWS_MOST > newest; n--) {
+		struct window *w = windows_get(n);
+
+		if (!w)
+			break;
+		if (w->begin <= ns)
+			return ns < w->end ? w : NULL;
+	}
+	return NULL;
+}
+
+#define EACH_PENDING(w)                                               \
+	for (uint32_t n_ = oldest; (int32_t)(newest - n_) >= 0; n_++) \
+		if (is_pending((w) = windows_get(n_)))
+
+unsigned windows_pending(bool *open)
+{
+	struct window *w;
+	unsigned n = 0;
+
+	*open = false;
+	while (oldest <= newest && !is_pending(windows_get(oldest)))
+		oldest++;
+	EACH_PENDING(w)
+	{
+		n++;
+		*open = *open || w->state == WINDOW_OPEN;
+	}
+	return n;
+}
+
+/* A GPU that is never idle gives back no buffer that still gets new work: from some time
+ * after the seal on there must be none. Most work has come by then, and calls that were
+ * under way have ended. */
+bool windows_fresh(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_OPEN || windows_now - w->sealed_at < FRESH_NS)
+		return true;
+	return false;
+}
+
+bool windows_overdue(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_SEALED && windows_now - w->sealed_at > OVERDUE_NS)
+		return true;
+	return false;
+}
+
+bool windows_complete(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->launched > w->matched || buffers_held(buffers_turn()))
+		return false;
+	return true;
+}
+
+/* A buffer that CUPTI has had since before the seal and does not give back holds work
+ * that still runs. Where it holds none, a call without work has none to come: it was
+ * captured into a graph, or copied nothing. */
+static bool is_complete(const struct window *w, bool (*waits)(const struct window *w))
+{
+	if (!w->flushes)
+		return false;
+	if (windows_now - w->sealed_at > OLD_NS)
+		return true;
+	if (buffers_held(w->turn) || waits(w))
+		return false;
+	return w->launched <= w->matched ||
+	       (windows_now - w->news_at > IDLE_NS && w->flushes > 1);
+}
+
+struct window *windows_around(uint32_t correlation)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->called && (int32_t)(correlation - w->first_call) >= 0 &&
+	    (int32_t)(w->last_call - correlation) >= 0)
+		return w;
+	return NULL;
+}
+
+void windows_settle(bool all, bool (*waits)(const struct window *w))
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	if (w->state == WINDOW_SEALED && (all || is_complete(w, waits)))
+		settle_window(w);
+}
+
+void windows_flush(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	w->flushing = w->state == WINDOW_SEALED;
+}
+
+void windows_flushed(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	w->flushes += w->flushing;
+}
+
+void windows_moment(void)
+{
+	const struct rec_moment *m = moments_take();
+	struct window *w;
+
+	EACH_PENDING(w)
+	moments_write(&w->side, m);
+}
+
+void windows_count(enum cuda_count what, uint64_t n)
+{
+	for (uint32_t i = newest; n && i && i >= oldest; i--)
+		if (is_pending(windows_get(i))) {
+			gpu_chunk_count(&windows_get(i)->side, what, n);
+			return;
+		}
+	if (n && spool.head)
+		atomic_fetch_add(&spool.head->totals.cuda[what], n);
+}
+
+void windows_late(const struct window *w)
+{
+	if (!w->thrown && spool.head)
+		atomic_fetch_add(&spool.head->totals.cuda[CUDA_LATE], 1);
+}
+
+void windows_gap(uint64_t from, uint64_t to)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	{
+		uint64_t begin = w->begin > from ? w->begin : from;
+		uint64_t end = w->end < to ? w->end : to;
+
+		if (end <= begin)
+			continue;
+		gpu_chunk_count(&w->side, CUDA_GAPS, 1);
+		gpu_chunk_count(&w->side, CUDA_GAP_NS, end - begin);
+	}
+}
+
+void windows_fork_child(void)
+{
+	if (atomic_load(&orders.standing))
+		atomic_store(&orders.standing, NULL);
+	if (!newest && !atomic_load(&orders.head) && !atomic_load(&orders.live))
+		return; /* thirteen pages that nobody ever wrote to */
+	memset((void *)&orders, 0, sizeof(orders));
+	memset(windows, 0, sizeof(windows));
+	newest = oldest = 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kinds - activity kinds and single calls: nobody else switches them.
+ *
+ * Threads  any; a lock between them, waited for 2 s at most.
+ * Memory   static.
+ * Errors   CUPTI results (api.h) as int, 0 = fine.
+ * Units    none.
+ */
+#ifndef CUPTI_LIB_KINDS_H
+#define CUPTI_LIB_KINDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+void kinds_start(void); /* what we want, by configuration and library */
+/* As configured, or nothing of ours. The first error, 0 = fine. */
+int kinds_ours(bool on);
+const char *kinds_failed(void); /* CUPTI's function that gave that error */
+bool kinds_ours_on(void);
+int kinds_rest(bool (*wanted)(void)); /* ours off, unless they are wanted meanwhile */
+void kinds_lost(void); /* others have had CUPTI: nothing is on any more */
+/* A client of the same CUPTI (the program's torch.profiler) switches a kind, or a
+ * single API call of domain 1 or 2. What it gets as the result of its call. */
+int kinds_theirs(uint32_t kind, bool on);
+int kinds_theirs_api(int domain, uint32_t cbid, bool on);
+/* The client is gone: nothing is wanted by it any more. */
+void kinds_theirs_none(void);
+/* Are there times at which kernels are recorded and calls are not? */
+bool kinds_stray(void);
+/* The kinds that we ask for, as bits. Constant once the session is ready. */
+uint64_t kinds_for_ours(void);
+void kinds_fork_child(void);
+
+#endif

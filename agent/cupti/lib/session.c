@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether CUPTI is ours, which one it is, and since when it was not. */
+#include "agent/cupti/lib/session.h"
+#include "agent/core/clock.h"
+#include "agent/cupti/lib/lock.h"
+
+struct session session;
+
+static _Atomic uint32_t flushing;
+static _Atomic uint64_t gap_from; /* ns: it went; 0 = no gap */
+static _Atomic uint64_t gap_to; /* ns: it was ours again; 0 = not yet, or counted */
+
+const struct config *session_config(void)
+{
+	static const struct config all_off;
+
+	return session.config ? session.config : &all_off;
+}
+
+bool session_gone(void)
+{
+	uint32_t state = atomic_load(&session.state);
+
+	return state == SESSION_NONE || state == SESSION_ASIDE || state == SESSION_DEAD;
+}
+
+/* ---- gaps ---- */
+
+void session_gap_begins(void)
+{
+	/* One that ended a moment ago, and was not counted yet, goes on. */
+	if (!atomic_exchange(&gap_to, 0))
+		atomic_store(&gap_from, (uint64_t)sys_clock_ns(CLOCK_REALTIME));
+}
+
+void session_gap_ends(void)
+{
+	atomic_store(&gap_to, (uint64_t)sys_clock_ns(CLOCK_REALTIME));
+}
+
+bool session_gap(bool last, uint64_t *from, uint64_t *to)
+{
+	uint64_t begun = atomic_load(&gap_from);
+	bool over;
+
+	if (!begun)
+		return false;
+	*from = begun;
+	*to = atomic_exchange(&gap_to, 0);
+	over = *to;
+	if (!over && last && atomic_load(&session.state) == SESSION_ASIDE)
+		*to = (uint64_t)sys_clock_ns(CLOCK_REALTIME);
+	if (!*to)
+		return false;
+	/* Another one may have begun just now. */
+	atomic_compare_exchange_strong(&gap_from, &begun, over ? 0 : *to);
+	return true;
+}
+
+/* ---- flush and fork ---- */
+
+int session_flush(uint32_t flag)
+{
+	bool taken = lock_take(&flushing);
+	int result = cupti.ActivityFlushAll(flag);
+
+	lock_give(&flushing, taken);
+	return result;
+}
+
+void session_fork_child(void)
+{
+	uint32_t state = atomic_load(&session.state);
+
+	atomic_store(&flushing, 0);
+	atomic_store(&gap_from, 0);
+	atomic_store(&gap_to, 0);
+	session.subscriber = NULL;
+	/* CUDA does not survive a fork: where it was used, it is of no use any more. */
+	atomic_store(&session.state, state == SESSION_NONE ? SESSION_NONE : SESSION_DEAD);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a trace says of torch: what was found of its ABI, once that is settled. */
+#include "agent/agent.h"
+#include "agent/core/spool.h"
+#include "agent/torch/abi.h"
+#include "agent/torch/torch.h"
+#include "base/seldom.h"
+
+static _Atomic bool facts_settled;
+static _Atomic bool facts_busy; /* any thread may end a window */
+
+/* The facts are written anew at each window's end until torch's layout is settled; of two
+ * threads that come together one does it. */
+void agent_facts(void)
+{
+	static SELDOM char json[2048];
+
+	if (!torch_found() || facts_settled || !spool.head ||
+	    atomic_exchange(&facts_busy, true))
+		return;
+	facts_settled = abi_settled(agent.config.record_shapes);
+	agent_ranks();
+	abi_facts(json, sizeof(json));
+	spool_fact("torch", json);
+	atomic_store(&facts_busy, false);
+}
+
+void agent_facts_forget(void)
+{
+	facts_settled = false;
+	atomic_store(&facts_busy, false);
+}

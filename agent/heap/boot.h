@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * boot - malloc for those who call before the real one is found.
+ *
+ * Threads  any; lock-free.
+ * Memory   256 KiB of static memory, never given back: free does nothing.
+ * Errors   NULL and ENOMEM, or as the C library's; EINVAL is returned by
+ *          boot_posix_memalign.
+ * Units    bytes.
+ *
+ * Few blocks ever lie here: the first call of all finds the real functions without
+ * asking the dynamic linker, which would itself allocate. So a library that frees by
+ * another path (RTLD_DEEPBIND) never meets one.
+ */
+#ifndef HEAP_BOOT_H
+#define HEAP_BOOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BOOT_SIZE (256 * 1024)
+extern uint8_t boot_memory[BOOT_SIZE] __attribute__((visibility("hidden")));
+
+static inline bool boot_owns(const void *p)
+{
+	return __builtin_expect((uintptr_t)p - (uintptr_t)boot_memory < BOOT_SIZE, 0);
+}
+
+void *boot_malloc(size_t size);
+void *boot_calloc(size_t count, size_t size);
+/* `p` lies here, or is NULL; the new block does, too. */
+void *boot_realloc(void *p, size_t size);
+/* align: a power of two. */
+void *boot_memalign(size_t align, size_t size);
+int boot_posix_memalign(void **to, size_t align, size_t size);
+size_t boot_usable(const void *p);
+size_t boot_used(void); /* so far */
+
+#endif

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that mean the whole process, or the thread that calls alone: while they run there
+ * is no thread of ours, and after some of them we may ask the kernel for nothing more.
+ * Programs that make them by instructions of their own are not seen.
+ */
+#include "agent/hooks/enter.h"
+#include "agent/hooks/libc.h"
+#include "base/sys_call.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The kernel as the C library's syscall() has it. All of these are plain system calls,
+ * so none of the real functions has to be found. */
+static long ask_kernel(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result = sys_raw(number, a, b, c, d, e, f);
+
+	/* The kernel's errors are -1 to -4095. */
+	if (result < 0 && result > -4096) {
+		/* A child without thread-local storage has no errno that we could find.
+		 */
+		if (sys_has_tls())
+			errno = (int)-result;
+		return -1;
+	}
+	return result;
+}
+
+/* What a call forbids the process: other system calls, or the processor's counter too. */
+enum { FORBIDS_NOTHING, FORBIDS_CALLS, FORBIDS_CLOCK };
+
+/* True: to be taken back, should the call fail. */
+static bool confine_us(int forbids)
+{
+	bool done;
+	int saved;
+
+	if (!forbids || !hook_to.confine || !sys_has_tls())
+		return false;
+	saved = errno;
+	done = hook_to.confine(forbids == FORBIDS_CLOCK);
+	errno = saved;
+	return done;
+}
+
+static void unconfine_us(void)
+{
+	int saved = errno;
+
+	if (hook_to.unconfine)
+		hook_to.unconfine();
+	errno = saved;
+}
+
+/* What ends with the counter cannot be taken back: so the kernel is asked before. While
+ * it is away no handler may come that reads it. */
+static bool may_take_counter(void)
+{
+	uint64_t mask;
+	bool may;
+
+	if (sys_confined)
+		return true;
+	sys_block_signals(&mask);
+	may = !sys_raw(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0, 0);
+	if (may)
+		sys_raw(SYS_prctl, PR_SET_TSC, PR_TSC_ENABLE, 0, 0, 0, 0);
+	sys_restore_signals(mask);
+	return may;
+}
+
+/* It fails where there is a filter, and else never. In strict mode the kernel takes the
+ * counter away as well. */
+static int strict_forbids(void)
+{
+	return sys_raw(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) ? FORBIDS_NOTHING
+								 : FORBIDS_CLOCK;
+}
+
+/* Without a filter it only asks whether there are filters. */
+static int filter_forbids(long filter)
+{
+	return filter ? FORBIDS_CALLS : FORBIDS_NOTHING;
+}
+
+static int prctl_forbids(const long a[6])
+{
+	if (a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_FILTER)
+		return filter_forbids(a[2]);
+	if (a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_STRICT)
+		return strict_forbids();
+	if (a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV && may_take_counter())
+		return FORBIDS_CLOCK;
+	return FORBIDS_NOTHING;
+}
+
+static int seccomp_forbids(const long a[6])
+{
+	if (a[0] == SECCOMP_SET_MODE_FILTER)
+		return filter_forbids(a[2]);
+	if (a[0] == SECCOMP_SET_MODE_STRICT && !a[1] && !a[2])
+		return strict_forbids();
+	return FORBIDS_NOTHING;
+}
+
+/* Of a filter for all threads the answer may be the thread that cannot have it. */
+static bool has_failed(long number, const long a[6], long result)
+{
+	return result < 0 ||
+	       (result > 0 && number == SYS_seccomp && a[1] & SECCOMP_FILTER_FLAG_TSYNC &&
+		!(a[1] & SECCOMP_FILTER_FLAG_NEW_LISTENER));
+}
+
+/* What is certain to be forbidden is prepared for before the call, as nothing can be
+ * asked for after it. */
+static long call_confining(long number, const long a[6])
+{
+	bool undo =
+		confine_us(number == SYS_prctl ? prctl_forbids(a) : seccomp_forbids(a));
+	long result = ask_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+
+	if (undo && has_failed(number, a, result))
+		unconfine_us();
+	return result;
+}
+
+/* One thread for the time of the call. */
+static long call_alone(long number, long a, long b)
+{
+	bool tell = hook_to.alone && sys_has_tls();
+	long result;
+
+	if (tell)
+		hook_to.alone(true);
+	result = ask_kernel(number, a, b, 0, 0, 0, 0);
+	if (tell)
+		hook_to.alone(false);
+	return result;
+}
+
+static long call_lock_all(long flags)
+{
+	bool tell = hook_to.lock && sys_has_tls();
+	long result;
+
+	if (tell)
+		hook_to.lock(true, flags & MCL_FUTURE);
+	result = ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	if (tell)
+		hook_to.lock(false, !result && flags & MCL_FUTURE);
+	return result;
+}
+
+/* As the kernel has it now. */
+static long set_limit(long pid, long resource, const void *to, void *old)
+{
+	long result = ask_kernel(SYS_prlimit64, pid, resource, (long)to, (long)old, 0, 0);
+	struct rlimit now;
+	int saved;
+
+	if (result || !to || !hook_to.limit ||
+	    (resource != RLIMIT_AS && resource != RLIMIT_DATA) || !sys_has_tls())
+		return result;
+	saved = errno;
+	if (!ask_kernel(SYS_prlimit64, 0, resource, 0, (long)&now, 0, 0))
+		hook_to.limit((int)resource, now.rlim_cur);
+	errno = saved;
+	return result;
+}
+
+int HOOK_EXPORT(unshare)(int flags)
+{
+	return (int)call_alone(SYS_unshare, flags, 0);
+}
+
+int HOOK_EXPORT(setns)(int fd, int type)
+{
+	return (int)call_alone(SYS_setns, fd, type);
+}
+
+int HOOK_EXPORT(mlockall)(int flags)
+{
+	return (int)call_lock_all(flags);
+}
+
+int HOOK_EXPORT(setrlimit)(enum __rlimit_resource resource, const struct rlimit *limit)
+{
+	return (int)set_limit(0, resource, limit, NULL);
+}
+
+/* On x86-64 both structures are one. */
+int HOOK_EXPORT(setrlimit64)(enum __rlimit_resource resource,
+			     const struct rlimit64 *limit)
+{
+	return HOOK_EXPORT(setrlimit)(resource, (const struct rlimit *)limit);
+}
+
+/* Limits of another process are no affair of ours. */
+int HOOK_EXPORT(prlimit)(pid_t pid, enum __rlimit_resource resource,
+			 const struct rlimit *to, struct rlimit *old)
+{
+	if (!pid || pid == getpid())
+		return (int)set_limit(pid, resource, to, old);
+	return (int)ask_kernel(SYS_prlimit64, pid, resource, (long)to, (long)old, 0, 0);
+}
+
+int HOOK_EXPORT(prlimit64)(pid_t pid, enum __rlimit_resource resource,
+			   const struct rlimit64 *to, struct rlimit64 *old)
+{
+	return HOOK_EXPORT(prlimit)(pid, resource, (const struct rlimit *)to,
+				    (struct rlimit *)old);
+}
+
+int HOOK_EXPORT(prctl)(int option, ...)
+{
+	va_list args;
+	long a[6] = { option };
+
+	va_start(args, option);
+	for (unsigned i = 1; i < 5; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	return (int)call_confining(SYS_prctl, a);
+}
+
+/* What libseccomp and others call without a function of the C library's. */
+long HOOK_EXPORT(syscall)(long number, ...)
+{
+	va_list args;
+	long a[6];
+
+	va_start(args, number);
+	for (unsigned i = 0; i < 6; i++)
+		a[i] = va_arg(args, long);
+	va_end(args);
+	switch (number) {
+	case SYS_seccomp:
+	case SYS_prctl:
+		return call_confining(number, a);
+	case SYS_unshare:
+	case SYS_setns:
+		return call_alone(number, a[0], a[1]);
+	case SYS_mlockall:
+		return call_lock_all(a[0]);
+	}
+	return ask_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}

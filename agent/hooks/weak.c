@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weak references that the dynamic linker has bound to our hooks, undone. They are found
+ * among the relocations of each object: of a weak symbol that the object does not define,
+ * in a slot of its global offset table, and with no other library that has the name.
+ */
+#include "agent/hooks/weak.h"
+#include "base/elf.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096ul
+#define MOST 16384 /* relocations by name that are looked at in an object */
+
+struct object {
+	const struct dl_phdr_info *info;
+	const Elf64_Sym *symbols;
+	const char *names;
+	const Elf64_Rela *rela;
+	size_t count, relative;
+};
+
+struct look {
+	struct elf_object us;
+	const struct link_map *own;
+};
+
+static bool read_object(const struct dl_phdr_info *info, struct object *o)
+{
+	*o = (struct object){
+		.info = info,
+		.symbols = elf_address(info, DT_SYMTAB),
+		.names = elf_address(info, DT_STRTAB),
+		.rela = elf_address(info, DT_RELA),
+		.count = elf_value(info, DT_RELASZ) / sizeof(Elf64_Rela),
+		.relative = elf_value(info, DT_RELACOUNT),
+	};
+	return o->symbols && o->names && o->rela && o->relative <= o->count;
+}
+
+/* What the loader has made read-only after it had relocated the object: the whole pages
+ * of PT_GNU_RELRO. A program linked with -z now has its slots there. */
+static bool is_sealed(const struct dl_phdr_info *info, uintptr_t slot)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *p = &info->dlpi_phdr[i];
+		uintptr_t begin = info->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
+
+		if (p->p_type == PT_GNU_RELRO && slot >= (begin & ~(PAGE - 1)) &&
+		    slot < (end & ~(PAGE - 1)))
+			return true;
+	}
+	return false;
+}
+
+/* A sealed page is writable for a moment. One that cannot be made so stays as it is. */
+static void clear_slot(const struct dl_phdr_info *info, const Elf64_Rela *r)
+{
+	uintptr_t *slot = (uintptr_t *)(info->dlpi_addr + r->r_offset);
+	void *page = (void *)((uintptr_t)slot & ~(PAGE - 1));
+	bool sealed = is_sealed(info, (uintptr_t)slot);
+
+	if (sealed && mprotect(page, PAGE, PROT_READ | PROT_WRITE))
+		return;
+	*slot = 0;
+	if (sealed)
+		mprotect(page, PAGE, PROT_READ);
+}
+
+static bool has_other(const struct look *l, const char *name)
+{
+	struct elf_object o;
+
+	for (const struct link_map *m = elf_first_object(); m; m = m->l_next)
+		if (m != l->own && elf_object(&o, m->l_addr, m->l_ld) &&
+		    elf_function(&o, name))
+			return true;
+	return false;
+}
+
+/* Our own entry points are there to be asked for so. */
+static bool is_hook(const struct look *l, const char *name)
+{
+	return elf_function(&l->us, name) && strncmp(name, "proflaunch_", 11);
+}
+
+static void look_at(const struct look *l, const struct object *o, const Elf64_Rela *r)
+{
+	const Elf64_Sym *sym = &o->symbols[ELF64_R_SYM(r->r_info)];
+	const char *name = o->names + sym->st_name;
+
+	if (ELF64_R_TYPE(r->r_info) == R_X86_64_GLOB_DAT && sym->st_shndx == SHN_UNDEF &&
+	    ELF64_ST_BIND(sym->st_info) == STB_WEAK && is_hook(l, name) &&
+	    !has_other(l, name))
+		clear_slot(o->info, r);
+}
+
+static int each_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct look *l = arg;
+	struct object o;
+
+	(void)size;
+	if (info->dlpi_addr == l->own->l_addr || !read_object(info, &o) ||
+	    o.count - o.relative > MOST)
+		return 0;
+	for (size_t i = o.relative; i < o.count; i++)
+		look_at(l, &o, &o.rela[i]);
+	return 0;
+}
+
+void weak_undo(void)
+{
+	struct look l = { .own = elf_our_object() };
+	int saved = errno;
+
+	if (l.own && elf_object(&l.us, l.own->l_addr, l.own->l_ld))
+		dl_iterate_phdr(each_object, &l);
+	errno = saved;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process ends, in whatever way: what is left lies in the spool. */
+#include "agent/agent.h"
+#include "agent/core/clock.h"
+#include "agent/core/rare.h"
+#include "agent/sched/sched.h"
+#include "base/sys.h"
+
+void agent_leave(void)
+{
+	struct spool_header *h = spool.head;
+
+	/* A child of vfork cannot be told from its parent without asking. */
+	if (!h || sys_confined || agent.pid != sys_pid())
+		return;
+	sched_leave();
+	wire_gpu_leave();
+	atomic_fetch_add(&h->rare_ns, rare_take());
+	clock_edge(h);
+	atomic_store(&h->exit_ticks, clock_ticks());
+}

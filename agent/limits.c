@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits - what the program takes from itself, and so from us: system calls (seccomp),
+ * the company of other threads (unshare, setns), memory (mlockall, limits).
+ */
+#include "agent/agent.h"
+#include "agent/core/gate.h"
+#include "agent/core/names.h"
+#include "agent/core/spool.h"
+#include "agent/core/stacks.h"
+#include "agent/heap/heap.h"
+#include "agent/sched/sched.h"
+#include "base/log.h"
+#include "base/own_thread.h"
+#include "base/roomy.h"
+#include "base/sys.h"
+#include "writer/writer.h"
+
+#define CONFINED      (4ull << 20) /* bytes for all that comes after seccomp ... */
+#define CONFINED_HEAP (16ull << 20) /* ... and where the heap is recorded */
+
+/* What would have to be asked for is forbidden: the gate alone protects the parent. */
+void agent_stay_out(void)
+{
+	gate_set(0, 0);
+	sched_stay_out();
+	agent.on = false;
+}
+
+/* A child of vfork has its parent's memory: nothing of that may change. And what a filter
+ * lets the program do, it may not let us do for that. */
+static bool is_mine(void)
+{
+	return agent.on && !sys_confined && agent.pid == sys_pid();
+}
+
+static void begin_now(void *arg)
+{
+	*(bool *)arg = agent_begin();
+}
+
+void limits_alone(bool begins)
+{
+	if (!is_mine())
+		return;
+	if (begins)
+		writer_pause();
+	else
+		writer_resume();
+}
+
+/* Without a clock nothing can be recorded. */
+static void end_recording(void)
+{
+	if (!sys_confined)
+		writer_stop();
+	if (atomic_load(&agent.state) == AGENT_READY && !sys_confined) {
+		sched_exit();
+		agent_leave();
+	}
+	agent_heap_off();
+	agent_stay_out();
+	log_quiet = true;
+	if (!sys_confined)
+		sys_confine();
+}
+
+/* After the filter nothing can be asked for: the spool, the index of names and the pages
+ * that records will need are made now. */
+static void prepare_all(void)
+{
+	bool begun = false;
+
+	if (spool.base)
+		roomy_call(begin_now, &begun);
+	if (!begun)
+		return;
+	names_add("", 0, NULL, 0); /* its index has to be there */
+	spool_confine(agent.config.malloc ? CONFINED_HEAP : CONFINED);
+}
+
+bool limits_confine(bool clock)
+{
+	if (!agent.on || (sys_confined && !clock))
+		return false;
+	if (agent.pid != sys_pid()) {
+		/* A raw clone's memory is its own: its gate is wiped. */
+		if (sys_confined || !spool.base || atomic_load(&gate->alive))
+			return false;
+		sys_confine();
+		return true;
+	}
+	if (clock) {
+		end_recording();
+		return false;
+	}
+	writer_stop();
+	prepare_all();
+	log_quiet = true;
+	sys_confine();
+	return true;
+}
+
+void limits_unconfine(void)
+{
+	sys_unconfine();
+	if (!is_mine())
+		return;
+	log_quiet = agent.config.quiet;
+	spool_unconfine();
+	writer_go_on();
+}
+
+/* mlockall() would make all that we have mapped resident. So what is not in use is
+ * unmapped for the time of the call. The tables of stacks and rules go as well where the
+ * program has one thread: no other can be looking at them. */
+void limits_lock(bool begins, bool future)
+{
+	static bool shrunk, single;
+
+	if (!is_mine())
+		return;
+	if (begins) {
+		shrunk = writer_pause();
+		if (shrunk)
+			spool_shrink(0);
+		single = shrunk && own_thread_others() == 1;
+		if (single)
+			heap_stacks_off();
+		return;
+	}
+	sys_no_maps = future;
+	if (shrunk)
+		spool_regrow();
+	if (single)
+		heap_stacks_on();
+	/* What we map from now on would be locked, and a thread has a stack. */
+	if (!future)
+		writer_resume();
+}
+
+/* A limit that is set now counts what is mapped already: the program would get none of
+ * its own share. So the spool shrinks to its part of the new limit, and for good. */
+void limits_limit(int resource, uint64_t bytes)
+{
+	if (!is_mine() || bytes == UINT64_MAX)
+		return;
+	sys_scarce = true;
+	if (!writer_pause()) {
+		writer_resume();
+		return;
+	}
+	if (own_thread_others() == 1)
+		stacks_shrink();
+	spool_shrink(spool_room_below(resource, bytes));
+	spool_settle();
+	writer_resume();
+}

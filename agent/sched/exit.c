@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a process: what is open is kept or thrown away, and what the user has to
+ * know about it is said.
+ */
+#include "agent/core/clock.h"
+#include "agent/sched/cycle.h"
+#include "agent/sched/state.h"
+#include "base/fmt.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Of annotations: a line on the job's page has no room for more. */
+#define NAMES     3
+#define NAME_MOST 60
+
+static bool tell_once(uint32_t bit)
+{
+	return !job || !(atomic_fetch_or(&job->told, bit) & bit);
+}
+
+/* "Seen: train 12×, ..." of what might have been meant. */
+static void list_names(char *text, size_t size)
+{
+	const struct tally *seen = &spool.head->seen;
+	bool there = spool_head_has(seen, sizeof(*seen)); /* else a hole */
+	const struct tally_row *r;
+	size_t n = 0;
+
+	for (unsigned i = 0; there && i < NAMES && (r = tally_rank(seen, i)); i++)
+		n += fmt(text + n, size - n, "%s%.*s %lu×", n ? ", " : "", NAME_MOST,
+			 r->name, (unsigned long)r->n);
+	if (!n)
+		fmt(text, size, "no annotation");
+}
+
+static void name_marker(char *text, size_t size)
+{
+	static const char *const kinds[] = { [MARKER_SYMBOL] = "symbol:",
+					     [MARKER_CUDA] = "cuda:",
+					     [MARKER_KERNEL] = "kernel:" };
+	const char *kind = kinds[sched.marker.kind % (sizeof(kinds) / sizeof(*kinds))];
+
+	if (sched.marker.kind == MARKER_AUTO)
+		fmt(text, size,
+		    "no training step was recognised (marker auto looks for DataLoader "
+		    "and Optimizer.step)");
+	else
+		fmt(text, size, "the marker %s%.*s never matched",
+		    kind ? kind : "torch:", NAME_MOST, sched.marker.text);
+}
+
+void sched_say_provisional(const char *when)
+{
+	const char *what = *when ? "what was recorded until then" : "the whole run";
+	char names[256], marker[160];
+
+	if (!tell_once(TOLD_PROVISIONAL))
+		return;
+	if (sched.step) {
+		log_note("after the first %lu no step ended%s: too few for the default "
+			 "schedule (" SCHEDULE_DEFAULT "), so %s was kept; name another "
+			 "one with --schedule",
+			 (unsigned long)sched.step, when, what);
+		return;
+	}
+	if (sched.marker.kind == MARKER_TIME) {
+		log_note(
+			"the first step of %lu ms was not over%s, so %s was kept as one step",
+			(unsigned long)(sched.marker.period_ns / 1000000), when, what);
+		return;
+	}
+	list_names(names, sizeof(names));
+	name_marker(marker, sizeof(marker));
+	log_note("%s%s, so %s was kept as one step. Seen: %s; name what ends a step with "
+		 "--marker torch:<name>",
+		 marker, when, what, names);
+}
+
+/* A shell around the program has no such function, and need not. */
+static bool should_have_it(void)
+{
+	return atomic_load(&sched.torch) || !job || !atomic_load(&job->launcher) ||
+	       (uint32_t)getppid() == atomic_load(&job->launcher);
+}
+
+/* Every process ends here, so the kernel is asked for a symbol: marker alone. */
+static void say_not_found(void)
+{
+	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) &&
+	    should_have_it() && tell_once(TOLD_SYMBOL))
+		log_warn(
+			"marker symbol:%s: there is no such function in the program or its "
+			"libraries (a stripped one has no names of local functions)",
+			sched.marker.text);
+}
+
+/* True: what was kept was provisional. */
+static bool end_window(uint64_t now)
+{
+	uint64_t end = now;
+	bool keep = follow_keeps(&end) && !sched_whole_goes();
+	bool provisional = keep && !(cycle_now->flags & (CYCLE_CHILD | CYCLE_WHOLE)) &&
+			   cycle_now->flags & CYCLE_PROVISIONAL;
+
+	cycle_step_end(end);
+	cycle_close(end, keep ? CYCLE_KEEP : CYCLE_THROW);
+	return provisional;
+}
+
+void sched_exit(void)
+{
+	int saved = errno;
+	bool provisional;
+
+	if (sched_life() == LIFE_OFF || !sched_lock())
+		return;
+	atomic_store(&sched.life, LIFE_OFF);
+	provisional = cycle_now && end_window(clock_ticks());
+	follow_nobody();
+	sched_unlock();
+	if (provisional)
+		sched_say_provisional("");
+	say_not_found();
+	errno = saved;
+}
+
+void sched_leave(void)
+{
+	uint64_t end = 0;
+
+	if (sched_life() != LIFE_ON || !cycle_now)
+		return;
+	if (!follow_keeps(&end) || sched_whole_goes())
+		atomic_store(&cycle_now->state, CYCLE_DISCARDED);
+	else if (end)
+		__atomic_store_n(&cycle_now->end, end, __ATOMIC_RELEASE);
+}

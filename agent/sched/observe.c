@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether torch's operators call us: while a window, the marker or an ancestor asks. */
+#include "agent/sched/cycle.h"
+#include "agent/sched/state.h"
+
+void sched_observe(void)
+{
+	bool first = sched_life() == LIFE_NONE &&
+		     (!sched.given || sched.may_follow ||
+		      schedule_at(&sched.plan, 0) >= PHASE_RECORD);
+
+	sched.act->observe((cycle_now && !sched.cpu_off) || sched.ops ||
+			   follow_active() || (first && atomic_load(&sched.torch)));
+}

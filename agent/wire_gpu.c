@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * wire_gpu - CUPTI and the CUDA hooks between the other parts: who records what, and
+ * when.
+ *
+ * While CUPTI records, the hooks write no calls: they only tell of markers, stacks and
+ * collectives. Where it cannot be had they give host times, if that was asked for.
+ */
+#include "agent/agent.h"
+
+#include "agent/core/gate.h"
+#include "agent/core/job.h"
+#include "agent/core/spool.h"
+#include "agent/cuda/cuda.h"
+#include "agent/cupti/cupti.h"
+#include "agent/sched/sched.h"
+#include "agent/unwind/unwind.h"
+#include "base/elf.h"
+#include "base/log.h"
+#include "base/sys.h"
+#include "writer/writer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#define TOLD_NO_GPU (1u << 10) /* on the job page */
+
+static _Atomic bool estimating; /* CUPTI cannot be had: hooks measure */
+static _Atomic bool cuda_off; /* switched off in the running program */
+
+/* Marks are wanted all the time, what is written only while a window is open. */
+static unsigned needed_from_hooks(bool open)
+{
+	unsigned what = 0;
+
+	if (sched_wants_calls())
+		what |= CUDA_WANT_MARKS;
+	if (!cupti_active() && !atomic_load(&estimating))
+		what |= CUDA_WANT_READY;
+	if (!open || atomic_load(&cuda_off))
+		return what;
+	what |= CUDA_WANT_COLLECTIVES;
+	if (agent.config.cuda_stacks == STACKS_NATIVE)
+		what |= CUDA_WANT_STACKS;
+	if (atomic_load(&estimating) && agent.config.cuda_estimate)
+		what |= CUDA_WANT_TIMES;
+	return what;
+}
+
+static void adjust_hooks(void)
+{
+	if (agent.config.activities != ACTIVITIES_CPU || sched_wants_calls())
+		cuda_hooks_want(needed_from_hooks(gate_cycle() != 0));
+}
+
+void wire_gpu_opened(struct cycle_info *info)
+{
+	cupti_opened(info);
+	if (agent.config.activities != ACTIVITIES_CPU || sched_wants_calls())
+		cuda_hooks_want(needed_from_hooks(true));
+}
+
+void wire_gpu_ended(struct cycle_info *info, bool kept)
+{
+	cupti_sealed(info, kept);
+	adjust_hooks();
+}
+
+static void note_cuda_used(void)
+{
+	writer_need();
+	sched_used();
+	adjust_hooks();
+}
+
+/* While CUPTI cannot be had the hooks measure host times, if the options want those. */
+static void switch_estimates(bool on)
+{
+	atomic_store(&estimating, on);
+	adjust_hooks();
+}
+
+static void note_driver_ready(void)
+{
+	cupti_driver_ready();
+	adjust_hooks();
+}
+
+void wire_gpu_collect(bool on)
+{
+	atomic_store(&cuda_off, !on);
+	cupti_collect(on);
+	if (on)
+		cupti_now(); /* what is launched next is recorded */
+	adjust_hooks();
+}
+
+/* Names of CUPTI's second generation: a profiler that we cannot share with. */
+void wire_gpu_symbol(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (!strncmp(name, "cupti", 5) && len > 3 && !strcmp(name + len - 3, "_v2"))
+		cupti_asked_for(name);
+}
+
+void wire_gpu_leave(void)
+{
+	cupti_exit();
+}
+
+/* CUDA does not work in the child of a process that uses it. A child whose parent had not
+ * met CUPTI begins as a new process does. */
+void wire_gpu_fork_child(void)
+{
+	bool met = cupti_met();
+
+	cupti_fork_child();
+	if (!met && agent.on) { /* it may use CUDA itself */
+		adjust_hooks();
+		return;
+	}
+	cuda_hooks_fork_child();
+	atomic_store(&estimating, false);
+}
+
+struct mapped {
+	bool runtime, driver;
+	bool bundled; /* a runtime renamed by a wheel that has a CUPTI of its own inside
+		       */
+};
+
+static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *base = strrchr(info->dlpi_name ? info->dlpi_name : "", '/');
+	struct mapped *m = arg;
+
+	(void)size;
+	m->runtime |= base && !strncmp(base, "/libcudart", 10);
+	m->bundled |= base && !strncmp(base, "/libcudart-", 11);
+	m->driver |= base && !strncmp(base, "/libcuda.so", 11);
+	return 0;
+}
+
+/* A program that brings CUDA, on a machine that cannot: said by one process of a job. */
+void wire_gpu_look(void)
+{
+	struct mapped m = { false, false, false };
+	struct sys_stat st;
+
+	if (agent.config.activities == ACTIVITIES_CPU ||
+	    !sys_stat("/dev/nvidiactl", &st) || !sys_stat("/dev/dxg", &st) || !job)
+		return;
+	dl_iterate_phdr(is_cuda, &m);
+	if (!m.runtime || m.driver)
+		return;
+	if (!(atomic_fetch_or(&job->told, TOLD_NO_GPU) & TOLD_NO_GPU))
+		log_note(
+			"no GPU is recorded: this PyTorch could use one, but there is no "
+			"NVIDIA driver here");
+}
+
+/* A CUPTI inside libtorch cannot be shared: while its profiler runs it has the GPU. */
+void wire_gpu_profile(bool cuda, bool begins)
+{
+	struct mapped m = { false, false, false };
+
+	if (begins && !cuda)
+		return;
+	if (begins)
+		dl_iterate_phdr(is_cuda, &m);
+	if (!begins || m.bundled)
+		cupti_other(begins);
+}
+
+void wire_gpu_start(bool (*begin)(void))
+{
+	const struct cuda_listener calls = {
+		.begin = sched_call_begin,
+		.end = sched_end,
+		.ready = note_driver_ready,
+		.driver = cuda_hooks_driver,
+	};
+	const struct cupti_actions actions = {
+		.begin = begin,
+		.used = note_cuda_used,
+		.settled = writer_wake,
+		.estimate = switch_estimates,
+	};
+	const struct link_map *self = elf_our_object();
+
+	if (agent.config.cuda_stacks == STACKS_NATIVE)
+		unwind_start(agent.config.stack_depth, false);
+	cuda_hooks_start(&calls);
+	/* What is looked up by name is only ours to see if something is wanted then. */
+	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)
+		cuda_hooks_want(CUDA_WANT_STACKS);
+	if (self && self->l_name[0])
+		cupti_start(&agent.config, &actions, self->l_name);
+	adjust_hooks();
+}
+
+__attribute__((visibility("default"))) int InitializeInjection(void);
+
+/* The driver calls it from cuInit (CUDA_INJECTION64_PATH). */
+int InitializeInjection(void)
+{
+	int saved = errno, result = 1;
+
+	if (agent.on)
+		result = cupti_injected();
+	errno = saved;
+	return result;
+}
