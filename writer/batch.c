@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Sealed windows of this process: found in the spool, quietened, written here or
+ * handed to the finisher, and their chunks given back. */
 #include "writer/batch.h"
-#include "agent/core/fmt.h"
 #include "agent/core/gate.h"
+#include "agent/core/job.h"
+#include "agent/core/spool_view.h"
 #include "agent/core/thread.h"
+#include "base/fmt.h"
+#include "base/sys.h"
+#include "writer/sort.h"
 #include "writer/trace.h"
 
 #include <errno.h>
@@ -12,6 +18,8 @@
 #define QUIET_TRIES 1000 /* of a millisecond */
 #define OLD_MOST    16 /* descriptors that are kept a little longer */
 #define STUCK_MOST  64
+#define HANDED_MOST 64 /* windows with the finisher at a time */
+#define FORGOTTEN   10000000000ll /* ns after which the finisher must be gone */
 
 /* Chunks of cycles in which a thread was still emitting when they were written:
  * it may yet store a byte, so nobody else gets them before it has left. */
@@ -23,62 +31,76 @@ static uint64_t old[OLD_MOST];
 static unsigned old_at;
 
 static _Atomic unsigned failed;
+static _Atomic bool starved; /* for want of memory: the windows still wait */
+
+/* What the finisher has. */
+static struct {
+	uint64_t offset; /* of the descriptor's chunk */
+	int64_t since; /* CLOCK_MONOTONIC ns */
+} handed[HANDED_MOST];
+static unsigned handed_n;
+static unsigned unready; /* sealed, but not to be handed over yet */
+static int64_t ask_ns, ask_gap; /* where the finisher is late, but there */
 
 static struct cycle_info *info_at(uint64_t offset)
 {
 	return (struct cycle_info *)(chunk_at(offset) + 1);
 }
 
-static bool waiting(uint64_t offset)
+enum wait { WAITS_NOT, WAITS_FOR_GPU, WAITS };
+
+static enum wait wait_of_cycle(uint64_t offset, bool handed_too)
 {
 	struct cycle_info *info = info_at(offset);
 	uint32_t state = atomic_load_explicit(&info->state, memory_order_acquire);
 
+	if (state != CYCLE_DISCARDED && state != CYCLE_SEALED &&
+	    !(handed_too && state == CYCLE_QUIET))
+		return WAITS_NOT;
 	/* Its GPU work is still coming in. */
 	if (atomic_load_explicit(&info->cuda_state, memory_order_acquire) == CUDA_PENDING)
-		return false;
-	return state == CYCLE_DISCARDED ||
-	       (state == CYCLE_SEALED && !(info->flags & CYCLE_FAILED));
+		return WAITS_FOR_GPU;
+	return WAITS;
 }
 
-/* Offsets of the descriptors of cycles that wait for us. */
-static int find(const struct spool_view *v, struct pile *cycles)
+struct found {
+	struct pile cycles; /* uint64_t: offsets of the descriptors of what waits */
+	unsigned unready;
+};
+
+static bool is_older(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return info_at(*a)->number < info_at(*b)->number;
+}
+
+/* The oldest first. */
+static int find_waiting(const struct spool_view *v, struct found *f, bool handed_too)
 {
 	const struct chunk *c;
 	uint64_t at = 0;
 
 	while ((c = spool_view_next(v, &at))) {
-		uint64_t offset = (uint64_t)((const uint8_t *)c - v->base), *place;
+		uint64_t offset = (uint64_t)((const uint8_t *)c - v->base);
+		enum wait wait;
 
 		if (atomic_load_explicit(&((struct chunk *)c)->kind,
-					 memory_order_acquire) != CHUNK_CYCLE ||
-		    !waiting(offset))
+					 memory_order_acquire) != CHUNK_CYCLE)
 			continue;
-		place = pile_push(cycles, sizeof(*place));
-		if (!place)
+		wait = wait_of_cycle(offset, handed_too);
+		f->unready += wait == WAITS_FOR_GPU;
+		if (wait != WAITS)
+			continue;
+		if (pile_add(&f->cycles, &offset, sizeof(offset)))
 			return -ENOMEM;
-		*place = offset;
 	}
-	return 0;
+	return sort_merge(f->cycles.mem, f->cycles.n, sizeof(uint64_t), is_older);
 }
 
-/* Nearly in order already: descriptors are taken one after the other. */
-static void oldest_first(uint64_t *offset, size_t n)
-{
-	for (size_t gap = n / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
-		for (size_t i = gap; i < n; i++) {
-			uint64_t moved = offset[i];
-			size_t at = i;
-
-			for (; at >= gap &&
-			       info_at(offset[at - gap])->number > info_at(moved)->number;
-			     at -= gap)
-				offset[at] = offset[at - gap];
-			offset[at] = moved;
-		}
-	}
-}
-
+/* Whether no thread is in the middle of a record of the cycle any more. All cycles of
+ * a batch share the tries, so a thread that hangs costs a batch one second and not
+ * each window. */
 static bool wait_quiet(uint64_t cycle, unsigned *tries)
 {
 	gate_barrier();
@@ -91,14 +113,15 @@ static bool wait_quiet(uint64_t cycle, unsigned *tries)
 	return true;
 }
 
-static int take(uint64_t offset, void *arg)
+/* What a thread commits from here on is counted as late. */
+static int mark_chunk_taken(uint64_t offset, void *arg)
 {
 	(void)arg;
 	atomic_store(&chunk_at(offset)->taken, 1);
 	return 0;
 }
 
-static int give(uint64_t offset, void *arg)
+static int give_chunk_back(uint64_t offset, void *arg)
 {
 	(void)arg;
 	if (atomic_load(&chunk_at(offset)->kind) == CHUNK_DATA ||
@@ -134,16 +157,18 @@ static void add_totals(const struct cycle_info *info, const struct writer_result
 	if (!r->path[0])
 		return;
 	atomic_fetch_add(&t->bytes, r->bytes);
-	fmt(t->last_file, sizeof(t->last_file), "%s", r->path);
+	if (spool_head_has(spool.head->last_file, sizeof(spool.head->last_file)))
+		fmt(spool.head->last_file, sizeof(spool.head->last_file), "%s", r->path);
 	atomic_fetch_add(&t->files, 1);
 }
 
-static void retire(const struct read_index *ix, uint64_t offset, bool quiet)
+/* A descriptor waits OLD_MOST windows before its chunk is given back (see `old`). */
+static void retire_cycle(const struct read_index *ix, uint64_t offset, bool quiet)
 {
 	uint64_t number = info_at(offset)->number, oldest = old[old_at];
 
 	if (quiet)
-		read_chunks(ix, number, give, NULL);
+		index_chunks(ix, number, give_chunk_back, NULL);
 	else if (stuck_n < STUCK_MOST)
 		stuck[stuck_n++] = number;
 	old[old_at] = offset;
@@ -156,7 +181,7 @@ static void retire_stuck(const struct read_index *ix)
 {
 	for (unsigned i = 0; i < stuck_n;) {
 		if (thread_quiet(stuck[i])) {
-			read_chunks(ix, stuck[i], give, NULL);
+			index_chunks(ix, stuck[i], give_chunk_back, NULL);
 			stuck[i] = stuck[--stuck_n];
 		} else {
 			i++;
@@ -172,9 +197,9 @@ static void finish_cycle(const struct spool_view *v, const struct read_index *ix
 {
 	struct cycle_info *info = info_at(offset);
 
-	if (atomic_load(&info->state) == CYCLE_SEALED) {
-		if (trace_write(v, ix, info, config, r)) {
-			info->flags |= CYCLE_FAILED;
+	if (atomic_load(&info->state) != CYCLE_DISCARDED) {
+		if (write_trace(v, ix, info, config, NULL, r)) {
+			atomic_store(&info->state, CYCLE_BROKEN);
 			atomic_fetch_add(&failed, 1);
 			return;
 		}
@@ -182,63 +207,192 @@ static void finish_cycle(const struct spool_view *v, const struct read_index *ix
 	}
 	/* Written, or thrown away: in both cases nobody shall look at it again. */
 	atomic_store(&info->state, CYCLE_WRITTEN);
-	retire(ix, offset, quiet);
-	if (r->path[0])
+	retire_cycle(ix, offset, quiet);
+	if (done && r->path[0])
 		done(r->path);
 }
 
-static void write_all(const struct spool_view *v, const uint64_t *cycle, size_t n,
-		      const struct config *config, void (*done)(const char *path))
+/* From here on nobody adds anything to these cycles that a reader would see. */
+static int quieten_cycles(const struct spool_view *v, struct read_index *ix,
+			  const uint64_t *cycle, size_t n)
 {
-	struct writer_result *r = pile_map(sizeof(*r));
-	struct read_index ix;
 	unsigned tries = QUIET_TRIES;
 
 	for (size_t i = 0; i < n; i++)
 		wait_quiet(info_at(cycle[i])->number, &tries);
-	if (!r || read_index(&ix, v))
-		goto unmap;
+	if (index_make(ix, v))
+		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		read_chunks(&ix, info_at(cycle[i])->number, take, NULL);
+		index_chunks(ix, info_at(cycle[i])->number, mark_chunk_taken, NULL);
 	gate_barrier();
 	thread_leave_nothing();
-	retire_stuck(&ix);
+	retire_stuck(ix);
+	return 0;
+}
+
+static int write_all(const struct spool_view *v, const uint64_t *cycle, size_t n,
+		     const struct config *config, void (*done)(const char *path))
+{
+	struct writer_result *r = pile_map(sizeof(*r));
+	struct read_index ix;
+	int err = r ? quieten_cycles(v, &ix, cycle, n) : -ENOMEM;
+
+	if (err)
+		goto unmap;
 	for (size_t i = 0; i < n; i++) {
 		r->path[0] = '\0';
 		finish_cycle(v, &ix, cycle[i], thread_quiet(info_at(cycle[i])->number),
 			     config, r, done);
 	}
-	read_index_free(&ix);
+	index_free(&ix);
 unmap:
 	pile_unmap(r, sizeof(*r));
+	return err;
 }
 
-unsigned batch_write(const struct config *config, void (*done)(const char *path))
+static bool look_at_spool(struct spool_view *v)
 {
-	struct pile cycles = { 0 };
+	return spool.head && !spool_view_init(v, spool.base, spool.now);
+}
+
+unsigned batch_write(const struct config *config, bool handed_too,
+		     void (*done)(const char *path))
+{
+	struct found f = { 0 };
 	struct spool_view v;
+	unsigned n;
+	int err;
+
+	if (!look_at_spool(&v))
+		return 0;
+	err = find_waiting(&v, &f, handed_too);
+	n = (unsigned)f.cycles.n;
+	if (!err && n)
+		err = write_all(&v, f.cycles.mem, n, config, done);
+	pile_free(&f.cycles);
+	atomic_store(&starved, err != 0);
+	return err ? 0 : n;
+}
+
+bool batch_sealed(void)
+{
+	struct spool_view v;
+	const struct chunk *c;
+	uint64_t at = 0;
+
+	while (look_at_spool(&v) && (c = spool_view_next(&v, &at))) {
+		uint64_t offset = (uint64_t)((const uint8_t *)c - v.base);
+
+		if (atomic_load(&((struct chunk *)c)->kind) == CHUNK_CYCLE &&
+		    wait_of_cycle(offset, false) != WAITS_NOT)
+			return true;
+	}
+	return false;
+}
+
+/* ---- with a finisher ---- */
+
+/* False: the window was thrown away, there is nothing to hand over. */
+static bool hand_to_finisher(uint64_t offset, const struct read_index *ix)
+{
+	struct cycle_info *info = info_at(offset);
+	bool thrown = atomic_load(&info->state) == CYCLE_DISCARDED;
+
+	atomic_store(&info->state, thrown ? CYCLE_WRITTEN : CYCLE_QUIET);
+	if (thrown) {
+		retire_cycle(ix, offset, thread_quiet(info->number));
+		return false;
+	}
+	handed[handed_n].offset = offset;
+	handed[handed_n++].since = sys_clock_ns(CLOCK_MONOTONIC);
+	return true;
+}
+
+void batch_hand_over(void)
+{
+	struct found f = { 0 };
+	struct read_index ix;
+	struct spool_view v;
+	bool any = false;
 	size_t n;
 
-	if (!spool.head || spool_view_init(&v, spool.base, spool.head->cap))
-		return 0;
-	if (!find(&v, &cycles) && cycles.n) {
-		oldest_first(cycles.mem, cycles.n);
-		write_all(&v, cycles.mem, cycles.n, config, done);
+	if (!look_at_spool(&v))
+		return;
+	if (!find_waiting(&v, &f, false) && f.cycles.n) {
+		n = f.cycles.n < HANDED_MOST - handed_n ? f.cycles.n
+							: HANDED_MOST - handed_n;
+		f.unready += (unsigned)(f.cycles.n - n);
+		if (n && !quieten_cycles(&v, &ix, f.cycles.mem, n)) {
+			for (size_t i = 0; i < n; i++)
+				any |= hand_to_finisher(((uint64_t *)f.cycles.mem)[i],
+							&ix);
+			index_free(&ix);
+		}
 	}
-	n = cycles.n;
-	pile_free(&cycles);
-	return (unsigned)n;
+	unready = f.unready;
+	pile_free(&f.cycles);
+	if (any)
+		job_handed();
+}
+
+void batch_collect(void)
+{
+	struct read_index ix;
+	struct spool_view v;
+	bool done = false;
+
+	for (unsigned i = 0; i < handed_n; i++)
+		done |= atomic_load(&info_at(handed[i].offset)->state) != CYCLE_QUIET;
+	if (!done || !look_at_spool(&v) || index_make(&ix, &v))
+		return;
+	for (unsigned i = 0; i < handed_n;) {
+		uint64_t offset = handed[i].offset;
+		uint32_t state = atomic_load(&info_at(offset)->state);
+
+		if (state == CYCLE_QUIET) {
+			i++;
+			continue;
+		}
+		if (state == CYCLE_WRITTEN)
+			retire_cycle(&ix, offset, thread_quiet(info_at(offset)->number));
+		handed[i] = handed[--handed_n];
+	}
+	index_free(&ix);
+	if (unready)
+		batch_hand_over();
+}
+
+unsigned batch_pending(void)
+{
+	return handed_n + unready;
+}
+
+bool batch_forgotten(int64_t now)
+{
+	int64_t since = now;
+
+	for (unsigned i = 0; i < handed_n; i++)
+		since = handed[i].since < since ? handed[i].since : since;
+	if (now - since <= FORGOTTEN)
+		ask_ns = ask_gap = 0;
+	if (now - since <= FORGOTTEN || now < ask_ns)
+		return false;
+	ask_gap = !ask_gap ? FORGOTTEN : ask_gap < 4 * FORGOTTEN ? 2 * ask_gap : ask_gap;
+	ask_ns = now + ask_gap;
+	return true;
 }
 
 unsigned batch_failed(void)
 {
-	return atomic_load(&failed);
+	return atomic_load(&failed) + atomic_load(&starved);
 }
 
 void batch_forget(void)
 {
 	memset(stuck, 0, sizeof(stuck));
 	memset(old, 0, sizeof(old));
-	stuck_n = old_at = 0;
+	stuck_n = old_at = handed_n = unready = 0;
+	ask_ns = ask_gap = 0;
 	atomic_store(&failed, 0);
+	atomic_store(&starved, false);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch - all cycles that are sealed now become files; their chunks are free again.
+ * batch - windows that are sealed become files, here or by the finisher; then their
+ * chunks are free again.
  *
- * Threads  one at a time, of the process that owns the spool.
- * Memory   as writer_cycle.
- * Errors   said by writer_cycle.  A cycle that cannot be written stays in the
+ * Threads  one at a time, of the process that owns the spool; batch_sealed: any.
+ * Memory   as write_trace.
+ * Errors   said by write_trace.  A cycle that cannot be written stays in the
  *          spool, for whoever recovers it.
  * Units    none.
  */
@@ -13,10 +14,24 @@
 
 #include "writer/writer.h"
 
-/* Writes what is sealed, frees what is thrown away. Calls done(path) for each file.
- * Returns how many cycles it found. */
-unsigned batch_write(const struct config *config, void (*done)(const char *path));
-/* Cycles of this process that could not be written. */
+/* Writes what is sealed, and what was handed over, too, if `handed`; frees what is thrown
+ * away. Calls done(path), if it is there, for each file. Returns how many cycles it has
+ * dealt with; 0 where the kernel has no memory left, too: the cycles wait, and
+ * batch_failed says so. */
+unsigned batch_write(const struct config *config, bool handed,
+		     void (*done)(const char *path));
+/* Gives what is sealed to the finisher (CYCLE_QUIET) and wakes it. */
+void batch_hand_over(void);
+/* Takes back the chunks of what the finisher has done. */
+void batch_collect(void);
+/* Cycles that the finisher has, or whose GPU work is still coming in. */
+unsigned batch_pending(void);
+/* Has the finisher left one alone for so long that it may be gone? True after ten
+ * seconds, and again after 10, 20, 40, 40, ... more. */
+bool batch_forgotten(int64_t now);
+/* Is there a cycle that batch_write would write? */
+bool batch_sealed(void);
+/* Cycles of this process that could not be written; one more while memory is missing. */
 unsigned batch_failed(void);
 void batch_forget(void); /* child after fork */
 

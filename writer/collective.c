@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments of a collective in the members that Kineto writes for record_param_comms,
+ * and for the kernels under it. */
 #include "writer/collective.h"
-#include "agent/core/fmt.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "base/fmt.h"
 #include "writer/scalar.h"
 
 #define LOOK_AHEAD 4096 /* records inside the operator */
@@ -55,38 +57,6 @@ static const char *const nccl_types[] = { "Char",     "Byte",          "Int",
 					  "UInt32",   "Long",          "UInt64",
 					  "Half",     "Float",         "Double",
 					  "BFloat16", "Float8_e4m3fn", "Float8_e5m2" };
-/* As c10::ScalarType does. */
-static const char *const torch_types[] = { "Byte",
-					   "Char",
-					   "Short",
-					   "Int",
-					   "Long",
-					   "Half",
-					   "Float",
-					   "Double",
-					   "ComplexHalf",
-					   "ComplexFloat",
-					   "ComplexDouble",
-					   "Bool",
-					   "QInt8",
-					   "QUInt8",
-					   "QInt32",
-					   "BFloat16",
-					   "QUInt4x2",
-					   "QUInt2x4",
-					   "Bits1x8",
-					   "Bits2x4",
-					   "Bits4x2",
-					   "Bits8",
-					   "Bits16",
-					   "Float8_e5m2",
-					   "Float8_e4m3fn",
-					   "Float8_e5m2fnuz",
-					   "Float8_e4m3fnuz",
-					   "UInt16",
-					   "UInt32",
-					   "UInt64" };
-
 static void set_text(char *to, size_t size, const char *text)
 {
 	if (!*to)
@@ -95,7 +65,8 @@ static void set_text(char *to, size_t size, const char *text)
 
 /* ---- NCCL's arguments ---- */
 
-static int64_t times(uint64_t count, int64_t by)
+/* -1: the product is no count. */
+static int64_t product_of(uint64_t count, int64_t by)
 {
 	int64_t n;
 
@@ -104,7 +75,8 @@ static int64_t times(uint64_t count, int64_t by)
 	return n;
 }
 
-static void add(int64_t *sum, int64_t n)
+/* A sum is known (0 or more) as soon as one of its parts is. */
+static void add_known(int64_t *sum, int64_t n)
 {
 	int64_t all;
 
@@ -138,14 +110,15 @@ static void add_call(struct collective *c, const struct spool_view *v,
 	if (r->type >= 0 && (size_t)r->type < sizeof(nccl_types) / sizeof(*nccl_types))
 		set_text(c->type, sizeof(c->type), nccl_types[r->type]);
 	if (!receive)
-		add(&c->in, times(r->count, functions[f].in ? 1 : r->size));
+		add_known(&c->in, product_of(r->count, functions[f].in ? 1 : r->size));
 	if (!send)
-		add(&c->out, times(r->count, functions[f].out ? 1 : r->size));
+		add_known(&c->out, product_of(r->count, functions[f].out ? 1 : r->size));
 	c->size = r->size >= 0 ? r->size : c->size;
 	c->rank = r->rank >= 0 ? r->rank : c->rank;
 	c->comm = r->comm ? r->comm : c->comm;
 }
 
+/* What NCCL was asked for while the operator ran; false: nothing was seen. */
 static bool from_calls(struct collective *c, const struct cursor *cursor,
 		       const struct rec_op *op)
 {
@@ -180,14 +153,14 @@ struct item {
 };
 
 /* Elements of the tensors of an item, and the type of the first. */
-static int64_t elements(struct scalar_walk *w, unsigned tag, int *type)
+static int64_t count_elements(struct scalar_walk *w, unsigned tag, int *type)
 {
 	int64_t all = 1, n = 0, ndim;
 	unsigned inner;
 
 	if (tag == IN_TENSORS) {
 		while (!w->bad && (inner = scalar_byte(w)) != IN_END)
-			add(&n, elements(w, inner, type));
+			add_known(&n, count_elements(w, inner, type));
 		return n;
 	}
 	if (tag != IN_TENSOR && tag != IN_SPARSE)
@@ -203,27 +176,28 @@ static int64_t elements(struct scalar_walk *w, unsigned tag, int *type)
 }
 
 /* Text goes nowhere: the value is only passed by. */
-static void pass(struct scalar_walk *w, unsigned tag, struct item *item)
+static void read_item(struct scalar_walk *w, unsigned tag, struct item *item)
 {
 	char none[JSON_DIGITS + 1];
-	struct scalar_text t = { none, none };
+	struct text t = { none, none };
 	int type;
 
 	*item = (struct item){ tag, 0, w->at };
 	if (tag == IN_INT)
 		item->number = scalar_number(w);
 	else if (tag == IN_TENSOR || tag == IN_SPARSE || tag == IN_TENSORS)
-		item->number = elements(w, tag, &type);
+		item->number = count_elements(w, tag, &type);
 	else if (tag == IN_SCALARS)
 		scalar_put_list(&t, w);
 	else
 		scalar_put_value(&t, w, tag);
 }
 
+/* A list that does not fit is left out whole: half a list would be another list. */
 static void put_split(char *to, size_t size, const struct item *item, const uint8_t *end)
 {
 	struct scalar_walk w = { item->at, end, false };
-	struct scalar_text t = { to, to + size - 1 };
+	struct text t = { to, to + size - 1 };
 
 	scalar_put_list(&t, &w);
 	*(t.at < t.end && !w.bad ? t.at : to) = '\0';
@@ -271,9 +245,12 @@ static void guess_out(struct collective *c)
 {
 	for (size_t i = 0; c->in >= 0 && c->out < 0 && i < FUNCTIONS; i++)
 		if (!strcmp(functions[i].torch, c->name) && functions[i].in)
-			c->out = times((uint64_t)c->in, functions[i].out ? 1 : c->size);
+			c->out = product_of((uint64_t)c->in,
+					    functions[i].out ? 1 : c->size);
 }
 
+/* Reads the arguments of record_param_comms from their recorded description, without
+ * its outputs. False: the operator has no inputs, or they break off. */
 static bool from_inputs(struct collective *c, const struct rec_op *op)
 {
 	const uint8_t *at = (const uint8_t *)(op + 1);
@@ -289,16 +266,16 @@ static bool from_inputs(struct collective *c, const struct rec_op *op)
 	while (w.at < w.end && (tag = scalar_byte(&w)) != IN_END && !w.bad) {
 		if (n == ITEMS) /* the last ones count, and the first */
 			memmove(item + 1, item + 2, (--n - 1) * sizeof(*item));
-		pass(&w, tag, &item[n++]);
+		read_item(&w, tag, &item[n++]);
 	}
 	if (w.bad || !n)
 		return false;
 	w = (struct scalar_walk){ item[0].at, w.end, false };
 	if (item[0].number >= 0 &&
 	    (item[0].tag == IN_TENSOR || item[0].tag == IN_TENSORS))
-		set_number(&c->in, elements(&w, item[0].tag, &type));
-	if (type >= 0 && (size_t)type < sizeof(torch_types) / sizeof(*torch_types))
-		set_text(c->type, sizeof(c->type), torch_types[type]);
+		set_number(&c->in, count_elements(&w, item[0].tag, &type));
+	if (type >= 0)
+		set_text(c->type, sizeof(c->type), scalar_type((unsigned)type)->word);
 	from_end(c, &item[n - 1], n, w.end);
 	guess_out(c);
 	return true;
@@ -339,10 +316,7 @@ static void put_number(struct json *j, const char *key, int64_t n)
 {
 	if (n < 0)
 		return;
-	json_string(j, key, strlen(key));
-	json_lit(j, ":");
-	json_number(j, n);
-	json_lit(j, ",");
+	json_member(j, key, (uint64_t)n);
 }
 
 void collective_write(const struct collective *c, struct json *j, bool kernel)
@@ -366,15 +340,9 @@ void collective_write(const struct collective *c, struct json *j, bool kernel)
 	put_number(j, "Global rank start", c->start);
 	put_number(j, "Global rank stride", c->stride);
 	put_number(j, "Rank", c->rank);
-	if (c->comm) {
-		json_lit(j, "\"Comms Id\":");
-		json_unsigned(j, c->comm);
-		json_lit(j, ",");
-	}
-	if (c->async >= 0) {
-		if (c->async)
-			json_lit(j, "\"Is asynchronized op\":true,");
-		else
-			json_lit(j, "\"Is asynchronized op\":false,");
-	}
+	if (c->comm)
+		json_member(j, "Comms Id", c->comm);
+	if (c->async >= 0)
+		json_text(j, c->async ? "\"Is asynchronized op\":true,"
+				      : "\"Is asynchronized op\":false,");
 }

@@ -11,6 +11,7 @@
 #ifndef WRITER_COLLECTIVE_H
 #define WRITER_COLLECTIVE_H
 
+#include "agent/core/spool_view.h"
 #include "writer/json.h"
 #include "writer/read.h"
 
@@ -25,6 +26,7 @@ struct collective {
 	int8_t async; /* 0, 1 */
 };
 
+/* Is it torch's record_param_comms, in which each collective runs? */
 bool collective_is(const struct spool_view *v, const struct record *op);
 /* The cursor has just passed `op`. False: nothing is known. */
 bool collective_find(struct collective *c, const struct cursor *cursor,

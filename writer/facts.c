@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What the spool's header knows, "key = json", as members of the file. */
 #include "writer/trace.h"
 
 /* A line of "key = value\n" text; `at` moves behind it. */
@@ -73,8 +74,7 @@ const char *facts_get(const struct spool_header *h, const char *key, size_t *len
 	return value;
 }
 
-/* The values are texts, or JSON where they are that. */
-static void put_lines(struct json *j, const char *lines, size_t size, bool as_json)
+void facts_lines(struct json *j, const char *lines, size_t size, bool as_json)
 {
 	const char *at = lines, *end = end_of(at, size);
 	bool first = true;
@@ -97,19 +97,9 @@ static void put_lines(struct json *j, const char *lines, size_t size, bool as_js
 	json_lit(j, "}");
 }
 
-void facts_write(struct json *j, const struct spool_header *h)
-{
-	put_lines(j, h->facts, sizeof(h->facts), true);
-}
-
-void facts_lines(struct json *j, const char *lines, size_t size)
-{
-	put_lines(j, lines, size, false);
-}
-
 /* Keys of the file's own; a second one of the same name would hide ours or the
  * user's, whichever comes last. */
-static bool reserved(const struct line *l)
+static bool is_reserved_key(const struct line *l)
 {
 	static const char *const keys[] = {
 		"schemaVersion",       "deviceProperties",
@@ -137,7 +127,7 @@ void facts_metadata(struct json *j, const char *lines, size_t size)
 		if (said_again(&l, at, end))
 			continue;
 		json_lit(j, "\"");
-		if (reserved(&l))
+		if (is_reserved_key(&l))
 			json_lit(j, "metadata.");
 		json_escaped(j, l.key, l.key_len);
 		json_lit(j, "\": ");

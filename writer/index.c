@@ -1,77 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Which chunks belong to which window, thread by thread. */
+#include "agent/core/spool_view.h"
+#include "base/search.h"
 #include "writer/read.h"
-
-#include <errno.h>
+#include "writer/sort.h"
 
 struct place {
 	uint64_t cycle, offset;
 };
 
-/* Found in the order of their offsets; cycles come nearly in order, too, but freed
- * chunks are used again: shell sort is quick on what is nearly sorted. */
-static bool before(const struct place *a, const struct place *b)
+static bool place_before(const void *left, const void *right)
 {
+	const struct place *a = left, *b = right;
+
 	return a->cycle != b->cycle ? a->cycle < b->cycle : a->offset < b->offset;
 }
 
-static void sort(struct place *p, size_t n)
+int index_add(struct read_index *ix, uint64_t cycle, uint64_t offset)
 {
-	for (size_t gap = n / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11) {
-		for (size_t i = gap; i < n; i++) {
-			struct place moved = p[i];
-			size_t at = i;
-
-			for (; at >= gap && before(&moved, &p[at - gap]); at -= gap)
-				p[at] = p[at - gap];
-			p[at] = moved;
-		}
-	}
+	return pile_add(&ix->chunks, &(struct place){ cycle, offset },
+			sizeof(struct place));
 }
 
-int read_index(struct read_index *ix, const struct spool_view *v)
+int index_sort(struct read_index *ix)
+{
+	return sort_merge(ix->chunks.mem, ix->chunks.n, sizeof(struct place),
+			  place_before);
+}
+
+int index_make(struct read_index *ix, const struct spool_view *v)
 {
 	const struct chunk *c;
 	uint64_t at = 0;
+	int err = 0;
 
 	*ix = (struct read_index){ 0 };
-	while ((c = spool_view_next(v, &at))) {
+	while (!err && (c = spool_view_next(v, &at))) {
 		uint32_t kind = atomic_load(&((struct chunk *)c)->kind);
-		struct place *p;
 
-		if (kind != CHUNK_DATA && kind != CHUNK_CUDA)
-			continue;
-		p = pile_push(&ix->chunks, sizeof(*p));
-		if (!p) {
-			read_index_free(ix);
-			return -ENOMEM;
-		}
-		*p = (struct place){ c->cycle, (uint64_t)((const uint8_t *)c - v->base) };
+		if (kind == CHUNK_DATA || kind == CHUNK_CUDA)
+			err = index_add(ix, c->cycle,
+					(uint64_t)((const uint8_t *)c - v->base));
 	}
-	sort(ix->chunks.mem, ix->chunks.n);
-	return 0;
+	if (!err)
+		err = index_sort(ix);
+	if (err)
+		index_free(ix);
+	return err;
 }
 
-void read_index_free(struct read_index *ix)
+void index_free(struct read_index *ix)
 {
 	pile_free(&ix->chunks);
 }
 
-int read_chunks(const struct read_index *ix, uint64_t cycle,
-		int (*fn)(uint64_t offset, void *arg), void *arg)
+int index_chunks(const struct read_index *ix, uint64_t cycle,
+		 int (*fn)(uint64_t offset, void *arg), void *arg)
 {
 	const struct place *p = ix->chunks.mem;
-	size_t lo = 0, hi = ix->chunks.n;
+	size_t at = SEARCH_FIRST(i, 0, ix->chunks.n, p[i].cycle >= cycle);
 	int err = 0;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p[mid].cycle < cycle)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; !err && lo < ix->chunks.n && p[lo].cycle == cycle; lo++)
-		err = fn(p[lo].offset, arg);
+	for (; !err && at < ix->chunks.n && p[at].cycle == cycle; at++)
+		err = fn(p[at].offset, arg);
 	return err;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Text of a trace, put together in a block. Whole numbers are written by hand, two
+ * digits at a time: half as many divisions, and no locale. */
 #include "writer/json.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 
@@ -29,6 +32,11 @@ void json_long(struct json *j, const char *text, size_t len)
 		text += part;
 		len -= part;
 	}
+}
+
+void json_text(struct json *j, const char *text)
+{
+	json_raw(j, text, strlen(text));
 }
 
 /* ---- numbers ---- */
@@ -105,34 +113,38 @@ void json_unsigned(struct json *j, uint64_t n)
 	j->at = json_put_unsigned(j->at, n);
 }
 
-/* ---- text ---- */
-
-/* Bytes of the well-formed UTF-8 character at `s` (of `len` > 0 bytes), or 0. */
-static size_t utf8_length(const unsigned char *s, size_t len)
+void json_text_number(struct json *j, const char *text, int64_t n)
 {
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t n = s[0] < 0xc2   ? 0
-		   : s[0] < 0xe0 ? 2
-		   : s[0] < 0xf0 ? 3
-		   : s[0] < 0xf5 ? 4
-				 : 0;
-	uint32_t code;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (!n || n > len)
-		return 0;
-	code = s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (s[i] & 0x3fu);
-	}
-	if (code < least[n] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return n;
+	json_text(j, text);
+	json_number(j, n);
 }
 
+void json_text_unsigned(struct json *j, const char *text, uint64_t n)
+{
+	json_text(j, text);
+	json_unsigned(j, n);
+}
+
+void json_member(struct json *j, const char *key, uint64_t n)
+{
+	json_lit(j, "\"");
+	json_text(j, key);
+	json_text_unsigned(j, "\":", n);
+	json_lit(j, ",");
+}
+
+/* ---- text ---- */
+
+static char *put_hex(char *to, unsigned char c)
+{
+	memcpy(to, "\\u00", 4);
+	to[4] = "0123456789abcdef"[c >> 4];
+	to[5] = "0123456789abcdef"[c & 15];
+	return to + 6;
+}
+
+/* The short escape where JSON has one (\b \t \n \f \r), else \u00XX. DEL needs
+ * none by the grammar; a terminal that shows the file obeys it. */
 static char *put_control(char *to, unsigned char c)
 {
 	to[0] = '\\';
@@ -140,20 +152,21 @@ static char *put_control(char *to, unsigned char c)
 		to[1] = "btn?fr"[c - 8];
 		return to + 2;
 	}
-	memcpy(to + 1, "u00", 3);
-	to[4] = "0123456789abcdef"[c >> 4];
-	to[5] = "0123456789abcdef"[c & 15];
-	return to + 6;
+	return put_hex(to, c);
 }
 
-char *json_put_escaped(char *to, const char *text, size_t len)
+/* Perfetto (v52) takes any quote behind a backslash for an escaped one, and a file in
+ * which a string ends in one it does not open: the last byte of all is \u005c then. */
+static char *put_escaped(char *to, const char *text, size_t len, bool last)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len;
 
 	while (s < end) {
 		size_t n = 1;
 
-		if (*s == '"' || *s == '\\') {
+		if (*s == '\\' && last && s + 1 == end) {
+			to = put_hex(to, *s);
+		} else if (*s == '"' || *s == '\\') {
 			*to++ = '\\';
 			*to++ = (char)*s;
 		} else if (*s < 0x20 || *s == 0x7f) {
@@ -173,6 +186,11 @@ char *json_put_escaped(char *to, const char *text, size_t len)
 	return to;
 }
 
+char *json_put_escaped(char *to, const char *text, size_t len)
+{
+	return put_escaped(to, text, len, true);
+}
+
 void json_escaped(struct json *j, const char *text, size_t len)
 {
 	while (len) {
@@ -184,7 +202,7 @@ void json_escaped(struct json *j, const char *text, size_t len)
 		     i++)
 			part--;
 		json_need(j);
-		j->at = json_put_escaped(j->at, text, part);
+		j->at = put_escaped(j->at, text, part, part == len);
 		text += part;
 		len -= part;
 	}

@@ -11,7 +11,6 @@
 #define WRITER_JSON_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -27,6 +26,7 @@ struct json {
 /* `size` must be larger than JSON_ROOM. */
 void json_init(struct json *j, char *buf, size_t size,
 	       int (*flush)(void *arg, const char *text, size_t len), void *arg);
+/* Passes on what is there, if anything; after an error it is dropped. */
 void json_flush(struct json *j);
 
 /* Afterwards JSON_ROOM bytes at j->at are free. */
@@ -36,6 +36,7 @@ static inline void json_need(struct json *j)
 		json_flush(j);
 }
 
+/* As json_raw, for a text that is longer than JSON_ROOM. */
 void json_long(struct json *j, const char *text, size_t len);
 static inline void json_raw(struct json *j, const char *text, size_t len)
 {
@@ -49,12 +50,20 @@ static inline void json_raw(struct json *j, const char *text, size_t len)
 }
 /* A string constant: its length is known to the compiler. */
 #define json_lit(j, text) json_raw((j), "" text, sizeof(text) - 1)
-/* Text as a JSON string's inside: escaped; bytes that are not UTF-8 become U+FFFD. */
+/* Text as it stands, up to its NUL. */
+void json_text(struct json *j, const char *text);
+/* Text as the whole inside of a JSON string, or its end: escaped; bytes that are not
+ * UTF-8 become U+FFFD, a backslash at the end \u005c. */
 void json_escaped(struct json *j, const char *text, size_t len);
 /* The same with the quotes. */
 void json_string(struct json *j, const char *text, size_t len);
 void json_number(struct json *j, int64_t n);
 void json_unsigned(struct json *j, uint64_t n);
+/* Text as it stands, most often a key, and a number behind it. */
+void json_text_number(struct json *j, const char *text, int64_t n);
+void json_text_unsigned(struct json *j, const char *text, uint64_t n);
+/* A member and its comma: "key":n, */
+void json_member(struct json *j, const char *key, uint64_t n);
 
 /* ---- into any memory; each returns behind what it wrote ---- */
 
@@ -62,13 +71,15 @@ void json_unsigned(struct json *j, uint64_t n);
 
 char *json_put_unsigned(char *to, uint64_t n);
 char *json_put_number(char *to, int64_t n);
+/* Nanoseconds as microseconds with three decimals, as Kineto writes "ts" and "dur". */
 char *json_put_us(char *to, uint64_t ns);
 /* What %.17g gives, whatever the locale. */
 char *json_put_double(char *to, double d);
-/* At most 6 bytes for each byte of `text`. */
+/* The same. At most 6 bytes for each byte of `text`. */
 char *json_put_escaped(char *to, const char *text, size_t len);
 
-/* Is this one well-formed JSON value (and nothing behind it)? */
+/* Is this one well-formed JSON value (and nothing behind it), no string of which ends in
+ * an escaped backslash? */
 bool json_valid(const char *text, size_t len);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Whether a text is JSON, without recursion. */
 #include "writer/json.h"
 
 #define DEPTH_MOST 32
@@ -10,14 +11,14 @@ struct check {
 	unsigned depth;
 };
 
-static void blanks(struct check *c)
+static void skip_blanks(struct check *c)
 {
 	while (c->at < c->end && memchr(" \t\r\n", *c->at, 4))
 		c->at++;
 }
 
 /* Length of the escape at `at`, or 0. */
-static size_t escape(const char *at, size_t len)
+static size_t escape_length(const char *at, size_t len)
 {
 	if (len >= 2 && memchr("\"\\/bfnrt", at[1], 8))
 		return 2;
@@ -29,10 +30,12 @@ static size_t escape(const char *at, size_t len)
 	return 6;
 }
 
-/* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is. */
-static bool string(struct check *c)
+/* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is, and
+ * end as json_put_escaped ends it. */
+static bool check_string(struct check *c)
 {
 	char clean[4 * 6];
+	bool backslash = false;
 
 	if (c->at >= c->end || *c->at++ != '"')
 		return false;
@@ -46,15 +49,16 @@ static bool string(struct check *c)
 			      memcmp(clean, c->at, n)))
 			return false;
 		if (byte == '\\')
-			n = escape(c->at, (size_t)(c->end - c->at));
+			n = escape_length(c->at, (size_t)(c->end - c->at));
 		if (!n)
 			return false;
+		backslash = byte == '\\' && c->at[1] == '\\';
 		c->at += n;
 	}
-	return c->at < c->end && *c->at++ == '"';
+	return !backslash && c->at < c->end && *c->at++ == '"';
 }
 
-static bool digits(struct check *c)
+static bool check_digits(struct check *c)
 {
 	const char *from = c->at;
 
@@ -63,29 +67,29 @@ static bool digits(struct check *c)
 	return c->at > from;
 }
 
-static bool number(struct check *c)
+static bool check_number(struct check *c)
 {
 	if (*c->at == '-')
 		c->at++;
 	if (c->at + 1 < c->end && c->at[0] == '0' && c->at[1] >= '0' && c->at[1] <= '9')
 		return false;
-	if (!digits(c))
+	if (!check_digits(c))
 		return false;
 	if (c->at < c->end && *c->at == '.') {
 		c->at++;
-		if (!digits(c))
+		if (!check_digits(c))
 			return false;
 	}
 	if (c->at < c->end && (*c->at == 'e' || *c->at == 'E')) {
 		c->at++;
 		if (c->at < c->end && (*c->at == '+' || *c->at == '-'))
 			c->at++;
-		return digits(c);
+		return check_digits(c);
 	}
 	return true;
 }
 
-static bool word(struct check *c, const char *text)
+static bool check_word(struct check *c, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -95,30 +99,30 @@ static bool word(struct check *c, const char *text)
 	return true;
 }
 
-static bool key(struct check *c)
+static bool check_key(struct check *c)
 {
-	blanks(c);
-	if (!string(c))
+	skip_blanks(c);
+	if (!check_string(c))
 		return false;
-	blanks(c);
-	return word(c, ":");
+	skip_blanks(c);
+	return check_word(c, ":");
 }
 
 /* Behind a value: closes what ends here. Returns false when the text is bad;
  * *more tells whether another value must follow. */
-static bool after(struct check *c, bool *more)
+static bool close_brackets(struct check *c, bool *more)
 {
 	*more = false;
 	while (c->depth) {
 		char close = c->open[c->depth - 1] == '{' ? '}' : ']';
 
-		blanks(c);
+		skip_blanks(c);
 		if (c->at >= c->end)
 			return false;
 		if (*c->at == ',') {
 			c->at++;
 			*more = true;
-			return close == ']' || key(c);
+			return close == ']' || check_key(c);
 		}
 		if (*c->at++ != close)
 			return false;
@@ -128,20 +132,20 @@ static bool after(struct check *c, bool *more)
 }
 
 /* An opening bracket at c->at. *value: a value must follow, else it was empty. */
-static bool opening(struct check *c, bool *value)
+static bool open_bracket(struct check *c, bool *value)
 {
 	char open = *c->at++, close = open == '{' ? '}' : ']';
 
 	if (c->depth == DEPTH_MOST)
 		return false;
-	blanks(c);
+	skip_blanks(c);
 	*value = c->at < c->end && *c->at != close;
 	if (!*value) {
 		c->at++;
 		return c->at <= c->end;
 	}
 	c->open[c->depth++] = open;
-	return open == '[' || key(c);
+	return open == '[' || check_key(c);
 }
 
 bool json_valid(const char *text, size_t len)
@@ -152,20 +156,21 @@ bool json_valid(const char *text, size_t len)
 	while (more) {
 		bool ok = true, opened = false;
 
-		blanks(&c);
+		skip_blanks(&c);
 		if (c.at >= c.end)
 			return false;
 		if (*c.at == '{' || *c.at == '[')
-			ok = opening(&c, &opened);
+			ok = open_bracket(&c, &opened);
 		else if (*c.at == '"')
-			ok = string(&c);
+			ok = check_string(&c);
 		else if (*c.at == 't' || *c.at == 'f' || *c.at == 'n')
-			ok = word(&c, "true") || word(&c, "false") || word(&c, "null");
+			ok = check_word(&c, "true") || check_word(&c, "false") ||
+			     check_word(&c, "null");
 		else
-			ok = number(&c);
-		if (!ok || (!opened && !after(&c, &more)))
+			ok = check_number(&c);
+		if (!ok || (!opened && !close_brackets(&c, &more)))
 			return false;
 	}
-	blanks(&c);
+	skip_blanks(&c);
 	return c.at == c.end;
 }

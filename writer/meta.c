@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a file has before and after its events: head, rows of threads, tail. */
 #include "agent/core/clock.h"
+#include "writer/cost.h"
 #include "writer/trace.h"
 
 static const char *const kinds[REC_KINDS] = {
@@ -14,19 +16,15 @@ static const char *const whys[DROP_WHYS] = {
 	[DROP_NESTED] = "inside a signal handler",
 	[DROP_DEAD] = "thread had ended",
 	[DROP_NAMES] = "name table full",
+	[DROP_START] = "while recording began",
+	[DROP_BOUNDARY] = "step boundary given up",
+	[DROP_CONFINED] = "after seccomp",
 };
-
-static size_t text_length(const char *text, size_t most)
-{
-	const char *end = memchr(text, '\0', most);
-
-	return end ? (size_t)(end - text) : most;
-}
 
 static void put_key(struct json *j, const char *key)
 {
 	json_lit(j, "\"");
-	json_raw(j, key, strlen(key));
+	json_text(j, key);
 	json_lit(j, "\": ");
 }
 
@@ -69,16 +67,14 @@ static void put_fact_number(struct trace *t, const char *key, const char *def)
 static void put_distributed(struct trace *t)
 {
 	struct json *j = &t->json;
-	size_t len = 0;
-	const char *backend = facts_get(t->view->head, "backend", &len);
 
 	/* A blank after each colon: a reader searches this as text. */
-	json_lit(j, "\"distributedInfo\": {\"backend\": ");
-	if (backend && len > 1 && backend[0] == '"' && json_valid(backend, len))
-		json_raw(j, backend, len);
+	json_lit(j, "\"distributedInfo\": {\"backend\": \"");
+	if (t->cycle.events[REC_COLLECTIVE]) /* calls of NCCL itself */
+		json_lit(j, "nccl");
 	else
-		json_lit(j, "\"\"");
-	json_lit(j, ", \"rank\": ");
+		json_text(j, t->cycle.backend ? t->cycle.backend : "");
+	json_lit(j, "\", \"rank\": ");
 	put_fact_number(t, "rank", "0");
 	json_lit(j, ", \"world_size\": ");
 	put_fact_number(t, "world_size", "1");
@@ -104,64 +100,30 @@ static void put_counts(struct json *j, const char *key, const char *const *names
 	json_lit(j, "}");
 }
 
-static void put_real(struct json *j, double d)
-{
-	uint64_t thousandths = d > 0 && d < 1e15 ? (uint64_t)(d * 1e3) : 0;
-
-	json_need(j);
-	j->at = json_put_us(j->at, thousandths);
-}
-
-static void put_cost(struct trace *t)
-{
-	struct json *j = &t->json;
-	uint64_t samples = atomic_load(&((struct cycle_info *)t->info)->cost_samples);
-	uint64_t steps = t->cycle.events[REC_STEP];
-	double each = (double)atomic_load(&((struct cycle_info *)t->info)->cost_ticks) *
-		      1e9 / clock_rate(t->view->head) / (double)(samples ? samples : 1);
-	double all = (double)t->result->overhead_ns;
-
-	json_lit(j, "\"cost\": {\"sampled events\": ");
-	json_unsigned(j, samples);
-	json_lit(j, ", \"ns per event\": ");
-	put_real(j, each);
-	json_lit(j, ", \"estimated overhead us\": ");
-	put_real(j, all / 1e3);
-	if (steps) {
-		json_lit(j, ", \"estimated overhead us per step\": ");
-		put_real(j, all / 1e3 / (double)steps);
-	}
-	json_lit(j, "}");
-}
-
 static void put_cycle(struct trace *t)
 {
 	struct json *j = &t->json;
 	const struct spool_header *h = t->view->head;
 	uint32_t flags = t->info->flags;
 
-	json_lit(j, "\"window\": {\"number\": ");
-	json_unsigned(j, t->info->number);
-	json_lit(j, ", \"complete\": ");
-	if (t->info->end)
-		json_lit(j, "true");
-	else
-		json_lit(j, "false");
-	if (flags & CYCLE_PROVISIONAL)
+	json_text_unsigned(j, "\"window\": {\"number\": ", t->info->number);
+	json_text(j, t->info->end ? ", \"complete\": true" : ", \"complete\": false");
+	if (flags & CYCLE_PROVISIONAL && !(flags & CYCLE_WHOLE))
 		json_lit(j, ", \"before the first step boundary\": true");
 	if (flags & CYCLE_CHILD)
 		json_lit(j, ", \"follows a parent's window\": true");
-	json_lit(j, "}, \"process\": {\"pid\": ");
-	json_unsigned(j, h->pid);
-	json_lit(j, ", \"parent\": ");
-	json_unsigned(j, h->ppid);
+	json_text_unsigned(j, "}, \"process\": {\"pid\": ", h->pid);
+	json_text_unsigned(j, ", \"parent\": ", h->ppid);
 	json_lit(j, ", \"name\": ");
-	json_string(j, h->exe, text_length(h->exe, sizeof(h->exe)));
+	json_string(j, h->exe, strnlen(h->exe, sizeof(h->exe)));
 	json_lit(j, ", \"job\": ");
-	json_string(j, h->job, text_length(h->job, sizeof(h->job)));
+	json_string(j, h->job, strnlen(h->job, sizeof(h->job)));
 	json_lit(j, "}");
 }
 
+/* The object "proflaunch" (docs/trace.md): what ran, with which options, what was lost
+ * and why. Readers of Kineto's files keep a member that they do not know, or pass it
+ * by. */
 static void put_own(struct trace *t)
 {
 	struct json *j = &t->json;
@@ -173,11 +135,11 @@ static void put_own(struct trace *t)
 	for (unsigned i = 0; i < REC_KINDS; i++)
 		why[DROP_LATE] += t->cycle.late[i];
 	json_lit(j, "\"proflaunch\": {\"version\": ");
-	json_string(j, h->build, text_length(h->build, sizeof(h->build)));
+	json_string(j, h->build, strnlen(h->build, sizeof(h->build)));
 	json_lit(j, ",\n\"configuration\": ");
-	facts_lines(j, h->config, sizeof(h->config));
+	facts_lines(j, h->config, sizeof(h->config), false);
 	json_lit(j, ",\n\"facts\": ");
-	facts_write(j, h);
+	facts_lines(j, h->facts, sizeof(h->facts), true);
 	json_lit(j, ",\n");
 	put_cycle(t);
 	json_lit(j, ",\n");
@@ -186,16 +148,18 @@ static void put_own(struct trace *t)
 	put_counts(j, "drops", kinds, t->result->drops, REC_KINDS);
 	json_lit(j, ", ");
 	put_counts(j, "drop reasons", whys, why, DROP_WHYS);
-	json_lit(j, ", \"chunks faulted in by the program\": ");
-	json_unsigned(j, atomic_load(&((struct cycle_info *)t->info)->faulted));
+	json_text_unsigned(j, ", \"chunks faulted in by the program\": ",
+			   atomic_load(&((struct cycle_info *)t->info)->faulted));
 	json_lit(j, ",\n");
-	put_cost(t);
+	cost_write(t);
 	if (t->cuda)
-		cuda_facts(t);
+		gpu_facts(t);
 	heap_summary(t);
 	json_lit(j, "},\n");
 }
 
+/* Everything but "traceName" stands before the events: HTA reads the file as a stream
+ * and wants the metadata first. */
 void meta_head(struct trace *t)
 {
 	struct json *j = &t->json;
@@ -203,60 +167,60 @@ void meta_head(struct trace *t)
 
 	json_lit(j, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [");
 	if (t->cuda)
-		cuda_properties(t);
+		gpu_properties(t);
 	json_lit(j, "],\n");
 	if (t->cuda)
-		cuda_versions(t);
+		gpu_versions(t);
 	if (t->config->record_shapes)
 		json_lit(j, "\"record_shapes\": 1,\n");
 	if (t->config->profile_memory)
 		json_lit(j, "\"profile_memory\": 1,\n");
 	put_trace_id(t);
 	json_lit(j, "\"host_name\": ");
-	json_string(j, h->host, text_length(h->host, sizeof(h->host)));
+	json_string(j, h->host, strnlen(h->host, sizeof(h->host)));
 	json_lit(j, ",\n");
 	facts_metadata(j, t->config->metadata, sizeof(t->config->metadata));
 	put_distributed(t);
 	put_own(t);
-	json_lit(j, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ");
-	json_number(j, t->base_ns);
+	json_text_number(
+		j, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ", t->base_ns);
 	json_lit(j, ",\n\"traceEvents\": [\n");
 }
 
 /* ---- rows of processes and threads ---- */
 
-static void put_ts(struct trace *t, int64_t ns)
+void meta_open(struct trace *t, const char *name)
 {
-	json_lit(&t->json, ",\"ts\":");
-	json_need(&t->json);
-	t->json.at = json_put_us(t->json.at, trace_ts(t, ns));
+	json_lit(&t->json, "{\"ph\":\"M\",\"name\":\"");
+	json_text(&t->json, name);
+	slice_text_ts(t, "\",\"ts\":", t->row.begin_ns);
+	json_lit(&t->json, ",\"pid\":");
 }
 
-/* Up to the value of its one argument; pid NULL: the process. */
+void meta_arg(struct trace *t, const char *arg)
+{
+	json_lit(&t->json, ",\"args\":{\"");
+	json_text(&t->json, arg);
+	json_lit(&t->json, "\":");
+}
+
+/* A row of this process, up to the value of its one argument; tid 0: the process. */
 static void open_row(struct trace *t, const char *name, uint32_t tid, const char *arg)
 {
 	struct json *j = &t->json;
 
-	json_lit(j, "{\"ph\":\"M\",\"name\":\"");
-	json_raw(j, name, strlen(name));
-	json_lit(j, "\"");
-	put_ts(t, t->row.begin_ns);
-	json_lit(j, ",\"pid\":");
+	meta_open(t, name);
 	json_unsigned(j, t->pid);
-	json_lit(j, ",\"tid\":");
-	json_unsigned(j, tid);
-	json_lit(j, ",\"args\":{\"");
-	json_raw(j, arg, strlen(arg));
-	json_lit(j, "\":");
+	json_text_unsigned(j, ",\"tid\":", tid);
+	meta_arg(t, arg);
 }
 
-void trace_put_thread(struct trace *t, uint32_t tid, const char *name, size_t len)
+void meta_thread(struct trace *t, uint32_t tid, const char *name, size_t len)
 {
 	struct json *j = &t->json;
 
 	open_row(t, "thread_name", tid, "name");
-	json_lit(j, "\"thread ");
-	json_unsigned(j, tid);
+	json_text_unsigned(j, "\"thread ", tid);
 	json_lit(j, " (");
 	json_escaped(j, name, len);
 	json_lit(j, ")\"}},\n");
@@ -270,15 +234,16 @@ static void put_thread_rows(struct trace *t, const struct run *run)
 	const struct rec_thread *said =
 		(const struct rec_thread *)(t->view->base + run->said);
 
-	trace_put_thread(t, run->tid, said->comm,
-			 text_length(said->comm, sizeof(said->comm)));
+	meta_thread(t, run->tid, said->comm, strnlen(said->comm, sizeof(said->comm)));
 }
 
+/* Three metadata events for the process and two for each thread, in Kineto's words:
+ * readers sort and name rows by them. */
 void meta_rows(struct trace *t)
 {
 	struct json *j = &t->json;
 	const struct spool_header *h = t->view->head;
-	size_t len = text_length(h->exe, sizeof(h->exe));
+	size_t len = strnlen(h->exe, sizeof(h->exe));
 
 	open_row(t, "process_name", 0, "name");
 	json_string(j, len ? h->exe : "python", len ? len : 6);
@@ -292,7 +257,7 @@ void meta_rows(struct trace *t)
 	for (size_t i = 0; i < t->cycle.runs.n; i = read_thread(&t->cycle, i))
 		put_thread_rows(t, read_run(&t->cycle, read_thread(&t->cycle, i) - 1));
 	if (t->cuda)
-		cuda_thread_rows(t);
+		gpu_thread_rows(t);
 }
 
 /* ---- behind the events ---- */
@@ -313,30 +278,32 @@ static void put_path(struct json *j, const char *path)
 	json_lit(j, "\"");
 }
 
+/* Kineto's last events: the span over the whole window, the sort index that puts it
+ * behind all rows, and the marks of begin and end. "Record Window End" is the file's
+ * last event. */
 void meta_tail(struct trace *t)
 {
 	struct json *j = &t->json;
-	int64_t begin = t->row.begin_ns, end = t->cuda ? cuda_end(t) : t->row.end_ns;
+	int64_t begin = t->row.begin_ns, end = t->cuda ? gpu_write_end(t) : t->row.end_ns;
 
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
 		    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\"");
-	put_ts(t, begin);
+	slice_text_ts(t, ",\"ts\":", begin);
 	json_lit(j, ",\"dur\":");
 	json_need(j);
-	j->at = json_put_us(j->at, trace_ts(t, end) - trace_ts(t, begin));
-	json_lit(j, ",\"args\":{\"Op count\":");
-	json_unsigned(j, t->ops);
+	j->at = json_put_us(j->at, slice_ts(t, end) - slice_ts(t, begin));
+	json_text_unsigned(j, ",\"args\":{\"Op count\":", t->ops);
 	json_lit(j, "}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\"");
-	put_ts(t, begin);
+	slice_text_ts(t, ",\"ts\":", begin);
 	json_lit(
 		j,
 		",\"pid\":\"Spans\",\"tid\":0,\"args\":{\"sort_index\":536870912}},\n"
 		"{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Iteration Start: PyTorch Profiler\","
 		"\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\"");
-	put_ts(t, begin);
+	slice_text_ts(t, ",\"ts\":", begin);
 	json_lit(j, "},\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\","
 		    "\"pid\":\"\",\"tid\":\"\"");
-	put_ts(t, end);
+	slice_text_ts(t, ",\"ts\":", end);
 	json_lit(j, "}\n],\n\"traceName\": ");
 	put_path(j, t->out.path);
 	json_lit(j, "}\n");

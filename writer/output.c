@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace file from its first block to its name. */
 #include "writer/output.h"
-#include "agent/core/fmt.h"
-#include "agent/core/sys.h"
+#include "base/fmt.h"
+#include "base/folder.h"
+#include "base/sys.h"
+#include "base/text.h"
 #include "writer/pile.h"
+#include "writer/twin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +39,7 @@ static void block_free(void *p)
 		pile_unmap(block, *block);
 }
 
-static int compression(struct output *o)
+static int start_compression(struct output *o)
 {
 	libdeflate_set_memory_allocator(block_alloc, block_free);
 	o->compressor = libdeflate_alloc_compressor(LEVEL);
@@ -46,44 +50,54 @@ static int compression(struct output *o)
 	return o->packed ? 0 : -ENOMEM;
 }
 
-static int directories(const char *path)
+/* The directory of `path`, made; of what lies behind `dir` nothing may be a link. */
+static int open_folder(const char *dir, const char *path)
 {
-	char dir[OUTPUT_PATH];
-	char *slash;
+	size_t n = dir ? strlen(dir) : 0;
+	char way[OUTPUT_PATH];
+	int at, fd;
 
-	fmt(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	if (!slash || slash == dir)
-		return 0;
-	*slash = '\0';
-	return sys_mkdirs(dir, 0777);
+	fmt(way, sizeof(way), "%.*s", (int)(text_base(path) - path), path);
+	if (!dir)
+		return folder_open(way, 0777);
+	at = folder_open(dir, 0777);
+	if (at < 0)
+		return at;
+	fd = folder_below(at, way + n, 0777);
+	sys_close(at);
+	return fd;
 }
 
-int output_open(struct output *o, const char *path, bool gz)
+int output_open(struct output *o, const char *dir, const char *path, bool gz)
 {
 	int err;
 
 	o->fd = -1;
+	o->dir = -1;
 	o->gz = gz;
 	o->bytes = 0;
+	o->stamp = 0;
 	o->compressor = NULL;
 	o->packed = NULL;
 	o->part[0] = '\0';
 	if (fmt(o->path, sizeof(o->path), "%s", path) >= sizeof(o->path))
 		return -ENAMETOOLONG;
-	err = directories(path);
-	if (err)
+	o->below = dir;
+	o->dir = open_folder(dir, path);
+	if (o->dir < 0)
+		return o->dir;
+	if (gz && (err = start_compression(o)))
 		return err;
-	if (gz && (err = compression(o)))
-		return err;
-	fmt(o->part, sizeof(o->part), "%s.part", path);
-	o->fd = sys_open(o->part, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
-	if (o->fd < 0) {
-		err = o->fd;
-		o->part[0] = '\0';
-		return err;
-	}
-	return 0;
+	o->fd = part_make(o->dir, text_base(path), o->part, sizeof(o->part));
+	return o->fd < 0 ? o->fd : 0;
+}
+
+const char *output_error(int err)
+{
+	return err == -ELOOP
+		       ? "its way goes over a symbolic link that another user made, "
+			 "or that lies in the log directory"
+		       : sys_error(err);
 }
 
 int output_write(struct output *o, const char *text, size_t len)
@@ -103,53 +117,58 @@ int output_write(struct output *o, const char *text, size_t len)
 	return err;
 }
 
-/* Is there a file of that name with exactly our bytes? */
-static bool same_file(const struct output *o, const char *path)
-{
-	char mine[4096], theirs[4096];
-	int fd = sys_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-	uint64_t at = 0;
-	ssize_t n = -1, m = -1;
-
-	if (fd < 0)
-		return false;
-	do {
-		n = pread(o->fd, mine, sizeof(mine), (off_t)at);
-		m = pread(fd, theirs, sizeof(theirs), (off_t)at);
-		if (n > 0)
-			at += (uint64_t)n;
-	} while (n > 0 && n == m && !memcmp(mine, theirs, (size_t)n));
-	sys_close(fd);
-	return n == 0 && m == 0;
-}
-
 /* Never onto another file: where the kernel or the file system cannot promise
  * that by rename, a hard link can; where neither is there, look before. */
-static int move(const char *from, const char *to)
+static int move_unless_there(int dir, const char *from, const char *to)
 {
-	if (!syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, NOREPLACE))
+	int there;
+
+	if (!syscall(SYS_renameat2, dir, from, dir, to, NOREPLACE))
 		return 0;
 	if (errno == EEXIST)
 		return -EEXIST;
-	if (!link(from, to)) {
-		unlink(from);
+	if (!linkat(dir, from, dir, to, 0)) {
+		unlinkat(dir, from, 0);
 		return 0;
 	}
 	if (errno == EEXIST)
 		return -EEXIST;
-	if (!access(to, F_OK))
+	there = folder_file(dir, to, O_PATH | O_NOFOLLOW, 0);
+	if (there >= 0) {
+		sys_close(there);
 		return -EEXIST;
-	return rename(from, to) ? -errno : 0;
+	}
+	return renameat(dir, from, dir, to) ? -errno : 0;
+}
+
+static const char *suffix_of(const char *path)
+{
+	const char *base = strrchr(path, '/');
+	const char *end = strstr(base ? base : path, ".pt.trace.json");
+
+	return end ? end : path + strlen(path);
+}
+
+/* "dir/worker.pt.trace.json" to "dir/worker.123.pt.trace.json"; false: it is no longer
+ * without a number, or there is no room for one. */
+static bool add_stamp(struct output *o)
+{
+	const char *end = suffix_of(o->path);
+	char name[OUTPUT_PATH];
+
+	if (!o->stamp || fmt(name, sizeof(name), "%.*s.%lu%s", (int)(end - o->path),
+			     o->path, (unsigned long)o->stamp, end) >= sizeof(name))
+		return false;
+	o->stamp = 0;
+	fmt(o->path, sizeof(o->path), "%s", name);
+	return true;
 }
 
 /* "dir/worker.123.pt.trace.json" to "dir/worker-2.123.pt.trace.json": readers take
  * digits before .pt for the window. */
 static void other_name(char *to, size_t size, const char *path, unsigned n)
 {
-	const char *base = strrchr(path, '/');
-	const char *end = strstr(base ? base : path, ".pt.trace.json");
-	const char *dot = end ? end : path + strlen(path);
-	const char *digits = dot;
+	const char *dot = suffix_of(path), *digits = dot;
 
 	while (digits > path && digits[-1] >= '0' && digits[-1] <= '9')
 		digits--;
@@ -158,26 +177,73 @@ static void other_name(char *to, size_t size, const char *path, unsigned n)
 	fmt(to, size, "%.*s-%u%s", (int)(dot - path), path, n, dot);
 }
 
-int output_finish(struct output *o)
+/* What is written so far, in a new file: the old one has no name any more. */
+static int move_to_new_file(struct output *o)
+{
+	int old = o->fd, dir = open_folder(o->below, o->path), err = 0;
+	char some[16384];
+	uint64_t at = 0;
+	ssize_t n = 0;
+
+	if (dir < 0)
+		return dir;
+	sys_close(o->dir);
+	o->dir = dir;
+	o->fd = part_make(dir, text_base(o->path), o->part, sizeof(o->part));
+	if (o->fd < 0)
+		err = o->fd;
+	while (!err && (n = pread(old, some, sizeof(some), (off_t)at)) > 0) {
+		err = sys_write_all(o->fd, some, (size_t)n);
+		at += (uint64_t)n;
+	}
+	sys_close(old);
+	return err ? err : n < 0 ? -EIO : 0;
+}
+
+/* Takes the first of "name", "name.<stamp>", "name-2", "name-3", ... that is free, or
+ * that is this window's file already (twin.h). */
+static int give_name(struct output *o)
 {
 	char name[OUTPUT_PATH];
 	int err = -EEXIST;
 
 	fmt(name, sizeof(name), "%s", o->path);
 	for (unsigned n = 2; n < NAMES_MOST; n++) {
-		err = move(o->part, name);
+		err = move_unless_there(o->dir, o->part, text_base(name));
 		if (err != -EEXIST)
 			break;
-		if (same_file(o, name)) {
-			unlink(o->part);
+		if (twin_is(o->fd, o->dir, text_base(name), o->gz)) {
+			unlinkat(o->dir, o->part, 0);
 			err = 0;
 			break;
 		}
-		other_name(name, sizeof(name), o->path, n);
+		if (add_stamp(o))
+			fmt(name, sizeof(name), "%s", o->path);
+		else
+			other_name(name, sizeof(name), o->path, n);
 	}
+	if (!err)
+		fmt(o->path, sizeof(o->path), "%s", name);
+	return err;
+}
+
+int output_finish(struct output *o)
+{
+	int err = give_name(o);
+
+	if (err == -ENOENT)
+		err = move_to_new_file(o) ?: give_name(o);
 	if (err)
 		return err;
-	fmt(o->path, sizeof(o->path), "%s", name);
+	o->part[0] = '\0';
+	output_abort(o);
+	return 0;
+}
+
+int output_replace(struct output *o)
+{
+	if (renameat(o->dir, o->part, o->dir, text_base(o->path)))
+		return -errno;
 	o->part[0] = '\0';
 	output_abort(o);
 	return 0;
@@ -188,11 +254,13 @@ void output_abort(struct output *o)
 	int saved = errno;
 
 	if (o->part[0])
-		unlink(o->part);
+		unlinkat(o->dir, o->part, 0);
 	o->part[0] = '\0';
 	if (o->fd >= 0)
 		sys_close(o->fd);
-	o->fd = -1;
+	if (o->dir >= 0)
+		sys_close(o->dir);
+	o->fd = o->dir = -1;
 	libdeflate_free_compressor(o->compressor);
 	o->compressor = NULL;
 	pile_unmap(o->packed, o->packed_size);

@@ -14,28 +14,41 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "writer/part.h"
+
 #define OUTPUT_PATH  4096
 #define OUTPUT_BLOCK (256 * 1024) /* of text in one gzip member */
 
 struct output {
-	int fd;
+	int fd, dir; /* the file while it grows, and the directory that it lies in */
 	bool gz;
+	const char *below; /* what `path` begins with and must not leave; may be NULL */
 	char path[OUTPUT_PATH]; /* where it goes; the one it got after output_finish */
-	char part[OUTPUT_PATH + 8];
+	char part[PART_NAME]; /* its name in `dir` while it grows; "": none */
+	uint64_t stamp; /* what tells it from others, for a name that has no time in it */
 	uint64_t bytes; /* written so far */
 	void *compressor;
 	char *packed; /* one compressed block */
 	size_t packed_size;
 };
 
-/* Makes the directories and <path>.part. */
-int output_open(struct output *o, const char *path, bool gz);
+/* Makes the directories and <path>.part, a file that was not there before, and keeps
+ * hold of the directory: nobody can put another in its place. -ELOOP where a symbolic
+ * link is in the way that another user can have made (folder.h). Where `path` begins with
+ * `dir`, which may be NULL, what lies behind goes over no link and does not leave it,
+ * whoever chose the name. */
+int output_open(struct output *o, const char *dir, const char *path, bool gz);
 /* One block of text, at most OUTPUT_BLOCK bytes; with gz it becomes one member. */
 int output_write(struct output *o, const char *text, size_t len);
-/* Renames. Where another file has the name, "-2", "-3", ... is put behind its first
- * part; where that file says the same as ours, it is ours (from a writer that died
- * before it could tell). */
+/* Renames. Where another file has the name, ".<stamp>" is put behind it, if there is one;
+ * then "-2", "-3", ... behind its first part. Where that file is of the same window, it
+ * is ours (from a writer that died before it could tell: twin.h). Where somebody has
+ * removed the directory meanwhile it is made again. */
 int output_finish(struct output *o);
+/* Renames onto the file that was there before. */
+int output_replace(struct output *o);
 void output_abort(struct output *o);
+/* What an error of these calls means. */
+const char *output_error(int err);
 
 #endif

@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/config_file.h"
-#include "agent/core/fmt.h"
+/* The name of a trace file, made of the option `file` and what its %-signs stand for. */
+#include "agent/core/ranks.h"
+#include "base/fmt.h"
+#include "config/config_file.h"
+#include "writer/text.h"
 #include "writer/trace.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#define DEFAULT     "%h_%p.%t"
-#define TIME_DIGITS 19 /* constant: readers sort windows by text */
+#define DEFAULT "%h_%p.%t"
+/* The TensorBoard plugin takes for the node's name what stands before "_<pid>". */
+#define DEFAULT_OF_RANK "%h_%p.rank%r.%t"
+#define TIME_DIGITS     19 /* constant: readers sort windows by text */
 
-struct text {
-	char *at, *end;
-};
-
-static void put(struct text *t, char c)
+static void put_char(struct text *t, char c)
 {
 	if (t->at < t->end)
 		*t->at++ = c;
+}
+
+static void put_plain(struct text *t, char c)
+{
+	unsigned char u = (unsigned char)c;
+
+	put_char(t, u < 0x20 || u == 0x7f || c == '"' || c == '\\' ? '_' : c);
 }
 
 /* What others chose must stay one plain part of a file name. */
@@ -30,22 +38,8 @@ static void put_value(struct text *t, const char *value)
 			    (*value >= '0' && *value <= '9') ||
 			    strchr("_-+=@,", *value) || (*value == '.' && value > from);
 
-		put(t, fine ? *value : '_');
+		put_char(t, fine ? *value : '_');
 	}
-}
-
-static const char *rank(void)
-{
-	static const char *const names[] = { "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
-					     "SLURM_PROCID" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value = config_getenv(environ, names[i]);
-
-		if (value && *value)
-			return value;
-	}
-	return "0";
 }
 
 /* "{VAR}" behind %q. Returns behind it, or NULL when it is none. */
@@ -72,10 +66,12 @@ static void put_number(struct text *t, uint64_t n)
 }
 
 /* One conversion behind the percent sign; %t and %% are left for each file. */
-static const char *convert(struct text *t, const char *p, const struct spool_header *h)
+static const char *put_conversion(struct text *t, const char *p,
+				  const struct spool_header *h)
 {
 	const char *behind;
 	char host[sizeof(h->host) + 1];
+	struct ranks r;
 
 	switch (*p) {
 	case 'h':
@@ -86,7 +82,7 @@ static const char *convert(struct text *t, const char *p, const struct spool_hea
 		put_number(t, h->pid);
 		return p + 1;
 	case 'r':
-		put_value(t, rank());
+		put_value(t, ranks_find(&r, environ) ? r.rank : "0");
 		return p + 1;
 	case 'q':
 		behind = put_variable(t, p + 1);
@@ -94,51 +90,41 @@ static const char *convert(struct text *t, const char *p, const struct spool_hea
 			return behind;
 		break;
 	case 't':
-		put(t, '%');
-		put(t, 't');
+		put_char(t, '%');
+		put_char(t, 't');
 		return p + 1;
 	case '%':
 		p++;
 		break;
 	}
-	put(t, '%');
-	put(t, '%');
+	put_char(t, '%');
+	put_char(t, '%');
 	return p;
 }
 
 void writer_pattern(const struct config *config, const struct spool_header *h, char *buf,
 		    size_t size)
 {
-	const char *p = config->file[0] ? config->file : DEFAULT;
+	struct ranks r;
+	const char *p = config->file[0]           ? config->file
+			: ranks_find(&r, environ) ? DEFAULT_OF_RANK
+						  : DEFAULT;
 	struct text t = { buf, buf + size - 2 };
 
-	put(&t, '"');
+	put_char(&t, '"');
 	while (*p) {
-		unsigned char c = (unsigned char)*p++;
+		char c = *p++;
 
 		if (c == '%')
-			p = convert(&t, p, h);
+			p = put_conversion(&t, p, h);
 		else
-			put(&t, c < 0x20 || c == 0x7f || c == '"' || c == '\\' ? '_'
-									       : (char)c);
+			put_plain(&t, c);
 	}
 	t.at[0] = '"';
 	t.at[1] = '\0';
 }
 
-/* What the agent resolved, or, for want of it, what the header alone tells. */
-static void resolved(const struct trace *t, char *buf, size_t size)
-{
-	size_t len = 0;
-	const char *fact = facts_get(t->view->head, "file", &len);
-
-	if (fact && len > 2 && fact[0] == '"' && fact[len - 1] == '"')
-		fmt(buf, size, "%.*s", (int)(len - 2), fact + 1);
-	else
-		fmt(buf, size, "%.*s_%u.%%t", (int)sizeof(t->view->head->host),
-		    t->view->head->host, t->pid);
-}
-
+/* Leading zeros: readers sort windows by the text of their file names. */
 static void put_stamp(struct text *t, int64_t stamp_ns)
 {
 	char digits[JSON_DIGITS + 1];
@@ -146,41 +132,85 @@ static void put_stamp(struct text *t, int64_t stamp_ns)
 	size_t len = (size_t)(json_put_unsigned(digits, stamp) - digits);
 
 	for (size_t i = len; i < TIME_DIGITS; i++)
-		put(t, '0');
+		put_char(t, '0');
 	for (size_t i = 0; i < len; i++)
-		put(t, digits[i]);
+		put_char(t, digits[i]);
 }
 
-int pattern_path(const struct trace *t, char *buf, size_t size)
+/* Returns whether the time is in it. */
+static bool put_fact(struct text *to, const char *fact, size_t len, int64_t stamp_ns)
 {
-	char pattern[2048];
-	struct text text = { buf, buf + size - 1 };
 	bool timed = false;
 
-	text.at += fmt(buf, size, "%s%s/", t->config->logdir,
-		       t->info->flags & CYCLE_CHILD ? "/children" : "");
-	if (text.at >= text.end)
-		return -ENAMETOOLONG;
-	resolved(t, pattern, sizeof(pattern));
-	for (const char *p = pattern; *p; p++) {
-		if (*p != '%' || !p[1]) {
-			put(&text, *p);
+	for (const char *p = fact; p < fact + len; p++) {
+		if (*p != '%' || p + 1 == fact + len) {
+			put_plain(to, *p);
 		} else if (*++p == 't') {
-			put_stamp(&text, t->info->stamp_ns);
+			put_stamp(to, stamp_ns);
 			timed = true;
 		} else {
-			put(&text, '%');
+			put_char(to, '%');
 		}
 	}
-	/* Two windows of a process must never have the same name. */
-	if (!timed) {
-		put(&text, '.');
-		put_stamp(&text, t->info->stamp_ns);
+	return timed;
+}
+
+/* What the agent resolved, or, for want of it, what the header alone tells. Whoever wrote
+ * the spool chose it. Returns whether the time is in it. */
+static bool put_resolved(struct text *to, const struct trace *t)
+{
+	const struct spool_header *h = t->view->head;
+	char host[sizeof(h->host) + 1];
+	const char *start = to->at, *fact;
+	bool timed = false;
+	size_t len = 0;
+
+	fact = facts_get(h, "file", &len);
+	if (fact && len > 2 && fact[0] == '"' && fact[len - 1] == '"')
+		timed = put_fact(to, fact + 1, len - 2, t->info->stamp_ns);
+	if (to->at > start && to->at[-1] != '/')
+		return timed;
+	fmt(host, sizeof(host), "%.*s", (int)sizeof(h->host), h->host);
+	put_value(to, host);
+	put_char(to, '_');
+	put_number(to, t->pid);
+	put_char(to, '.');
+	put_stamp(to, t->info->stamp_ns);
+	return true;
+}
+
+/* Component by component, so that none leads out of the directory before it. */
+static void put_below(struct text *to, const char *name)
+{
+	while (*name) {
+		size_t len = strcspn(name, "/");
+		bool dots = len <= 2 && strspn(name, ".") == len;
+
+		if (!dots || len == 2)
+			put_char(to, '/');
+		for (size_t i = 0; i < len && (!dots || len == 2); i++)
+			put_char(to, dots ? '_' : name[i]);
+		name += len + (name[len] == '/');
 	}
+}
+
+int pattern_path(const struct trace *t, char *buf, size_t size, bool *timed)
+{
+	char name[2048 + 64];
+	struct text text = { buf, buf + size - 1 };
+	struct text whole = { name, name + sizeof(name) - 1 };
+
+	*timed = put_resolved(&whole, t);
 	for (const char *p = t->config->format == FORMAT_JSON_GZ ? ".pt.trace.json.gz"
 								 : ".pt.trace.json";
 	     *p; p++)
-		put(&text, *p);
+		put_char(&whole, *p);
+	*whole.at = '\0';
+	text.at += fmt(buf, size, "%s%s", t->config->logdir,
+		       t->info->flags & CYCLE_CHILD ? "/children" : "");
+	if (text.at >= text.end || whole.at >= whole.end)
+		return -ENAMETOOLONG;
+	put_below(&text, name);
 	*text.at = '\0';
 	return text.at < text.end ? 0 : -ENAMETOOLONG;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays in maps of their own: in the agent no allocator of the program's is called. */
 #include "writer/pile.h"
-#include "agent/core/sys.h"
+#include "base/sys.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define FIRST 65536
@@ -22,7 +24,7 @@ void pile_unmap(void *mem, size_t bytes)
 }
 
 /* The kernel moves the pages: growing copies nothing. */
-static int grow(struct pile *p)
+static int double_room(struct pile *p)
 {
 	int saved = errno;
 	size_t bytes = p->bytes ? p->bytes * 2 : FIRST;
@@ -37,11 +39,28 @@ static int grow(struct pile *p)
 	return 0;
 }
 
+void *pile_extend(struct pile *p, size_t n, size_t each)
+{
+	while ((p->n + n) * each > p->bytes)
+		if (double_room(p))
+			return NULL;
+	p->n += n;
+	return (char *)p->mem + each * (p->n - n);
+}
+
 void *pile_push(struct pile *p, size_t each)
 {
-	if ((p->n + 1) * each > p->bytes && grow(p))
-		return NULL;
-	return (char *)p->mem + each * p->n++;
+	return pile_extend(p, 1, each);
+}
+
+int pile_add(struct pile *p, const void *one, size_t each)
+{
+	void *to = pile_push(p, each);
+
+	if (!to)
+		return -ENOMEM;
+	memcpy(to, one, each);
+	return 0;
 }
 
 void pile_free(struct pile *p)

@@ -11,7 +11,6 @@
 #define WRITER_PILE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 struct pile {
 	void *mem;
@@ -19,8 +18,13 @@ struct pile {
 	size_t n; /* elements in use */
 };
 
-/* Room for one more element of `each` bytes behind the last; counts it. */
+/* Room for n more elements of `each` bytes behind the last; counts them. */
+void *pile_extend(struct pile *p, size_t n, size_t each);
+/* For one. */
 void *pile_push(struct pile *p, size_t each);
+/* The same with a copy of `one` in it. 0 or -ENOMEM. */
+int pile_add(struct pile *p, const void *one, size_t each);
+/* The pile is empty afterwards, and may be filled anew. */
 void pile_free(struct pile *p);
 
 /* Plain maps with a size of their own, for what never grows. */

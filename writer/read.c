@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A window's records: one pass finds threads, steps and counters; cursors then give
+ * the records in order. */
 #include "writer/read.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
+#include "base/search.h"
+#include "writer/sort.h"
+#include "writer/writer.h"
 
 #include <errno.h>
 #include <string.h>
 
+int (*writer_beat)(void);
+
+/* The smallest size of each kind of record: what is smaller is damage. */
 static const uint16_t least[REC_KINDS] = {
 	[REC_NONE] = sizeof(struct record),
 	[REC_THREAD] = sizeof(struct rec_thread),
@@ -53,49 +62,65 @@ struct scan {
 	struct cycle_read *c;
 	uint64_t last; /* newest time seen */
 	bool open; /* the cycle has no end yet */
+	bool follows; /* it ended elsewhere, and nobody here may have seen it */
 	int err;
 };
 
+/* Steps are kept for the heap: it tells what was live at the end of each. */
 static void note_step(struct scan *s, const struct record *r, int64_t number, bool own)
 {
-	struct step *step = pile_push(&s->c->steps, sizeof(*step));
+	const struct step step = { number, r->begin, r->end, own };
 
-	if (!step)
+	if (pile_add(&s->c->steps, &step, sizeof(step)))
 		s->err = -ENOMEM;
-	else
-		*step = (struct step){ number, r->begin, r->end, own };
 }
 
-static void note_own_step(struct scan *s, const struct record *r)
+/* torch.distributed annotates a collective as "gloo:all_reduce". Of several backends the
+ * first here counts: a program that trains by NCCL often has gloo beside it. */
+static void note_backend(struct cycle_read *c, const struct name *n)
+{
+	static const char *const backends[] = { "nccl", "xccl", "ucc", "mpi", "gloo" };
+
+	for (size_t i = 0; i < sizeof(backends) / sizeof(*backends); i++) {
+		size_t len = strlen(backends[i]);
+
+		if (c->backend == backends[i])
+			return;
+		if (n && n->len > len + 1 && name_starts_with(n, backends[i]) &&
+		    n->text[len] == ':' && n->text[len + 1] != ' ') {
+			c->backend = backends[i];
+			return;
+		}
+	}
+}
+
+/* An annotation "ProfilerStep#N": the program's own torch.profiler said it. */
+static void note_own_step(struct scan *s, const struct record *r, const struct name *n)
 {
 	static const char prefix[] = "ProfilerStep#";
-	const struct name *n = names_get(s->c->view, r->name);
-	struct span *span;
+	const struct span span = { r->begin, r->end ? r->end : UINT64_MAX };
 	int64_t number = 0;
 
 	if (!n || n->len < sizeof(prefix) || memcmp(n->text, prefix, sizeof(prefix) - 1))
 		return;
-	span = pile_push(&s->c->own_steps, sizeof(*span));
-	if (!span)
+	if (pile_add(&s->c->own_steps, &span, sizeof(span)))
 		s->err = -ENOMEM;
-	else
-		*span = (struct span){ r->begin, r->end ? r->end : UINT64_MAX };
 	for (unsigned i = sizeof(prefix) - 1; i < n->len && number < INT64_MAX / 16; i++)
 		if (n->text[i] >= '0' && n->text[i] <= '9')
 			number = number * 10 + n->text[i] - '0';
 	note_step(s, r, number, true);
 }
 
-static void note_counters(struct scan *s, uint64_t at)
+static void note_annotation(struct scan *s, const struct record *r)
 {
-	uint64_t *to = pile_push(&s->c->counters, sizeof(*to));
+	const struct name *n = names_get(s->c->view, r->name);
 
-	if (!to)
-		s->err = -ENOMEM;
-	else
-		*to = at;
+	note_backend(s->c, n);
+	note_own_step(s, r, n);
 }
 
+/* Devices with tensor memory: the plugin looks each one up in "deviceProperties", and
+ * refuses a file whose list is shorter. */
 static void note_memory(struct cycle_read *c, const struct rec_memory *m)
 {
 	if (m->device_type == 1 && m->device_index >= 0 &&
@@ -103,21 +128,26 @@ static void note_memory(struct cycle_read *c, const struct rec_memory *m)
 		c->gpus = (uint32_t)m->device_index + 1;
 }
 
-/* `end` is no time there. */
 static bool is_heap(const struct record *r)
 {
 	return r->kind == REC_ALLOC || r->kind == REC_FREE;
 }
 
-static void note(struct scan *s, const struct record *r, uint64_t at)
+/* Of the heap's records `end` is an address, or a number of bytes. */
+static bool has_end(const struct record *r)
+{
+	return !is_heap(r) && r->kind != REC_HEAP;
+}
+
+static void note_record(struct scan *s, const struct record *r, uint64_t at)
 {
 	if (r->begin > s->last)
 		s->last = r->begin;
-	if (!is_heap(r) && r->end > s->last)
+	if (has_end(r) && r->end > s->last)
 		s->last = r->end;
 	/* The counters as the window closed are its own. */
 	if (!s->open && r->begin >= s->c->end && r->kind != REC_HEAP) {
-		s->c->late[r->kind]++;
+		s->c->late[r->kind] += !s->follows;
 		return;
 	}
 	/* A block that was moved while the window opened is not its own. */
@@ -127,13 +157,13 @@ static void note(struct scan *s, const struct record *r, uint64_t at)
 	if (r->kind == REC_OP)
 		s->c->backward += ((const struct rec_op *)r)->fwd_thread != 0;
 	else if (r->kind == REC_ANNOTATION)
-		note_own_step(s, r);
+		note_annotation(s, r);
 	else if (r->kind == REC_STEP)
 		note_step(s, r, ((const struct rec_step *)r)->number, false);
 	else if (r->kind == REC_MEMORY)
 		note_memory(s->c, (const struct rec_memory *)r);
-	else if (r->kind == REC_HEAP)
-		note_counters(s, at);
+	else if (r->kind == REC_HEAP && pile_add(&s->c->counters, &at, sizeof(at)))
+		s->err = -ENOMEM;
 }
 
 /* A thread says who it is: from here on the records are its own. */
@@ -179,6 +209,8 @@ static int scan_chunk(uint64_t offset, void *arg)
 	const struct record *r;
 	struct run *run = NULL;
 
+	if (writer_beat && writer_beat())
+		return -ECANCELED;
 	if (!read_chunk(s->c->view, offset, CHUNK_DATA, &at, &end))
 		return 0;
 	while (here = at, !s->err && at < end && (r = read_step(s->c->view, &at, end))) {
@@ -193,7 +225,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 			/* The process's counters give a thread no row. */
 			if (r->kind != REC_HEAP)
 				run->end = at;
-			note(s, r, here);
+			note_record(s, r, here);
 		}
 	}
 	if (run && run->at == run->end)
@@ -203,41 +235,15 @@ static int scan_chunk(uint64_t offset, void *arg)
 
 /* ---- order ---- */
 
-static bool before(const struct run *a, const struct run *b)
+static bool run_before(const void *left, const void *right)
 {
+	const struct run *a = left, *b = right;
+
 	if (a->tid != b->tid)
 		return a->tid < b->tid;
 	if (a->begin != b->begin)
 		return a->begin < b->begin;
 	return a->at < b->at;
-}
-
-static void sift(struct run *heap, size_t root, size_t n)
-{
-	struct run moved = heap[root];
-
-	for (size_t child; (child = 2 * root + 1) < n; root = child) {
-		if (child + 1 < n && before(&heap[child], &heap[child + 1]))
-			child++;
-		if (!before(&moved, &heap[child]))
-			break;
-		heap[root] = heap[child];
-	}
-	heap[root] = moved;
-}
-
-/* Heap sort: in place, no recursion, no bad case for a hostile spool to find. */
-static void sort_runs(struct run *runs, size_t n)
-{
-	for (size_t i = n / 2; i--;)
-		sift(runs, i, n);
-	for (size_t i = n; i-- > 1;) {
-		struct run last = runs[i];
-
-		runs[i] = runs[0];
-		runs[0] = last;
-		sift(runs, 0, i);
-	}
 }
 
 /* A thread learns its ordinal late: what it wrote before is its own, too. */
@@ -248,22 +254,20 @@ static void spread_ordinals(struct run *runs, size_t n)
 			runs[i - 1].ordinal = runs[i].ordinal;
 }
 
+static bool span_before(const void *left, const void *right)
+{
+	const struct span *a = left, *b = right;
+
+	return a->begin < b->begin;
+}
+
 /* By begin, and none inside another: a search then needs to look at one only. */
-static void sort_spans(struct pile *spans)
+static int sort_spans(struct pile *spans)
 {
 	struct span *span = spans->mem;
 	size_t n = 0;
+	int err = sort_merge(span, spans->n, sizeof(*span), span_before);
 
-	for (size_t gap = spans->n / 2; gap; gap /= 2) {
-		for (size_t i = gap; i < spans->n; i++) {
-			struct span moved = span[i];
-			size_t at = i;
-
-			for (; at >= gap && span[at - gap].begin > moved.begin; at -= gap)
-				span[at] = span[at - gap];
-			span[at] = moved;
-		}
-	}
 	for (size_t i = 0; i < spans->n; i++) {
 		if (n && span[i].begin < span[n - 1].end) {
 			if (span[i].end > span[n - 1].end)
@@ -273,22 +277,15 @@ static void sort_spans(struct pile *spans)
 		}
 	}
 	spans->n = n;
+	return err;
 }
 
 bool read_own_step(const struct cycle_read *c, uint64_t begin, uint64_t end)
 {
 	const struct span *span = c->own_steps.mem;
-	size_t lo = 0, hi = c->own_steps.n;
+	size_t at = SEARCH_FIRST(i, 0, c->own_steps.n, span[i].end > begin);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (span[mid].end <= begin)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < c->own_steps.n && span[lo].begin < end;
+	return at < c->own_steps.n && span[at].begin < end;
 }
 
 /* ---- for all ---- */
@@ -309,13 +306,15 @@ int read_cycle(struct cycle_read *c, const struct spool_view *v,
 
 	*c = (struct cycle_read){ .view = v, .begin = info->begin, .end = info->end };
 	s.open = !c->end || c->end < c->begin;
-	s.err = read_chunks(ix, info->number, scan_chunk, &s);
+	s.follows = info->flags & CYCLE_CHILD;
+	s.err = index_chunks(ix, info->number, scan_chunk, &s);
 	if (s.open)
 		c->end = window_end(&s, v->head);
-	sort_runs(c->runs.mem, c->runs.n);
+	if (!s.err)
+		s.err = sort_merge(c->runs.mem, c->runs.n, sizeof(struct run),
+				   run_before);
 	spread_ordinals(c->runs.mem, c->runs.n);
-	sort_spans(&c->own_steps);
-	return s.err;
+	return s.err ? s.err : sort_spans(&c->own_steps);
 }
 
 void read_free(struct cycle_read *c)
@@ -324,6 +323,7 @@ void read_free(struct cycle_read *c)
 	pile_free(&c->own_steps);
 	pile_free(&c->steps);
 	pile_free(&c->counters);
+	pile_free(&c->blocks);
 }
 
 size_t read_thread(const struct cycle_read *c, size_t first)

@@ -4,7 +4,7 @@
  *
  * Threads  one at a time.
  * Memory   40 bytes for each run (a thread's stretch of a chunk), 16 for each chunk,
- *          48 for each step, 8 for each REC_HEAP.
+ *          48 for each step, 8 for each REC_HEAP; as much again while they are sorted.
  * Errors   -ENOMEM.  The spool may be damaged or hostile: whatever does not lie
  *          wholly inside its chunk ends that chunk.
  * Units    ticks; offsets in bytes from the spool's start.
@@ -12,7 +12,7 @@
 #ifndef WRITER_READ_H
 #define WRITER_READ_H
 
-#include "agent/core/spool.h"
+#include "agent/core/spool_view.h"
 #include "writer/pile.h"
 
 struct run {
@@ -26,6 +26,11 @@ struct span {
 	uint64_t begin, end;
 };
 
+/* A record that counters are drawn from: in time, not in the order of the spool. */
+struct timed_record {
+	uint64_t ticks, at; /* when, on the spool's clock; its offset */
+};
+
 struct step {
 	int64_t number;
 	uint64_t begin, end; /* end 0 = still open */
@@ -37,11 +42,14 @@ struct read_index {
 	struct pile chunks; /* by cycle, then by offset */
 };
 
-int read_index(struct read_index *ix, const struct spool_view *v);
-void read_index_free(struct read_index *ix);
+int index_make(struct read_index *ix, const struct spool_view *v);
+void index_free(struct read_index *ix);
+/* The same one by one: chunks that are known already, then all of them sorted. */
+int index_add(struct read_index *ix, uint64_t cycle, uint64_t offset);
+int index_sort(struct read_index *ix);
 /* Calls fn(offset) for each chunk of a cycle that holds records. */
-int read_chunks(const struct read_index *ix, uint64_t cycle,
-		int (*fn)(uint64_t offset, void *arg), void *arg);
+int index_chunks(const struct read_index *ix, uint64_t cycle,
+		 int (*fn)(uint64_t offset, void *arg), void *arg);
 
 struct cycle_read {
 	const struct spool_view *view;
@@ -50,10 +58,12 @@ struct cycle_read {
 	struct pile own_steps; /* struct span: the program's own ProfilerStep#N */
 	struct pile steps; /* struct step: these, and ours */
 	struct pile counters; /* uint64_t: offsets of REC_HEAP, which is no thread's */
+	struct pile blocks; /* struct timed_record: REC_BLOCK, added by gpu_read */
 	uint64_t events[REC_KINDS]; /* in the window */
 	uint64_t late[REC_KINDS]; /* begun after its end */
 	uint64_t backward; /* operators that can end a flow */
 	uint32_t gpus; /* highest CUDA device with tensor memory, + 1 */
+	const char *backend; /* of the collectives in the window; NULL = there are none */
 };
 
 /* Looks at every chunk of `info`'s cycle once. */
@@ -88,6 +98,11 @@ uint64_t read_end(const struct cycle_read *c, const struct record *r);
 static inline bool read_is_open(const struct cycle_read *c, const struct record *r)
 {
 	return !r->end || r->end > c->end;
+}
+/* What is said as the window opens or closes lies at its edge. */
+static inline uint64_t read_in_window(const struct cycle_read *c, uint64_t ticks)
+{
+	return ticks < c->begin ? c->begin : ticks > c->end ? c->end : ticks;
 }
 /* Does the program's own profiler have a step in that time? */
 bool read_own_step(const struct cycle_read *c, uint64_t begin, uint64_t end);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Slices on a row: placed one after the other, each inside of the one that is open
+ * around it. */
 #include "writer/rows.h"
-
-#include <errno.h>
 
 #define SHIFT 22 /* ticks of one straight line, as a power of two */
 
@@ -60,7 +60,8 @@ void row_start(struct row *r)
 	r->next_ns = r->begin_ns;
 }
 
-static struct level *top(struct row *r)
+/* NULL: no slice is open here. */
+static struct level *innermost_level(struct row *r)
 {
 	return r->open.n ? (struct level *)r->open.mem + r->open.n - 1 : NULL;
 }
@@ -75,8 +76,8 @@ static int64_t in_window(const struct row *r, int64_t ns)
  * Where there is no nanosecond left in the parent the slice becomes a point: at its
  * begin if that is its end, too, which all readers still nest.
  */
-static void fit(const struct level *parent, int64_t floor, int64_t most, int64_t *b,
-		int64_t *e)
+static void fit_slice(const struct level *parent, int64_t floor, int64_t most, int64_t *b,
+		      int64_t *e)
 {
 	if (*b < floor)
 		*b = floor;
@@ -99,7 +100,7 @@ static void fit(const struct level *parent, int64_t floor, int64_t most, int64_t
 int row_place(struct row *r, uint64_t begin, uint64_t end, int64_t *begin_ns,
 	      int64_t *end_ns)
 {
-	struct level *parent, *mine;
+	struct level *parent, mine;
 
 	if (begin < r->last)
 		begin = r->last;
@@ -108,23 +109,20 @@ int row_place(struct row *r, uint64_t begin, uint64_t end, int64_t *begin_ns,
 	if (end < begin)
 		end = begin;
 	r->last = begin;
-	while ((parent = top(r)) && parent->end <= begin)
+	while ((parent = innermost_level(r)) && parent->end <= begin)
 		r->open.n--;
 	if (parent && end > parent->end)
 		end = parent->end;
 	*begin_ns = in_window(r, rows_ns(&r->clock, begin));
 	*end_ns = in_window(r, rows_ns(&r->clock, end));
-	fit(parent, parent ? parent->next_ns : r->next_ns,
-	    parent ? parent->end_ns - 1 : r->end_ns, begin_ns, end_ns);
+	fit_slice(parent, parent ? parent->next_ns : r->next_ns,
+		  parent ? parent->end_ns - 1 : r->end_ns, begin_ns, end_ns);
 	if (parent)
 		parent->next_ns = *end_ns + 1;
 	else
 		r->next_ns = *end_ns + 1;
-	mine = pile_push(&r->open, sizeof(*mine));
-	if (!mine)
-		return -ENOMEM;
-	*mine = (struct level){ end, *begin_ns, *end_ns, *begin_ns };
-	return 0;
+	mine = (struct level){ end, *begin_ns, *end_ns, *begin_ns };
+	return pile_add(&r->open, &mine, sizeof(mine));
 }
 
 int64_t row_instant(struct row *r, uint64_t ticks)

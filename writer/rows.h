@@ -25,6 +25,7 @@ struct rows_clock {
 	int64_t ns, slope; /* at its begin; to its end */
 };
 
+/* Epoch ns at a tick of the window's clock, or of any other moment. */
 int64_t rows_ns(struct rows_clock *c, uint64_t ticks);
 
 struct row {

@@ -3,7 +3,7 @@
  * scalar - numbers out of an input description, in the spelling of c10::IValue.
  *
  * Threads  one at a time.
- * Memory   the caller's; a full text stays full (at == end) and is void.
+ * Memory   the caller's.
  * Errors   scalar_walk.bad: the description breaks off, or makes no sense.
  * Units    bytes.
  */
@@ -11,25 +11,31 @@
 #define WRITER_SCALAR_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+
+#include "agent/core/record_inputs.h"
+#include "writer/text.h"
 
 struct scalar_walk { /* through a description */
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-struct scalar_text { /* what comes out */
-	char *at, *end;
+struct scalar_type { /* "" = it has none */
+	char word[16]; /* in a collective */
+	char name[24]; /* of an input */
 };
 
+/* As c10::ScalarType counts them; both "" for what is none. */
+const struct scalar_type *scalar_type(unsigned dtype);
+
+/* The next byte or number; IN_END or 0, and `bad`, where the description ends. */
 unsigned scalar_byte(struct scalar_walk *w);
 int64_t scalar_number(struct scalar_walk *w);
-void scalar_put(struct scalar_text *t, const char *text, size_t len);
-void scalar_put_number(struct scalar_text *t, int64_t n);
+void scalar_put_number(struct text *t, int64_t n);
 /* The value behind `tag` (an enum input_tag other than tensors and lists). */
-void scalar_put_value(struct scalar_text *t, struct scalar_walk *w, unsigned tag);
+void scalar_put_value(struct text *t, struct scalar_walk *w, unsigned tag);
 /* A list of such values behind IN_SCALARS, with brackets. */
-void scalar_put_list(struct scalar_text *t, struct scalar_walk *w);
+void scalar_put_list(struct text *t, struct scalar_walk *w);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Merges stretches that are in order already, two by two, until there is one left. */
 #include "writer/sort.h"
 #include "writer/pile.h"
 
@@ -12,7 +13,7 @@ struct sorting {
 };
 
 /* One past the stretch of elements in order that begins at `from`. */
-static size_t stretch(const struct sorting *s, const uint8_t *at, size_t from)
+static size_t end_of_stretch(const struct sorting *s, const uint8_t *at, size_t from)
 {
 	size_t i = from + 1;
 
@@ -21,8 +22,10 @@ static size_t stretch(const struct sorting *s, const uint8_t *at, size_t from)
 	return i < s->n ? i : s->n;
 }
 
-static void merge(const struct sorting *s, const uint8_t *from, uint8_t *to, size_t a,
-		  size_t middle, size_t end)
+/* Of equal elements the one of the first stretch comes first: that keeps the sort
+ * stable. */
+static void merge_stretches(const struct sorting *s, const uint8_t *from, uint8_t *to,
+			    size_t a, size_t middle, size_t end)
 {
 	size_t b = middle;
 
@@ -39,15 +42,15 @@ static void merge(const struct sorting *s, const uint8_t *from, uint8_t *to, siz
 }
 
 /* Merges the stretches of `from` two by two; how many there were. */
-static size_t pass(const struct sorting *s, const uint8_t *from, uint8_t *to)
+static size_t merge_pairs(const struct sorting *s, const uint8_t *from, uint8_t *to)
 {
 	size_t found = 0;
 
 	for (size_t a = 0, end; a < s->n; a = end) {
-		size_t middle = stretch(s, from, a);
+		size_t middle = end_of_stretch(s, from, a);
 
-		end = middle < s->n ? stretch(s, from, middle) : middle;
-		merge(s, from, to, a, middle, end);
+		end = middle < s->n ? end_of_stretch(s, from, middle) : middle;
+		merge_stretches(s, from, to, a, middle, end);
 		found += 1 + (end > middle);
 	}
 	return found;
@@ -60,7 +63,7 @@ int sort_merge(void *array, size_t n, size_t each,
 	uint8_t *spare, *from = array, *to;
 	size_t found;
 
-	if (n < 2 || stretch(&s, array, 0) == n)
+	if (n < 2 || end_of_stretch(&s, array, 0) == n)
 		return 0;
 	spare = to = pile_map(n * each);
 	if (!spare)
@@ -68,7 +71,7 @@ int sort_merge(void *array, size_t n, size_t each,
 	do {
 		uint8_t *done = to;
 
-		found = pass(&s, from, to);
+		found = merge_pairs(&s, from, to);
 		to = from;
 		from = done;
 	} while (found > 2);

@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads of ours, each only while there is something to do for it.
+ *
+ * The keeper populates memory ahead of the program, keeps time, and hands finished
+ * windows to the finisher.  It opens no file, for it may be the last to leave the process
+ * and then runs the program's handlers of exit.  It exists once the process has recorded
+ * 1 MiB, or a window of torch, of CUDA or of the clock needs it.
+ *
+ * Where there is no finisher (plain LD_PRELOAD), and where it has not taken a window for
+ * ten seconds and is gone, the formatter makes files, at the lowest priority; but at the
+ * program's own where that waits for it at its end.  The sampler then reads how large the
+ * process is.  Both have descriptors of their own.
+ */
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
-#include "agent/core/log.h"
-#include "agent/core/own_thread.h"
+#include "agent/core/job.h"
 #include "agent/core/spool.h"
-#include "agent/core/sys.h"
+#include "base/own_thread.h"
+#include "base/sys.h"
+#include "writer/ahead.h"
 #include "writer/batch.h"
-#include "writer/command.h"
+#include "writer/crew.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,23 +28,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/*
- * Two threads: the keeper keeps memory ready ahead of the program, and time; it runs
- * at normal priority. The formatter makes files; it runs at the lowest, which a thread
- * cannot leave again without privilege, and only lives while there is something to do.
- * Where the program waits for it at its end, it has the program's priority: what else
- * the machine does would keep both waiting.
- */
-#define AHEAD_LEAST (1ull << 20) /* touched while idle ... */
-#define AHEAD_OPEN  (4ull << 20) /* ... in a window ... */
-#define AHEAD_MOST  (32ull << 20) /* ... and for a program in a hurry */
-#define SECOND      1000000000ll
-#define OPEN_WAIT   20000000ll /* ns between looks at a window's memory */
-#define FIRST_GAP   1000000ll /* ns between moments of the clock, doubling */
-#define LEAST_GAP   100000000ll
-#define PAUSE_TRIES 200 /* of 50 us: how long a fork waits for us to go */
+#define DUE       (1ull << 20) /* recorded bytes from which on a keeper is worth it */
+#define SECOND    1000000000ll
+#define LOOK      (SECOND / 10) /* between looks whether we are alone */
+#define OPEN_WAIT 20000000ll /* ns between looks at a window's memory */
+#define IDLE      (2 * SECOND) /* with nothing to do: then the keeper goes */
+#define PAUSE_NS  100000000ll /* how long a fork waits for us to go, in all */
 
-static struct config settings;
+static const struct config *settings;
 static struct writer_hooks hooks;
 
 static _Atomic uint32_t wanted; /* counts what is asked of us; the keeper sleeps on it */
@@ -38,133 +43,160 @@ static _Atomic uint32_t served; /* `wanted` when all that was sealed had been wr
 static _Atomic uint32_t looked; /* `wanted` the formatter has begun with */
 static _Atomic uint32_t sleeping;
 static _Atomic uint32_t stopping;
+static _Atomic bool forgotten; /* the formatter is to see whether the finisher is there */
+static _Atomic bool pausing; /* nobody is to come now */
+static _Atomic uint32_t paused_at; /* `wanted` when that began */
 static _Atomic uint32_t waited_for; /* the program ends, and waits for the formatter */
-static _Atomic uint32_t keeper, formatter; /* OS thread ids; 0 = none, 1 = being born */
-static bool started, refused;
-static uint64_t last_used; /* bytes handed out when the keeper last looked; 0 = never */
-
-/* ---- threads of ours ---- */
-
-static int spawn(void *(*run)(void *), _Atomic uint32_t *who)
-{
-	static struct own_thread threads[2];
-	uint32_t none = 0;
-	int err;
-
-	/* A raw clone of the process: locks of the C library may be held there for ever,
-	 * and the spool is its parent's. */
-	if (spool.head && spool.head->pid != sys_pid())
-		return 0;
-	if (!atomic_compare_exchange_strong(who, &none, 1))
-		return 0;
-	err = own_thread_start(&threads[who == &formatter], run);
-	if (err)
-		atomic_store(who, 0);
-	return err;
-}
+static _Atomic uint32_t needed; /* a window of torch, CUDA or the clock */
+static bool started, stopped, alone;
 
 /* ---- the formatter ---- */
 
-static void file_is_done(const char *path)
+/* Writes all that is sealed now, also what is sealed meanwhile. `served` then is at
+ * least the count that was asked for when it began. */
+static void write_sealed(void)
 {
-	if (settings.on_trace[0])
-		command_run(settings.on_trace, path);
+	uint32_t now = atomic_load(&wanted);
+
+	atomic_store(&looked, now);
+	while (batch_write(settings, false, NULL) && !batch_failed())
+		;
+	atomic_store(&served, now);
+	sys_futex_wake(&served);
 }
 
-static void *format(void *arg)
+static void *run_formatter(void *arg)
 {
 	bool low = !atomic_load(&waited_for);
-	uint32_t now;
 
 	(void)arg;
-	atomic_store(&formatter, sys_tid());
+	crew_begins(CREW_FORMATTER);
 	if (low)
 		setpriority(PRIO_PROCESS, sys_tid(), 19);
-	do {
-		now = atomic_load(&wanted);
-		atomic_store(&looked, now);
-		while (batch_write(&settings, file_is_done) && !batch_failed())
-			;
-		atomic_store(&served, now);
-		sys_futex_wake(&served);
-	} while (atomic_load(&wanted) != now && !(low && atomic_load(&waited_for)));
-	atomic_store(&formatter, 0);
+	if (alone) {
+		do
+			write_sealed();
+		while (atomic_load(&wanted) != atomic_load(&served) &&
+		       !(low && atomic_load(&waited_for)));
+	} else if (atomic_exchange(&forgotten, false) && job_take_over()) {
+		batch_write(settings, true, NULL);
+		job_give_back();
+	}
+	while (spool_must_reserve(AHEAD_MOST) && !spool_reserve(AHEAD_MOST))
+		;
+	crew_ends(CREW_FORMATTER);
 	/* What came in between must not wait for the keeper's next look. */
-	if (atomic_load(&wanted) != now)
+	if (alone && atomic_load(&wanted) != atomic_load(&served))
 		writer_wake();
+	return NULL;
+}
+
+/* ---- the sampler ---- */
+
+static void *run_sampler(void *arg)
+{
+	(void)arg;
+	crew_begins(CREW_SAMPLER);
+	while (gate_cycle() && !atomic_load(&stopping) && crew_there(CREW_KEEPER)) {
+		hooks.sample();
+		sys_futex_wait(&stopping, 0, OPEN_WAIT);
+	}
+	crew_ends(CREW_SAMPLER);
 	return NULL;
 }
 
 /* ---- the keeper ---- */
 
-/* As far ahead as the program may come before we look again. */
-static int64_t keep_memory(void)
+static void start_formatter(void)
 {
-	uint64_t used = atomic_load(&spool.head->used), ahead = AHEAD_LEAST;
-	uint64_t grown = last_used && used > last_used ? used - last_used : 0;
-	bool open = gate_cycle() != 0;
-	int err;
-
-	last_used = used;
-	if (open || grown)
-		ahead = 8 * grown > AHEAD_OPEN ? 8 * grown : AHEAD_OPEN;
-	err = spool_prepare(ahead < AHEAD_MOST ? ahead : AHEAD_MOST);
-	if (err && !refused) {
-		refused = true;
-		log_warn("no space for more than %lu MiB of records: %s",
-			 (unsigned long)(atomic_load(&spool.head->reserved) >> 20),
-			 sys_error(err));
-	}
-	return open ? OPEN_WAIT : SECOND;
+	crew_start(CREW_FORMATTER, run_formatter);
 }
 
-/* Closely at first, so that a program that dies at once has two moments far enough
- * apart, then each second; and before a window is written. Returns ns to the next. */
-static int64_t keep_time(bool now_please)
+/* Windows go to the finisher, or to the formatter. Returns ns to the next look. */
+static int64_t keep_windows(uint32_t seen)
 {
-	static int64_t last, gap = FIRST_GAP;
-	int64_t now = clock_get_ns(CLOCK_MONOTONIC);
-
-	if (now - last >= gap || (now_please && now - last >= LEAST_GAP)) {
-		clock_sample(spool.head);
-		last = now;
-		gap = gap * 2 < SECOND ? gap * 2 : SECOND;
-	}
-	return last + gap - now;
-}
-
-static void keep_going(void)
-{
-	uint32_t seen = atomic_load(&wanted);
 	bool work = atomic_load(&looked) != seen;
-	int64_t wait = keep_time(work), other = keep_memory();
 
+	if (alone) {
+		if (work && batch_sealed())
+			crew_start(CREW_FORMATTER, run_formatter);
+		else if (work)
+			atomic_store(&looked, seen);
+		return SECOND;
+	}
+	/* The formatter has the windows while it is there. */
+	if (crew_there(CREW_FORMATTER))
+		return OPEN_WAIT;
+	atomic_store(&looked, seen);
+	if (work)
+		batch_hand_over();
+	batch_collect();
+	if (batch_forgotten(sys_clock_ns(CLOCK_MONOTONIC))) {
+		atomic_store(&forgotten, true);
+		crew_start(CREW_FORMATTER, run_formatter);
+	}
+	return batch_pending() ? OPEN_WAIT : SECOND;
+}
+
+/* Steps by the clock keep the keeper: nobody else would end them. */
+static bool has_nothing_to_do(void)
+{
+	return !gate_cycle() && strncmp(settings->marker, "time:", 5) &&
+	       !crew_there(CREW_FORMATTER) &&
+	       (alone ? !batch_sealed() : !batch_pending());
+}
+
+static void keep_going(uint32_t seen)
+{
+	int64_t wait = ahead_time(atomic_load(&looked) != seen);
+	int64_t other = ahead_memory(start_formatter);
+
+	wait = other < wait ? other : wait;
+	other = keep_windows(seen);
 	wait = other < wait ? other : wait;
 	other = hooks.tick ? hooks.tick() : SECOND;
 	wait = other < wait ? other : wait;
-	if (work)
-		spawn(format, &formatter);
+	if (alone && hooks.sample && gate_cycle())
+		crew_start(CREW_SAMPLER, run_sampler);
 	/* Whoever seals a window need not wake us where we look again at once: a thread
 	 * that wakes takes the program's processor for a while. */
+	wait = wait < LOOK ? wait : LOOK;
+	/* Who was told so before it looked at `wanted` would sleep. */
+	if (atomic_load(&stopping))
+		return;
 	atomic_store(&sleeping, wait > OPEN_WAIT);
 	sys_futex_wait(&wanted, seen, wait > 0 ? wait : 1);
 	atomic_store(&sleeping, 0);
 }
 
-static void *keep(void *arg)
+static void keep_until_done(void)
 {
-	uint32_t none;
+	int64_t busy = sys_clock_ns(CLOCK_MONOTONIC), now;
+	uint32_t seen;
+
+	do {
+		seen = atomic_load(&wanted);
+		keep_going(seen);
+		now = sys_clock_ns(CLOCK_MONOTONIC);
+		if (atomic_load(&wanted) != seen || !has_nothing_to_do())
+			busy = now;
+	} while (!atomic_load(&stopping) && now - busy < IDLE && !own_thread_alone());
+}
+
+static void *run_keeper(void *arg)
+{
+	uint32_t seen;
 
 	(void)arg;
 	do {
-		atomic_store(&keeper, sys_tid());
-		while (!atomic_load(&stopping))
-			keep_going();
-		atomic_store(&keeper, 0);
+		crew_begins(CREW_KEEPER);
+		keep_until_done();
+		seen = atomic_load(&wanted);
+		crew_ends(CREW_KEEPER);
 		/* Called back before we were gone: then we are who answers. */
-		none = 0;
-	} while (!atomic_load(&stopping) &&
-		 atomic_compare_exchange_strong(&keeper, &none, 1));
+	} while (!own_thread_alone() && !atomic_load(&stopping) &&
+		 atomic_load(&wanted) != seen && crew_returns(CREW_KEEPER));
+	crew_last();
 	return NULL;
 }
 
@@ -172,31 +204,54 @@ static void *keep(void *arg)
 
 int writer_start(const struct config *config, const struct writer_hooks *given)
 {
-	settings = *config;
+	settings = config;
 	hooks = *given;
-	clock_sample(spool.head);
-	if (settings.on_trace[0])
-		command_start(environ);
+	alone = hooks.alone;
 	started = true;
 	atomic_store(&stopping, 0);
-	/* A process that records nothing never has a thread of ours (unshare -U refuses
-	 * those that have several); only steps by the clock need it from the start. */
-	return strncmp(settings.marker, "time:", 5) ? 0 : spawn(keep, &keeper);
+	/* Steps by the clock need it from the start. */
+	if (!strncmp(settings->marker, "time:", 5)) {
+		writer_need();
+		crew_start(CREW_KEEPER, run_keeper);
+	}
+	return 0;
+}
+
+void writer_need(void)
+{
+	atomic_store(&needed, 1);
+}
+
+static bool is_due(void)
+{
+	return atomic_load_explicit(&needed, memory_order_relaxed) ||
+	       atomic_load_explicit(&spool.head->used, memory_order_relaxed) >=
+		       SPOOL_HEADER + DUE;
+}
+
+/* 0; or why there is no keeper: none is due, the threads pause, or one cannot be made. */
+static int wake_keeper(bool due)
+{
+	int saved = errno, err = 0;
+
+	atomic_fetch_add(&wanted, 1);
+	/* Also by the keeper itself, which has to leave all the same. */
+	if (atomic_load(&pausing)) {
+		err = -EAGAIN;
+	} else if (!crew_there(CREW_KEEPER)) {
+		atomic_store(&stopping, 0);
+		err = due ? crew_start(CREW_KEEPER, run_keeper) : -EAGAIN;
+	} else if (atomic_load(&sleeping)) {
+		sys_futex_wake(&wanted);
+	}
+	errno = saved;
+	return err;
 }
 
 void writer_wake(void)
 {
-	int saved = errno;
-
-	if (!started)
-		return;
-	atomic_fetch_add(&wanted, 1);
-	atomic_store(&stopping, 0);
-	if (!atomic_load(&keeper))
-		spawn(keep, &keeper);
-	else if (atomic_load(&sleeping))
-		sys_futex_wake(&wanted);
-	errno = saved;
+	if (started)
+		wake_keeper(is_due() || (alone && batch_sealed()));
 }
 
 void writer_hurry(void)
@@ -204,65 +259,97 @@ void writer_hurry(void)
 	atomic_store(&waited_for, 1);
 }
 
+/* Numbers of requests are compared by their difference, for they wrap around. */
 bool writer_drain(int64_t ns)
 {
-	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + ns;
+	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + ns;
 	uint32_t target, now;
 
-	if (!started)
+	if (!started || !batch_sealed())
 		return true;
-	writer_wake();
-	target = atomic_load(&wanted);
+	target = atomic_fetch_add(&wanted, 1) + 1;
+	if (crew_start(CREW_FORMATTER, run_formatter))
+		return false;
 	while (now = atomic_load(&served), (int32_t)(now - target) < 0) {
-		int64_t left = until - clock_get_ns(CLOCK_MONOTONIC);
+		int64_t left = until - sys_clock_ns(CLOCK_MONOTONIC);
 
 		if (left <= 0)
 			return false;
-		sys_futex_wait(&served, now, left);
+		/* One that was about to leave did not see this. */
+		if (!crew_there(CREW_FORMATTER) &&
+		    crew_start(CREW_FORMATTER, run_formatter))
+			return false;
+		sys_futex_wait(&served, now, left < LOOK ? left : LOOK);
 	}
 	return !batch_failed();
 }
 
+void writer_stop(void)
+{
+	writer_pause();
+	stopped = started;
+	started = false;
+}
+
+void writer_go_on(void)
+{
+	started = stopped;
+	writer_resume();
+}
+
 void writer_forget(void)
 {
-	started = refused = false;
-	last_used = 0;
+	started = false;
+	ahead_forget();
 	atomic_store(&wanted, 0);
 	atomic_store(&served, 0);
 	atomic_store(&looked, 0);
 	atomic_store(&sleeping, 0);
 	atomic_store(&stopping, 0);
+	atomic_store(&pausing, false);
+	atomic_store(&forgotten, false);
 	atomic_store(&waited_for, 0);
-	atomic_store(&keeper, 0);
-	atomic_store(&formatter, 0);
+	atomic_store(&needed, 0);
+	crew_forget();
 	batch_forget();
 }
 
 /*
  * Python warns at a fork when the process has more than one thread, and counts them
- * right after it. So the keeper leaves, unless a file is being written: that would
- * take too long.
+ * right after it; unshare, setns and seccomp mean the thread that calls alone. So ours
+ * leave, unless a file is being written: that would take too long.
  */
-void writer_pause(void)
+bool writer_pause(void)
 {
-	uint32_t tid = atomic_load(&keeper);
-	int saved = errno;
+	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + PAUSE_NS;
 
-	if (!started || tid <= 1 || atomic_load(&formatter))
-		return;
+	if (!started || crew_there(CREW_FORMATTER))
+		return !crew_there(CREW_FORMATTER);
+	atomic_store(&pausing, true);
+	atomic_store(&paused_at, atomic_load(&wanted));
+	if (crew_left())
+		return true;
 	atomic_store(&stopping, 1);
-	atomic_fetch_add(&wanted, 1);
+	atomic_store(&paused_at, atomic_fetch_add(&wanted, 1) + 1);
+	spool_halt(true);
 	sys_futex_wake(&wanted);
-	for (unsigned i = 0; i < PAUSE_TRIES && !own_thread_gone(tid); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
-	errno = saved;
+	sys_futex_wake(&stopping);
+	while (!crew_left() && sys_clock_ns(CLOCK_MONOTONIC) < until)
+		sys_nap(50000);
+	spool_halt(false);
+	return crew_left();
 }
 
 /* Not yet: the count comes after this. Whoever seals a window or needs memory brings it
- * back (writer_wanted); only steps by the clock cannot wait for that. */
+ * back (writer_wanted); only steps by the clock, and who has asked meanwhile, cannot wait
+ * for that. */
 void writer_resume(void)
 {
-	if (started && atomic_load(&stopping) && !strncmp(settings.marker, "time:", 5))
+	bool asked = atomic_exchange(&pausing, false) &&
+		     atomic_load(&wanted) != atomic_load(&paused_at);
+
+	if (started &&
+	    (asked || (atomic_load(&stopping) && !strncmp(settings->marker, "time:", 5))))
 		writer_wake();
 }
 
@@ -270,8 +357,10 @@ void writer_wanted(void)
 {
 	if (!started)
 		return;
-	if (!atomic_load(&keeper))
-		writer_wake();
-	else if (spool_low())
+	if (!crew_there(CREW_KEEPER)) {
+		if (is_due())
+			wake_keeper(true);
+	} else if (spool_low()) {
 		sys_futex_wake(&wanted);
+	}
 }

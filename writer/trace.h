@@ -10,12 +10,13 @@
 #ifndef WRITER_TRACE_H
 #define WRITER_TRACE_H
 
-#include "agent/core/config.h"
-#include "writer/cuda.h"
-#include "writer/heap.h"
+#include "agent/core/spool_view.h"
+#include "config/config.h"
+#include "writer/fwdbwd.h"
+#include "writer/gpu/gpu.h"
+#include "writer/heap/heap.h"
 #include "writer/inputs.h"
 #include "writer/json.h"
-#include "writer/link.h"
 #include "writer/output.h"
 #include "writer/read.h"
 #include "writer/rows.h"
@@ -49,43 +50,61 @@ struct trace {
 	uint64_t event; /* next "Ev Idx" */
 	uint64_t ops; /* "Op count" of the span */
 	struct writer_result *result;
+	const struct writer_plan *plan; /* NULL: in the process itself */
 	struct name_slot names[NAME_SLOTS];
 	char text[OUTPUT_BLOCK]; /* json's buffer */
 };
 
-/* write.c: writer_cycle for one of many. */
-int trace_write(const struct spool_view *v, const struct read_index *ix,
+/*
+ * write.c: writes the cycle whose descriptor is `info` to
+ * <logdir>/<pattern>.pt.trace.json[.gz] (children/ when CYCLE_CHILD): streams to
+ * "<name>.part", then renames. A cycle that is still open (its process died) ends at its
+ * last record. `config` as the spool header's config text; `plan` may be NULL. A cycle in
+ * which nothing was recorded writes nothing, however many steps it has.
+ */
+int write_trace(const struct spool_view *v, const struct read_index *ix,
 		const struct cycle_info *info, const struct config *config,
-		struct writer_result *result);
-
-/* ts or dur from ns, never negative. */
-uint64_t trace_ts(const struct trace *t, int64_t ns);
+		const struct writer_plan *plan, struct writer_result *result);
 
 /* meta.c: before and after the events. */
 void meta_head(struct trace *t);
 void meta_rows(struct trace *t);
 void meta_tail(struct trace *t);
+/* A metadata event up to the value of "pid"; and from behind "tid" up to the value of
+ * its one argument, behind which two braces close it. */
+void meta_open(struct trace *t, const char *name);
+void meta_arg(struct trace *t, const char *arg);
 /* The row of a thread: its number, and the name it has. */
-void trace_put_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
+void meta_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
 
-/* events.c: a slice of a thread, up to its tid; and from there to its args. */
+/* slice.c: ts or dur from ns, never negative; a slice of a thread up to its tid, and from
+ * there to its args. */
 #define TRACE_DRIVER_CALL 256 /* beside the kinds of records */
-void trace_put_head(struct trace *t, uint32_t name, unsigned kind);
-void trace_put_times(struct trace *t, int64_t begin, int64_t end);
+uint64_t slice_ts(const struct trace *t, int64_t ns);
+/* Text as it stands, and that time behind it. */
+void slice_text_ts(struct trace *t, const char *text, int64_t ns);
+void slice_head(struct trace *t, uint32_t name, unsigned kind);
+void slice_times(struct trace *t, int64_t begin, int64_t end);
+/* The texts that are kept of a name, or NULL where they are too long: then its head is
+ * written so. */
+struct name;
+const struct name_slot *slice_slot(struct trace *t, uint32_t id, unsigned kind);
+void slice_unkept_head(const struct trace *t, struct json *j, const struct name *n,
+		       unsigned kind);
+void slice_overload(struct json *j, const struct name *n);
 
 /* facts.c: text of "key = json" in the spool header's facts, or NULL. */
 const char *facts_get(const struct spool_header *h, const char *key, size_t *len);
-/* All of them as a JSON object. */
-void facts_write(struct json *j, const struct spool_header *h);
-/* "key = value" lines as a JSON object of texts. */
-void facts_lines(struct json *j, const char *lines, size_t size);
+/* "key = value" lines as a JSON object. Values become strings; with `as_json`, those that
+ * are valid JSON are copied as they are. */
+void facts_lines(struct json *j, const char *lines, size_t size, bool as_json);
 /* The same as members of the file's own object, each with a comma behind it. */
 void facts_metadata(struct json *j, const char *lines, size_t size);
 
 /* events.c: every record of the cycle. */
 int events_write(struct trace *t);
 
-/* pattern.c: where the file goes. */
-int pattern_path(const struct trace *t, char *buf, size_t size);
+/* pattern.c: where the file goes; *timed: no other window's does. */
+int pattern_path(const struct trace *t, char *buf, size_t size, bool *timed);
 
 #endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cost - what a window's recording took of the program's threads: an estimate.
+ *
+ * Threads  one at a time.
+ * Memory   none.
+ * Errors   0 ns where nothing was timed.
+ * Units    ns.
+ */
+#ifndef WRITER_COST_H
+#define WRITER_COST_H
+
+#include "writer/trace.h"
+
+/* All parts into t->result; after heap_read. */
+void cost_fill(struct trace *t);
+/* "cost": {...} of the file. */
+void cost_write(struct trace *t);
+
+#endif

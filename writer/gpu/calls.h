@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls - CUDA's calls, and what is around each on its thread's row.
+ *
+ * Threads  one at a time.
+ * Memory   piles of struct cuda: 72 bytes a call, 24 an annotation; an owner for each
+ *          level of nesting.
+ * Errors   as gpu.h.
+ * Units    ticks, or ns as named.
+ */
+#ifndef WRITER_GPU_CALLS_H
+#define WRITER_GPU_CALLS_H
+
+#include "writer/read.h"
+
+enum cuda_call_mark {
+	MARK_EARLY = 1, /* its GPU work seems to begin before it */
+	MARK_NO_ARROW = 2, /* the work even ends before it */
+	MARK_UNDER = 4, /* a driver call under a runtime call of the same id */
+};
+
+struct cuda_call {
+	uint64_t begin, end; /* ticks */
+	uint64_t at; /* its record */
+	uint64_t external; /* "External id" of its owner; 0 = none */
+	int64_t begin_ns; /* where it was written */
+	uint32_t tid, correlation;
+	uint32_t first; /* the GPU work its arrow goes to, + 1 */
+	uint32_t annotation, collective; /* + 1 */
+	uint32_t stack; /* of struct cuda.stacks, + 1 */
+	uint16_t flags; /* enum call_flag */
+	uint16_t marks; /* enum cuda_call_mark */
+};
+
+struct cuda_annotation {
+	uint64_t external; /* its "External id" */
+	uint32_t name;
+	uint32_t row; /* the GPU's row that is being written, by number ... */
+	uint32_t note; /* ... and the annotation's note there */
+	uint32_t spare;
+};
+
+struct gpu_collective { /* an operator that is one: what it was is looked up again */
+	struct cursor behind;
+	uint64_t at;
+};
+
+/* An operator, annotation or step around the place that the writer is at. */
+struct cuda_owner {
+	uint64_t end; /* ticks */
+	uint64_t slice; /* "External id" of this one, ... */
+	uint64_t op; /* of the innermost operator, ... */
+	uint64_t nccl; /* and of the innermost nccl:* */
+	uint32_t annotation, collective; /* + 1 */
+};
+
+#endif

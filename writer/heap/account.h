@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * account - a window's heap while its file is made: what the files of this folder share.
+ *
+ * Threads  one at a time.
+ * Memory   a map for the struct, piles and maps for what grows; heap_done gives all back.
+ * Errors   as heap.h.
+ * Units    bytes; ticks or ns since the epoch as named.
+ */
+#ifndef WRITER_HEAP_ACCOUNT_H
+#define WRITER_HEAP_ACCOUNT_H
+
+#include "writer/heap/blocks.h"
+#include "writer/heap/frames.h"
+#include "writer/heap/sum.h"
+#include "writer/heap/track.h"
+#include "writer/symbols/symbols.h"
+
+#define HEAP_SITES   2000 /* that are written one by one */
+#define HEAP_STEPS   512 /* the last ones */
+#define HEAP_DEVICES 64
+
+struct heap_step {
+	int64_t number;
+	uint64_t begin, end; /* ticks */
+	int64_t live; /* of the whole heap, at its end */
+};
+
+struct heap_rate { /* calls since `from` */
+	int64_t from;
+	uint64_t allocs, frees;
+};
+
+struct heap {
+	enum cfg_malloc mode;
+	bool summary; /* the file has the object "heap" */
+	double mean; /* bytes from one sample to the next */
+	struct pile sites; /* struct heap_site; the first is for what is not kept */
+	uint32_t *index; /* open addressing: site by key */
+	struct heap_cut *cut;
+	struct heap_blocks blocks;
+	struct pile held; /* struct heap_held */
+	struct pile steps; /* struct heap_step, by end */
+	size_t now; /* steps that have ended */
+	struct heap_sums all;
+	uint64_t foreign; /* frees of blocks older than the window */
+	uint64_t implied; /* frees not seen, for the address came back */
+	/* malloc_since=start: bytes and blocks that were live when the window began */
+	int64_t older, older_blocks;
+	int64_t peak;
+	uint64_t peak_ticks;
+	uint32_t peaks; /* counted */
+	/* A binary heap, the least on top; at the end also what the top sites add. */
+	struct heap_large largest[HEAP_LARGEST + HEAP_TOP];
+	size_t large;
+	struct heap_rate rate;
+	struct heap_track live, calls, rss;
+	struct heap_track tensor[1 + HEAP_DEVICES]; /* CPU, then GPUs */
+	struct heap_track device[HEAP_DEVICES];
+	/* frames.c */
+	struct symbols *symbols;
+	bool resolved;
+	struct pile stacks; /* uint32_t: ids that are written, ascending */
+	struct pile lists; /* uint32_t: for each its length, then its frames */
+	struct pile frames; /* struct heap_frame */
+	uint32_t *frame_index; /* open addressing: frame + 1 */
+	size_t frame_slots;
+	struct pile modules; /* uint32_t: ids */
+	uint32_t chosen[HEAP_SITES]; /* sites that are written one by one */
+	size_t chosen_n;
+	int64_t row[HEAP_STEPS]; /* a site's live bytes, step by step */
+	int64_t rest[HEAP_STEPS]; /* what is left for the others */
+};
+
+static inline int64_t heap_now(const struct heap *h)
+{
+	return heap_live(&h->all) + h->older;
+}
+
+static inline const struct rec_alloc *heap_record_at(const struct trace *t, uint32_t at)
+{
+	return (const struct rec_alloc *)(t->view->base + (uint64_t)at * 8);
+}
+
+/* steps.c: the window's steps, the last HEAP_STEPS; and the one at `ticks`, or NULL. */
+int heap_steps_find(struct trace *t);
+const struct heap_step *heap_step_at(const struct heap *h, uint64_t ticks);
+
+/* count.c: the tracks of REC_HEAP; calls for "Heap calls", up to `ns`; and of REC_BLOCK,
+ * which is what cudaMalloc and the like did. */
+int heap_counters(struct trace *t);
+int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
+		  uint64_t frees);
+int heap_rate_end(struct heap *h, int64_t begin, int64_t end);
+int heap_device(struct trace *t);
+
+/* cut.c: the one id of all stacks whose frames, as many as are shown, are the same; and
+ * those frames, innermost first. */
+int heap_cut_start(struct heap *h);
+void heap_cut_end(struct heap *h);
+uint32_t heap_cut(struct trace *t, uint32_t stack);
+unsigned heap_frames_get(const struct trace *t, uint32_t stack,
+			 struct stack_frame frame[STACKS_MOST]);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks that are deeper than the file is to show: those that have the same innermost
+ * frames are one. The agent keeps them whole, as they share their callers.
+ */
+#include "writer/heap/account.h"
+
+#include <errno.h>
+
+#define SLOTS (1u << 17) /* a power of two */
+#define MOST  (SLOTS / 4 * 3)
+#define CACHE 4096u /* a power of two */
+
+struct heap_cut {
+	struct {
+		uint32_t hash, stack; /* 0 = none */
+	} slot[SLOTS];
+	size_t n;
+	struct {
+		uint32_t stack, is;
+	} cache[CACHE];
+	struct stack_frame frame[STACKS_MOST], other[STACKS_MOST];
+};
+
+unsigned heap_frames_get(const struct trace *t, uint32_t stack,
+			 struct stack_frame frame[STACKS_MOST])
+{
+	unsigned flags, most = t->config->stack_depth;
+
+	return stacks_get(t->view, stack, frame, most ? most : STACKS_MOST, &flags);
+}
+
+/* Hashes of 32 bits are equal now and then: the frames decide. */
+static bool has_same_frames(struct trace *t, uint32_t stack, unsigned depth)
+{
+	struct heap_cut *c = t->heap->cut;
+	unsigned i = 0;
+
+	if (heap_frames_get(t, stack, c->other) != depth)
+		return false;
+	while (i < depth && c->frame[i].module == c->other[i].module &&
+	       c->frame[i].offset == c->other[i].offset)
+		i++;
+	return i == depth;
+}
+
+/* The first that came with these frames. */
+static uint32_t first_of(struct trace *t, uint32_t stack)
+{
+	struct heap_cut *c = t->heap->cut;
+	unsigned depth = heap_frames_get(t, stack, c->frame);
+	uint64_t h = depth;
+	size_t i;
+
+	if (!depth)
+		return stack;
+	for (unsigned f = 0; f < depth; f++) {
+		h = (h ^ c->frame[f].offset ^ (uint64_t)c->frame[f].module << 32) *
+		    0xff51afd7ed558ccdull;
+		h ^= h >> 32;
+	}
+	for (i = h % SLOTS; c->slot[i].stack; i = (i + 1) % SLOTS)
+		if (c->slot[i].hash == (uint32_t)(h >> 32) &&
+		    has_same_frames(t, c->slot[i].stack, depth))
+			return c->slot[i].stack;
+	if (c->n < MOST) {
+		c->n++;
+		c->slot[i].hash = (uint32_t)(h >> 32);
+		c->slot[i].stack = stack;
+	}
+	return stack;
+}
+
+/* A stack that is shown whole keeps its id; the cache answers for the sites that
+ * allocate all the time. */
+uint32_t heap_cut(struct trace *t, uint32_t stack)
+{
+	struct heap_cut *c = t->heap->cut;
+	size_t i = stack % CACHE;
+
+	if (c->cache[i].stack == stack)
+		return c->cache[i].is;
+	c->cache[i].stack = stack;
+	c->cache[i].is = t->config->stack_depth && stacks_depth(t->view, stack) >
+							   t->config->stack_depth
+				 ? first_of(t, stack)
+				 : stack;
+	return c->cache[i].is;
+}
+
+int heap_cut_start(struct heap *h)
+{
+	h->cut = pile_map(sizeof(*h->cut));
+	return h->cut ? 0 : -ENOMEM;
+}
+
+void heap_cut_end(struct heap *h)
+{
+	pile_unmap(h->cut, sizeof(*h->cut));
+	h->cut = NULL;
+}

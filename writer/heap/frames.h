@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * frames - stacks as the file has them: frames once, stacks by number.
+ *
+ * Threads  one at a time.
+ * Memory   24 bytes for each text, 4 for each frame of a stack, and what symbols.h keeps.
+ * Errors   0 or -ENOMEM.
+ * Units    places in the file's lists.
+ */
+#ifndef WRITER_HEAP_FRAMES_H
+#define WRITER_HEAP_FRAMES_H
+
+#include <stdint.h>
+
+struct heap;
+struct trace;
+
+struct heap_frame { /* a text of the file */
+	const char *text;
+	uint32_t module; /* + 1; 0 = it is resolved, or never will be */
+	uint32_t spare;
+	uint64_t offset;
+};
+
+/* Notes a stack that will be written; 0: none, which is no error. */
+int heap_frames_want(struct heap *h, uint32_t stack);
+/* Resolves what is wanted, all at once: between the last _want and the first look. */
+int heap_frames_find(struct trace *t);
+/* Place in the file's "stacks"; -1: the stack was not wanted, or has no frames. */
+int64_t heap_frames_stack(const struct heap *h, uint32_t stack);
+/* A JSON string: the innermost frames that are not an allocator's; or null. */
+void heap_frames_site(struct trace *t, uint32_t stack);
+/* "symbols", "modules", "frames", "raw" and "stacks", a comma in front. */
+void heap_frames_write(struct trace *t);
+void heap_frames_free(struct heap *h);
+
+#endif

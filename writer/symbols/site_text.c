@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a call site: its innermost frames that are no allocator's and no
+ * dispatcher's; all frames where nothing else is left. */
+#include "writer/symbols/site_text.h"
+#include "base/fmt.h"
+#include "base/frame_text.h"
+
+/* A long name loses its end, but not its place in the source. */
+static size_t put_name(char *to, const char *name)
+{
+	const char *place = strrchr(name, '(');
+	size_t len = strlen(name), rest = place ? strlen(place) : 0;
+
+	if (len < SITE_WIDE)
+		return fmt(to, SITE_WIDE, "%s", name);
+	rest = rest < SITE_WIDE / 2 ? rest : 0;
+	memcpy(to, name, SITE_WIDE - rest - 5);
+	return SITE_WIDE - rest - 5 +
+	       fmt(to + SITE_WIDE - rest - 5, rest + 5, "... %s", rest ? place : "");
+}
+
+static size_t put_frames(const char *(*frame)(void *arg, unsigned i), void *arg,
+			 char *text, bool all)
+{
+	const char *name;
+	size_t len = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; n < SITE_DEPTH && (name = frame(arg, i)); i++) {
+		if (!all && (n ? frame_dispatches(name) : frame_allocates(name)))
+			continue;
+		if (n++)
+			len += fmt(text + len, 4, " < ");
+		len += put_name(text + len, name);
+	}
+	return len;
+}
+
+size_t site_text(const char *(*frame)(void *arg, unsigned i), void *arg,
+		 char text[SITE_ROOM])
+{
+	size_t len = put_frames(frame, arg, text, false);
+
+	return len ? len : put_frames(frame, arg, text, true);
+}
