@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums for the closing lines. What stands in a spool's header is the process's own
+ * word, so that each number is bounded before it is added; what stands in a result was
+ * counted by the writer. */
+#include "finisher/totals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
+
+/* The file that says most of the run: of the process that held most memory. Where nobody
+ * looked at that, none of one that followed another's windows, if there is one. */
+static void keep_last(struct totals *t, const char *path, uint64_t peak)
+{
+	bool follows = strstr(path, "/children/");
+
+	if (!*path || peak < t->last_peak)
+		return;
+	if (peak > t->last_peak || !*t->last_file || !follows ||
+	    strstr(t->last_file, "/children/"))
+		snprintf(t->last_file, sizeof(t->last_file), "%.4095s", path);
+	t->last_peak = peak;
+}
+
+/* Programs can write what they like into their spools: no sum wraps, and a number that
+ * cannot be is none. */
+static void add_bounded(uint64_t *sum, uint64_t n)
+{
+	if (n <= TOTALS_EACH)
+		*sum += n;
+	if (*sum > TOTALS_MOST)
+		*sum = TOTALS_MOST;
+}
+
+static void add_all(uint64_t *sum, const _Atomic uint64_t *n, unsigned kinds)
+{
+	for (unsigned i = 0; i < kinds; i++)
+		add_bounded(&sum[i], GET(n[i]));
+}
+
+static void add_plain(uint64_t *sum, const uint64_t *n, unsigned kinds)
+{
+	for (unsigned i = 0; i < kinds; i++)
+		add_bounded(&sum[i], n[i]);
+}
+
+/* The marker that is told is that of a process with at least as many boundaries as all
+ * before it together: a helper of it may have chosen another. */
+static void add_sched(struct totals *t, const struct spool_sched *s)
+{
+	uint64_t boundaries = GET(s->boundaries);
+
+	if (boundaries <= TOTALS_EACH && boundaries >= t->boundaries)
+		snprintf(t->chosen, sizeof(t->chosen), "%.63s", s->chosen);
+	if (boundaries <= TOTALS_EACH && boundaries > t->most)
+		t->most = boundaries;
+	add_bounded(&t->windows, GET(s->windows));
+	add_bounded(&t->missed, GET(s->missed));
+	add_bounded(&t->boundaries, boundaries);
+	add_bounded(&t->optimizer_steps, GET(s->optimizer_steps));
+	add_bounded(&t->loader_nexts, GET(s->loader_nexts));
+	add_bounded(&t->backwards, GET(s->backwards));
+	add_bounded(&t->marker_hits, GET(s->marker_hits));
+}
+
+/* What came of its windows is in their results: who has a finisher writes none itself. */
+void totals_add_header(struct totals *t, const struct spool_header *h)
+{
+	const struct spool_totals *own = &h->totals;
+
+	t->spools++;
+	add_bounded(&t->discarded, GET(own->discarded));
+	add_bounded(&t->cost_ns, GET(h->rare_ns));
+	add_all(t->drops, own->drops, REC_KINDS);
+	add_all(t->whys, own->whys, DROP_WHYS);
+	add_all(t->cuda, own->cuda, CUDA_COUNTS);
+	add_sched(t, &h->sched);
+	tally_join(&t->seen, &h->seen, TOTALS_EACH);
+}
+
+void totals_add_window(struct totals *t, const struct cycle_info *info)
+{
+	add_all(t->whys, info->whys, DROP_WHYS);
+}
+
+void totals_add_result(struct totals *t, const struct writer_result *r)
+{
+	if (!*r->path && !r->is_small)
+		return;
+	t->rows += r->is_small;
+	t->made += !r->is_small;
+	t->files += !r->is_small;
+	add_bounded(&t->steps, r->steps);
+	add_bounded(&t->heap_rows, r->heap_rows);
+	add_bounded(&t->cost_ns, r->overhead_ns);
+	add_bounded(&t->torch_ns, r->torch_ns);
+	add_plain(t->events, r->events, REC_KINDS);
+	add_plain(t->drops, r->drops, REC_KINDS);
+	add_plain(t->cuda, r->cuda, CUDA_COUNTS);
+	add_plain(t->heap, r->heap, HEAP_COUNTS);
+	keep_last(t, r->path, r->peak);
+}

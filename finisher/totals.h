@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * totals - what came of a job, summed over its spools: for the lines at the end.
+ *
+ * Threads  one writes; the launcher reads when it is told that all is there.
+ * Memory   plain data: it may lie in memory that processes share.
+ * Errors   none.
+ * Units    as in spool.h.
+ */
+#ifndef FINISHER_TOTALS_H
+#define FINISHER_TOTALS_H
+
+#include "writer/writer.h"
+
+#include <limits.h>
+
+#define TOTALS_EACH 1000000000000ull /* more of anything cannot be, of one process */
+#define TOTALS_MOST 1000000000000000ull
+
+struct totals {
+	uint32_t spools; /* with records or not: those with a header */
+	uint32_t living; /* left to their processes */
+	uint32_t failed;
+	uint32_t lost; /* spools in memory: failed, and gone with the launcher */
+	uint32_t unwritten; /* windows of these: the disk was full */
+	uint32_t late; /* spools that were not done when the launcher had waited enough */
+	uint32_t made; /* files written by who sums this up */
+	uint32_t commanded; /* of these, by their options with an on_trace */
+	uint32_t rows; /* processes that are rows of one file */
+	uint32_t opened; /* a process of the job had a window */
+	uint64_t files, steps, windows, missed, discarded;
+	uint64_t cost_ns; /* of the program's threads; of those libtorch's part: */
+	uint64_t torch_ns;
+	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];
+	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
+	uint64_t most; /* boundaries of one process */
+	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
+	uint64_t heap_rows; /* allocations that files show one by one */
+	struct tally seen; /* annotations of processes in which no step ended */
+	struct tally processes; /* that have files of their own, by name */
+	char chosen[64]; /* by the process with most boundaries */
+	char last_file[PATH_MAX]; /* of those whose memory was looked at the largest */
+	uint64_t last_peak; /* of its memory */
+};
+
+/* What a process counted itself: once, when it is gone. */
+void totals_add_header(struct totals *t, const struct spool_header *h);
+/* Why records of a window were dropped, that its process did not write itself. */
+void totals_add_window(struct totals *t, const struct cycle_info *info);
+void totals_add_result(struct totals *t, const struct writer_result *r);
+
+#endif

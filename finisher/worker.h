@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker - the finisher's thread that writes files; one spool at a time.
+ *
+ * It runs at the lowest priority as long as the command does.  No thread can leave that
+ * without privilege, so another one takes its place then, and begins anew what was in
+ * the making.
+ *
+ * Threads  the table of spools is the caller's between worker_lock and worker_unlock;
+ *          a spool that is `busy` is the thread's.
+ * Memory   a copy of what was seen of a process.
+ * Errors   a spool that cannot be finished is counted, and left to recover.
+ * Units    none.
+ */
+#ifndef FINISHER_WORKER_H
+#define FINISHER_WORKER_H
+
+#include "finisher/known.h"
+#include "finisher/task.h"
+
+#include <pthread.h>
+
+struct worker {
+	struct known_all *all;
+	const struct task_how *how;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	_Atomic bool low; /* it shall give way */
+	bool is_low, quit, idle;
+	bool has_less; /* so has the session, of the processor */
+	int normal; /* priority that the finisher was born with */
+	uint32_t tid;
+	uint32_t beaten; /* progress when the watch last looked */
+};
+
+void worker_start(struct worker *w, struct known_all *all, const struct task_how *how,
+		  bool low);
+/* At the finisher's priority from now on. */
+void worker_hurry(struct worker *w);
+/* The same while more has come together than it gets done. */
+void worker_keep_up(struct worker *w, unsigned left);
+void worker_lock(struct worker *w);
+void worker_unlock(struct worker *w);
+/* Windows may have been handed over: each spool of a living process is looked at. */
+void worker_look(struct worker *w);
+/* Spools that wait for it, or are being written; it is woken if there are any. */
+unsigned worker_left(struct worker *w);
+/* Says that we are alive, if the thread gets on. */
+void worker_beat(struct worker *w);
+
+#endif
