@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command line is read twice: first for --config, for the file that it names
+ * counts less than the environment, and that less than the command line; then, over
+ * both, for all options. What the first reading complains about the second one says,
+ * too, so that only the second one's complaints are kept. An option of the table is
+ * spelt with dashes here, and needs no code of its own. */
 #include "launcher/args.h"
-#include "agent/core/config_file.h"
 #include "agent/sched/marker.h"
 #include "agent/sched/schedule.h"
+#include "base/near.h"
+#include "base/text.h"
+#include "config/config_file.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #define NAME_MOST 128
 
 /* Words that take the place of a command. */
-static const char *const verbs[] = { "recover", "doctor", NULL };
+const char *const args_verbs[] = { "recover", "memory", "doctor", "help", NULL };
 static const char *const flags[] = { "--help", "--version", "--print-config",
 				     "--print-man", NULL };
 
-static void complain(struct args *a, const char *where, const char *why)
+static void add_complaint(const char *where, const char *why, void *arg)
 {
+	struct args *a = arg;
 	size_t used = strlen(a->bad);
 
 	snprintf(a->bad + used, sizeof(a->bad) - used, "%s: %s\n", where, why);
 	a->wrong++;
-}
-
-static void complain_fn(const char *where, const char *why, void *arg)
-{
-	complain(arg, where, why);
 }
 
 static const char *check_pattern(const char *p)
@@ -50,7 +52,9 @@ static const char *check_pattern(const char *p)
 	return NULL;
 }
 
-const char *args_check(const char *name, const char *value)
+/* What the option table cannot judge: schedule, marker, file, spool. The agent parses
+ * these again; the launcher alone can still refuse them before the program runs. */
+static const char *check_text(const char *name, const char *value)
 {
 	struct schedule plan;
 	struct marker marker;
@@ -69,24 +73,8 @@ const char *args_check(const char *name, const char *value)
 
 /* ---- the command line ---- */
 
-static bool is_in(const char *word, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strcmp(word, *list))
-			return true;
-	return false;
-}
-
-static const struct config_option *option(const char *name)
-{
-	for (const struct config_option *o = config_options; o->name; o++)
-		if (!strcmp(o->name, name))
-			return o;
-	return NULL;
-}
-
 /* "--record-shapes=on" → record_shapes and "on"; metadata keys keep their dashes. */
-static const char *split(const char *arg, char *name, size_t size)
+static const char *split_option(const char *arg, char *name, size_t size)
 {
 	const char *equals = strchr(arg, '=');
 	size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
@@ -98,58 +86,127 @@ static const char *split(const char *arg, char *name, size_t size)
 	return equals ? equals + 1 : NULL;
 }
 
-static bool is_flag_word(const char *word)
+/* `children` has a third value, and was a flag before. */
+static bool may_stand_alone(const struct config_option *o)
+{
+	return o->type == CFG_flag || !strncmp(o->values, "off|on|", 7);
+}
+
+/* After an option that may stand alone the next word is its value only if it can be
+ * one: `--quiet on`, but not `--quiet -- on`. */
+static bool is_word_of(const struct config_option *o, const char *word)
 {
 	struct config scratch;
 
-	return word && *word && !config_set(&scratch, "quiet", word);
+	return word && *word && !config_set(&scratch, o->name, word);
+}
+
+/* The words without a value are near, too, but options come first. */
+static const char *unknown_option(const char *arg)
+{
+	static char told[64], typed[NAME_MOST];
+	struct near near;
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(arg, "="), arg);
+	near = near_begin(typed);
+	for (const char *const *flag = flags; *flag && !config_nearest(typed + 2); flag++)
+		near_try(&near, *flag);
+	if (!near.best)
+		return config_unknown(typed + 2, CONFIG_WORD);
+	snprintf(told, sizeof(told), "no such option (did you mean %s?)", near.best);
+	return told;
 }
 
 /* One --option with its value. Returns how many arguments it took. */
 static int take_option(struct args *a, char **argv)
 {
 	char name[NAME_MOST], shown[NAME_MOST + 8];
-	const char *value = split(argv[0] + 2, name, sizeof(name)), *why;
-	const struct config_option *o = option(name);
-	bool known = o || !strncmp(name, "metadata.", 9);
+	const char *value = split_option(argv[0] + 2, name, sizeof(name)), *why;
+	const struct config_option *o = config_find(name);
+	bool known = o || config_is_metadata(name);
 	int took = 1;
 
-	if (!value && o && o->type == CFG_flag && !is_flag_word(argv[1]))
+	a->options++;
+	a->quiet_said |= !strcmp(name, "quiet");
+	if (!value && o && may_stand_alone(o) && !is_word_of(o, argv[1])) {
 		value = "on";
+		a->flag = argv[0];
+	}
 	/* For an unknown option nothing is taken: what follows may be the command. */
 	if (!value && known && argv[1] && strncmp(argv[1], "--", 2)) {
 		value = argv[1];
 		took = 2;
 	}
-	if (!value && known)
+	if (!known)
+		why = unknown_option(argv[0]);
+	else if (!value)
 		why = "its value is missing";
 	else
-		why = config_set(&a->config, name, value ? value : "");
+		why = config_set(&a->config, name, value);
 	if (why) {
 		snprintf(shown, sizeof(shown), "%.*s", (int)strcspn(argv[0], "="),
 			 argv[0]);
-		complain(a, shown, why);
+		add_complaint(shown, why, a);
 	}
 	return took;
 }
 
-/* Returns false when the rest of the line cannot be ours. */
-static bool take_word(struct args *a, const char *word)
+static bool is_verb(const struct args *a, const char *verb)
 {
-	char hint[256];
+	return a->verb && !strcmp(a->verb, verb);
+}
 
-	if (!a->verb && is_in(word, verbs)) {
-		a->verb = word;
-		return true;
+/* Returns false where the rest of the line is not ours: a command, with its options. */
+static bool take_word(struct args *a, char **argv)
+{
+	bool first = !a->verb && text_is_in(*argv, args_verbs);
+
+	if (first)
+		a->verb = *argv;
+	else if (a->verb && !is_verb(a, "doctor") && a->operands < ARGS_OPERANDS)
+		a->operand[a->operands++] = *argv;
+	else if (a->verb && !is_verb(a, "doctor"))
+		add_complaint(*argv, "no more than 16 words can be given", a);
+	else
+		a->command = argv;
+	if (first && is_verb(a, "memory"))
+		a->command = argv + 1;
+	a->bare = a->command != NULL;
+	return !a->bare;
+}
+
+/* Options that have a short form; for `recover`, -o is its --output. Returns how many
+ * arguments it took. */
+static int take_short(struct args *a, char **argv)
+{
+	static const struct {
+		char letter;
+		const char *option;
+	} shorts[] = { { 'o', "logdir" }, { 's', "schedule" } };
+	const char *arg = *argv, *value = argv[1], *why;
+	char shown[3] = { '-', arg[1], '\0' };
+	bool joined = arg[1] && arg[2];
+	size_t i = 0;
+
+	while (i < 2 && shorts[i].letter != arg[1])
+		i++;
+	if (arg[0] != '-' || i == 2)
+		return 0;
+	if (joined)
+		value = arg + 2 + (arg[2] == '=');
+	if (!value || (!joined && !strncmp(value, "--", 2))) {
+		add_complaint(shown, "its value is missing", a);
+		return 1;
 	}
-	if (a->verb && a->operands < ARGS_OPERANDS) {
-		a->operand[a->operands++] = word;
-		return true;
+	if (is_verb(a, "recover") && arg[1] == 'o') {
+		a->output = value;
+		why = *value ? NULL : "the value is empty";
+	} else {
+		why = config_set(&a->config, shorts[i].option, value);
 	}
-	snprintf(hint, sizeof(hint),
-		 "put -- before the command: proflaunch [options] -- %s ...", word);
-	complain(a, word, hint);
-	return false;
+	if (why)
+		add_complaint(shown, why, a);
+	return joined ? 1 : 2;
 }
 
 /* One argument that is not an option of the table. Returns false for others. */
@@ -159,48 +216,81 @@ static bool take_flag(struct args *a, const char *arg)
 		arg = "--help";
 	else if (!strcmp(arg, "-V"))
 		arg = "--version";
-	else if (!strcmp(arg, "-q")) {
-		config_set(&a->config, "quiet", "on");
-		return true;
-	}
-	if (is_in(arg, flags)) {
+	else if (!strcmp(arg, "-q"))
+		return !config_set(&a->config, "quiet", "on");
+	else if (!strcmp(arg, "--no-linger"))
+		return !config_set(&a->config, "linger", "off");
+	if (text_is_in(arg, flags)) {
 		if (!a->verb || strcmp(a->verb, "--help"))
 			a->verb = arg;
 		return true;
 	}
 	if (arg[0] == '-' && arg[1] && arg[1] != '-') {
-		complain(a, arg, "no such option (short ones are -h, -q and -V)");
+		add_complaint(arg,
+			      "no such option (short ones are -o, -s, -q, -h and -V)", a);
 		return true;
 	}
 	return false;
 }
 
+/* `recover --output DIR`. Returns how many arguments it took. */
+static int take_output(struct args *a, char **argv)
+{
+	const char *name = "--output", *value = argv[1];
+
+	if (!is_verb(a, "recover") || strncmp(*argv, name, 8) ||
+	    ((*argv)[8] && (*argv)[8] != '='))
+		return 0;
+	if ((*argv)[8])
+		value = *argv + 9;
+	if (!value || !*value)
+		add_complaint(name, value ? "the value is empty" : "its value is missing",
+			      a);
+	a->output = value;
+	return (*argv)[8] || !value ? 1 : 2;
+}
+
 static void take_all(struct args *a, char **argv)
 {
+	int took;
+
 	while (*argv) {
+		const char *flag = a->flag;
+
+		if (!strcmp(*argv, "--") && is_verb(a, "recover")) {
+			while (*++argv)
+				take_word(a, argv);
+			return;
+		}
 		if (!strcmp(*argv, "--")) {
 			a->command = argv + 1;
 			return;
 		}
-		if (take_flag(a, *argv))
+		if ((took = take_short(a, argv)) || (took = take_output(a, argv)))
+			argv += took;
+		else if (take_flag(a, *argv))
 			argv++;
 		else if (!strncmp(*argv, "--", 2))
 			argv += take_option(a, argv);
-		else if (!take_word(a, *argv++))
+		else if (!take_word(a, argv++))
 			return;
+		if (flag == a->flag)
+			a->flag = NULL;
 	}
 }
 
 int args_parse(struct args *a, char **argv, char *const *env)
 {
-	struct args first = { 0 };
+	static struct args first; /* the user's stack may be a few pages */
 
-	config_check = args_check;
+	first = (struct args){ 0 };
+	config_check = check_text;
 	config_defaults(&first.config);
 	take_all(&first, argv + 1);
 	*a = (struct args){ 0 };
 	/* The command line says which file to read, and wins over what it says. */
-	config_load(&a->config, first.config.config, env, complain_fn, a);
+	config_load(&a->config, first.config.config, env, add_complaint, a);
 	take_all(a, argv + 1);
+	a->has_on_trace = first.config.on_trace[0];
 	return (int)a->wrong;
 }

@@ -10,23 +10,31 @@
 #ifndef LAUNCHER_ARGS_H
 #define LAUNCHER_ARGS_H
 
-#include "agent/core/config.h"
+#include "config/config.h"
 
 #define ARGS_OPERANDS 16
 
+extern const char *const args_verbs[]; /* words for a command of ours; ends with NULL */
+
 struct args {
 	struct config config; /* default < file < environment < command line */
-	const char *verb; /* "recover", "doctor", "--help", ...; NULL = run the command */
+	const char *verb; /* of args_verbs, or "--help", ...; NULL = run the command */
 	const char *operand[ARGS_OPERANDS +
 			    1]; /* recover's directories, --print-man's page */
 	unsigned operands;
-	char **command; /* what follows "--"; NULL = no "--" */
+	const char *output; /* recover's --output; NULL = each directory itself */
+	bool has_on_trace; /* on the command line, and in no file */
+	char **command; /* what is run, or what follows "memory"; NULL = none */
+	bool bare; /* its first word stands there without a "--" */
+	const char *flag; /* the option before that word, if it stood without a value */
 	char bad[4096]; /* complaints, a line each */
 	unsigned wrong;
+	unsigned options; /* how many the command line has, known or not */
+	bool quiet_said; /* --quiet, with whatever value */
 };
 
+/* Reads configuration file, environment and command line; `argv` (with the program's
+ * name) and `env` end with NULL, and argv has to stay as long as *a. */
 int args_parse(struct args *a, char **argv, char *const *env);
-/* What the option table cannot judge: schedule, marker, file, spool. For config_check. */
-const char *args_check(const char *name, const char *value);
 
 #endif

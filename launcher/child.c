@@ -1,166 +1,242 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The launcher stands between a shell and its command, and neither may notice: the
+ * command has the caller's signal mask, dispositions and descriptors, gets each signal
+ * once, stops when the job is stopped, and its end is our end. All signals are blocked
+ * while it runs, and taken one at a time by sigwaitinfo: no handler of ours ever runs,
+ * and none is lost between two system calls. */
 #include "launcher/child.h"
+#include "base/sys.h"
+#include "launcher/forward.h"
+#include "launcher/group.h"
+#include "launcher/inherit.h"
 #include "launcher/say.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const int forwarded[] = {
-	SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
-	SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGALRM,
-};
-#define FORWARDED (sizeof(forwarded) / sizeof(*forwarded))
-
-static sigset_t watched; /* the above, without what we were told to ignore */
+static sigset_t watched; /* all that can be; ignored ones wait, too, once blocked */
 static sigset_t old_mask;
-static struct sigaction old_child, old_pipe;
+static char **shell; /* how /bin/sh is called; NULL: not at all */
+static struct sigaction old_child;
 
-static void nothing(int sig)
+static void ignore_signal(int sig)
 {
 	(void)sig;
 }
 
-/* Signals wait in line for wait_for; none is lost between fork and there. */
+/* Signals wait in line for wait_for; none is lost between fork and there. What we are
+ * told to ignore (nohup) the command may handle. */
 static void signals_take(void)
 {
 	struct sigaction act = { .sa_handler = SIG_DFL };
 
-	sigemptyset(&watched);
-	for (size_t i = 0; i < FORWARDED; i++) {
-		sigaction(forwarded[i], NULL, &act);
-		if (act.sa_handler != SIG_IGN) /* nohup: it ignores it, and so do we */
-			sigaddset(&watched, forwarded[i]);
-	}
-	sigaddset(&watched, SIGCHLD);
+	sigfillset(&watched);
+	sigdelset(&watched, SIGKILL);
+	sigdelset(&watched, SIGSTOP);
 	sigprocmask(SIG_BLOCK, &watched, &old_mask);
 	/* An inherited SIG_IGN would reap the program before we see its status. */
-	act = (struct sigaction){ .sa_handler = SIG_DFL };
 	sigaction(SIGCHLD, &act, &old_child);
-	/* A closed stderr must not kill us. Not SIG_IGN: on_trace would inherit that. */
-	act.sa_handler = nothing;
-	sigaction(SIGPIPE, &act, &old_pipe);
 }
 
 static void signals_give_back(void)
 {
+	/* The caller may have had SIGCHLD ignored: that the command inherits, too. */
 	sigaction(SIGCHLD, &old_child, NULL);
-	sigaction(SIGPIPE, &old_pipe, NULL);
 	sigprocmask(SIG_SETMASK, &old_mask, NULL);
 }
 
-/* As a shell starts a script without a #! line; argv[0] gives way to the shell's. */
-static void start_text(const char *path, char **argv, char *const *env)
+/* As a shell starts a script without a #! line; argv[0] gives way to the shell's. Made
+ * before there is a second process: the two share their memory. */
+static void make_shell(const struct child_command *c)
 {
 	size_t n = 0;
 
-	while (argv[n])
+	while (c->argv[n])
 		n++;
-	char **sh = calloc(n + 2, sizeof(*sh));
-
-	if (!sh)
+	shell = calloc(n + 2, sizeof(*shell));
+	if (!shell)
 		return;
-	sh[0] = "sh";
-	sh[1] = (char *)path;
+	shell[0] = "sh";
+	shell[1] = (char *)c->path;
 	for (size_t i = 1; i < n; i++)
-		sh[i + 1] = argv[i];
-	execve("/bin/sh", sh, env);
+		shell[i + 1] = c->argv[i];
 }
 
-static _Noreturn void start(const char *path, bool text, char **argv, char *const *env)
+/* Whoever kills us without a chance to hand it on means the job. */
+static void die_with(pid_t launcher)
+{
+	pid_t parent;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	parent = getppid();
+	/* Gone before the call above: another process has adopted us. 0 is a parent in an
+	 * outer namespace, which cannot be told from that. */
+	if (parent && parent != launcher)
+		_exit(128 + SIGKILL);
+}
+
+/* In the memory of the launcher, which vfork has put to sleep: nothing is allocated
+ * here, and what is changed is the environment's own pid rows (inherit.h). The two
+ * statuses are a shell's: 127 for a command that is not there, 126 for one that cannot
+ * be run. */
+static _Noreturn void become_command(const struct child_command *c, pid_t launcher)
 {
 	int err;
 
+	if (!c->outlive)
+		die_with(launcher);
+	inherit_give();
 	signals_give_back();
-	execve(path, argv, env);
-	if (errno == ENOEXEC && text)
-		start_text(path, argv, env);
+	execve(c->path, c->argv, c->env);
+	if (errno == ENOEXEC && shell)
+		execve("/bin/sh", shell, c->env);
 	err = errno;
-	say_warn("%s: %s", argv[0], strerror(err));
+	say_warn("%s: %s", c->argv[0], strerror(err));
 	_exit(err == ENOENT ? 127 : 126);
 }
 
+/* Nothing is allocated here: we wait for a machine's memory to be short, too. */
 static bool is_stopped(pid_t pid)
 {
-	char path[64], line[512], *p;
-	FILE *f;
+	char text[1024];
+	const char *state = sys_process_field((uint32_t)pid, 3, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	f = fopen(path, "re");
-	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
-	if (f)
-		fclose(f);
-	return p && p[1] && p[2] == 'T';
+	return state && *state == 'T';
 }
 
-static void forward(pid_t pid, const siginfo_t *info)
+/* Takes back a signal that is blocked and waits; that there is none is no error. */
+static void drop_pending(int sig)
 {
-	/* What the terminal sent went to the program as well: it is in our group. */
-	if (info->si_code == SI_KERNEL)
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigtimedwait(&set, NULL, &now);
+}
+
+/* Stops the launcher by the same signal, so that the shell says why. The kernel lets
+ * no signal but SIGSTOP stop a process of an orphaned group; then the program, if it
+ * is in the launcher's group, was not stopped either. A program in a group of its own
+ * is stopped by itself, and the launcher by SIGSTOP. */
+static void stop_by(pid_t pid, int sig)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL }, old;
+	sigset_t set, mask;
+
+	if (getpgid(pid) != getpgrp()) {
+		kill(getpid(), SIGSTOP);
 		return;
-	/* fg continues the whole group; kill -CONT only us. */
-	if (info->si_signo == SIGCONT && !is_stopped(pid))
-		return;
-	kill(pid, info->si_signo);
+	}
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigaction(sig, &plain, &old);
+	drop_pending(sig); /* the group's: once is enough */
+	sigprocmask(SIG_UNBLOCK, &set, &mask);
+	kill(getpid(), sig);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(sig, &old, NULL);
 }
 
 /* The shell must see the job stop when the program does. A bare SIGSTOP is for the
- * program alone: whoever sent it will continue it, and may not know of us. */
+ * program alone: whoever sent it will continue it, and may not know of us. Process 1
+ * cannot be stopped, and goes on at once with the program. */
 static void stop_too(pid_t pid, int sig)
 {
 	if (sig == SIGSTOP)
 		return;
-	kill(getpid(), SIGSTOP);
-	if (is_stopped(pid))
-		kill(pid, SIGCONT);
+	stop_by(pid, sig);
+	if (!is_stopped(pid))
+		return;
+	kill(pid, SIGCONT);
+	drop_pending(SIGCONT); /* it has had that */
 }
 
-static int wait_for(pid_t pid)
+/* Takes what has happened to children. Returns true when the command has ended. */
+static bool reap_all(pid_t pid, const struct child_others *others, int *status)
+{
+	int what;
+	pid_t got;
+
+	while ((got = waitpid(-1, &what, WNOHANG | WUNTRACED)) > 0) {
+		if (got == pid && WIFSTOPPED(what)) {
+			stop_too(pid, WSTOPSIG(what));
+		} else if (got == pid) {
+			*status = what;
+			return true;
+		} else if (!WIFSTOPPED(what)) {
+			group_ended(got);
+			if (others && others->ended)
+				others->ended(got, what);
+		}
+	}
+	return false;
+}
+
+/* Without a time the call lasts until there is a signal: a time of 0 would make it
+ * return at once. */
+static int wait_signal(const struct child_others *others, siginfo_t *info)
+{
+	int64_t ns = others && others->tick ? others->tick() : 0;
+	struct timespec t;
+
+	if (ns <= 0 || ns == INT64_MAX)
+		return sigwaitinfo(&watched, info);
+	t = (struct timespec){ ns / 1000000000, ns % 1000000000 };
+	return sigtimedwait(&watched, info, &t);
+}
+
+static int wait_for(pid_t pid, const struct child_others *others)
 {
 	const struct timespec now = { 0 };
 	siginfo_t info;
 	int status;
 
-	for (;;) {
-		pid_t got = waitpid(pid, &status, WNOHANG | WUNTRACED);
-
-		if (got == pid && WIFSTOPPED(status))
-			stop_too(pid, WSTOPSIG(status));
-		else if (got == pid)
-			break;
-		else if (sigwaitinfo(&watched, &info) > 0 && info.si_signo != SIGCHLD)
-			forward(pid, &info);
-	}
+	while (!reap_all(pid, others, &status))
+		if (wait_signal(others, &info) > 0)
+			forward_signal(pid, &info);
 	/* What ended the program (^C) must not end us before the traces are finished. */
 	while (sigtimedwait(&watched, &info, &now) > 0)
 		;
 	return status;
 }
 
-int child_run(const char *path, bool text, char **argv, char *const *env, int *status)
+int child_run(const struct child_command *c, const struct child_others *others,
+	      int *status)
 {
-	struct sigaction quiet = { .sa_handler = nothing };
-	pid_t pid;
+	struct sigaction quiet = { .sa_handler = ignore_signal };
+	pid_t pid, launcher = getpid();
 
+	if (c->text)
+		make_shell(c);
 	signals_take();
+	forward_start();
+	inherit_take(c->env);
 	/* We sleep until its exec: nothing of ours has to be copied and thrown away. */
 	pid = vfork();
 	if (!pid)
-		start(path, text, argv, env);
+		become_command(c, launcher);
 	if (pid < 0) {
 		int err = -errno;
 
 		signals_give_back();
 		return err;
 	}
-	*status = wait_for(pid);
-	signals_give_back();
+	/* After the command: in a new pid namespace the first child is the init. */
+	group_start();
+	if (others && others->started)
+		others->started();
+	*status = wait_for(pid, others);
+	group_end();
+	/* A closed stderr must not kill us. Not SIG_IGN: on_trace would inherit that. */
 	sigaction(SIGPIPE, &quiet, NULL);
+	signals_give_back();
 	return 0;
 }
 
@@ -177,6 +253,8 @@ void child_mimic(int status)
 		sigemptyset(&set);
 		sigaddset(&set, sig);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
+		/* A signal that does not end us after all (process 1 of a container)
+		 * leaves a shell's status for it. */
 		kill(getpid(), sig);
 		_exit(128 + sig);
 	}

@@ -10,17 +10,26 @@
 #ifndef LAUNCHER_CLOSING_H
 #define LAUNCHER_CLOSING_H
 
-#include "agent/core/config.h"
-#include "launcher/sweep.h"
+#include "base/tally.h"
+#include "config/aside.h"
+#include "config/config.h"
+#include "finisher/totals.h"
 
 struct closing {
 	const struct config *config; /* logdir absolute */
-	const struct sweep *sweep;
-	bool started; /* a process of the job was about to record */
-	const char *spool_dir;
+	const struct totals *totals;
+	uint32_t aside[ASIDE_KINDS]; /* programs that were not profiled, by enum aside */
+	const struct tally *programs; /* that had the agent, by starts */
+	uint32_t unrecorded; /* processes without a place for records */
+	uint32_t confined; /* ... which a program forked after seccomp */
+	uint32_t inner; /* launchers with jobs of their own */
+	const char *spool_dir; /* the job's folder */
 	double seconds; /* how long the program ran */
+	uint64_t finisher_ns; /* processor time of the finishers, so far */
+	int64_t waited_ns; /* from the command's end to these words */
 };
 
+/* Says all of it, on stderr. `c` is only read. */
 void closing_say(const struct closing *c);
 
 #endif

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The agent reads neither files nor a command line: all that was decided in the
+ * launcher reaches it by PROF_* rows, the same in each process of the job. Rows of a
+ * job around us are left out first, so that two agents never meet. */
 #include "launcher/environment.h"
+#include "base/array.h"
+#include "config/own_env.h"
 
 #include <ctype.h>
+#include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,28 +18,22 @@ struct list {
 	bool short_of_memory;
 };
 
-static void append(struct list *l, char *entry)
+static void append_entry(struct list *l, char *entry)
 {
-	if (l->count + 2 > l->room) {
-		size_t room = 2 * l->room + 64;
-		char **more = realloc(l->at, room * sizeof(*more));
+	bool room = GROW(l->at, l->room, l->count + 1);
 
-		l->short_of_memory |= !more;
-		if (!more)
-			return;
-		l->at = more;
-		l->room = room;
-	}
-	l->short_of_memory |= !entry;
+	l->short_of_memory |= !room || !entry;
+	if (!room)
+		return;
 	l->at[l->count++] = entry;
 	l->at[l->count] = NULL;
 }
 
-static void add(struct list *l, const char *name, const char *value)
+static void add_variable(struct list *l, const char *name, const char *value)
 {
 	char *entry;
 
-	append(l, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
+	append_entry(l, asprintf(&entry, "%s=%s", name, value) < 0 ? NULL : entry);
 }
 
 static void option_name(char *buf, size_t size, const char *option)
@@ -43,49 +43,30 @@ static void option_name(char *buf, size_t size, const char *option)
 		*p = (char)toupper((unsigned char)*p);
 }
 
-static bool is(const char *entry, const char *name)
+/* Until glibc 2.34 these were not part of libc.so.6; the agent asks for neither, so that
+ * no program pays for them where they are. */
+static const char *old_libraries(void)
 {
-	size_t len = strlen(name);
+	bool whole = strverscmp(gnu_get_libc_version(), "2.34") >= 0;
 
-	return !strncmp(entry, name, len) && entry[len] == '=';
+	return whole ? "" : ":" OWN_ENV_OLD_LIBRARIES;
 }
 
-/* Entries that we set ourselves, or an agent that is at work around us. */
-static bool is_ours(const char *entry)
-{
-	const char *slash = strrchr(entry, '/');
-	char name[64];
-
-	for (const struct config_option *o = config_options; o->name; o++) {
-		option_name(name, sizeof(name), o->name);
-		if (is(entry, name))
-			return true;
-	}
-	if (is(entry, "CUDA_INJECTION64_PATH") && slash)
-		return !strcmp(slash, "/libproflaunch.so");
-	return is(entry, "PROF_JOB") || is(entry, "LD_PRELOAD") ||
-	       !strncmp(entry, "PROF_METADATA_", 14);
-}
-
-/* The agent first; what was there follows, without an older mention of the agent. */
+/* The agent first; what was there follows, without an agent that is at work around us. */
 static void add_preload(struct list *l, const char *old, const char *agent)
 {
-	size_t size = strlen(agent) + (old ? strlen(old) : 0) + 2, n;
+	const char *libraries = old_libraries();
+	size_t size = strlen(agent) + strlen(libraries) + (old ? strlen(old) : 0) + 2, n;
 	char *text = malloc(size);
 
 	if (!text) {
 		l->short_of_memory = true;
 		return;
 	}
-	n = (size_t)snprintf(text, size, "%s", agent);
-	while (old && *old) {
-		size_t len = strcspn(old, ": ");
-
-		if (len && (len != strlen(agent) || strncmp(old, agent, len)))
-			n += (size_t)snprintf(text + n, size - n, ":%.*s", (int)len, old);
-		old += len + (old[len] != '\0');
-	}
-	add(l, "LD_PRELOAD", text);
+	n = (size_t)snprintf(text, size, "%s%s:", agent, libraries);
+	if (!old || !own_env_others(old, text + n, size - n))
+		text[n - 1] = '\0';
+	add_variable(l, "LD_PRELOAD", text);
 	free(text);
 }
 
@@ -94,21 +75,21 @@ static void add_options(struct list *l, const struct config *c)
 {
 	char name[160], value[CONFIG_METADATA];
 
-	for (const struct config_option *o = config_options; o->name; o++) {
+	for (const struct config_option *o = config_options; *o->name; o++) {
 		if (!strcmp(o->name, "config"))
 			continue;
 		option_name(name, sizeof(name), o->name);
 		config_value(c, o, value, sizeof(value));
 		if (*value)
-			add(l, name, value);
+			add_variable(l, name, value);
 	}
 	for (const char *p = c->metadata; *p; p += strcspn(p, "\n") + 1) {
 		const char *equals = strstr(p, " = ");
 		int key = (int)(equals - p), len = (int)strcspn(equals + 3, "\n");
 
 		snprintf(name, sizeof(name), "PROF_METADATA_%.*s", key, p);
-		snprintf(value, sizeof(value), "%.*s", len, equals + 3);
-		add(l, name, value);
+		config_quote(equals + 3, (size_t)len, value, sizeof(value));
+		add_variable(l, name, value);
 	}
 }
 
@@ -119,10 +100,10 @@ char **environment_make(char *const *env, const struct config *c, const char *ag
 	const char *preload = getenv("LD_PRELOAD");
 
 	for (; *env; env++)
-		if (!is_ours(*env))
-			append(&l, *env);
+		if (!own_env_is(*env) && !own_env_value(*env, "LD_PRELOAD"))
+			append_entry(&l, *env);
 	add_preload(&l, preload, agent);
 	add_options(&l, c);
-	add(&l, "PROF_JOB", job);
+	add_variable(&l, "PROF_JOB", job);
 	return l.short_of_memory ? NULL : l.at;
 }

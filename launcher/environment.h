@@ -10,7 +10,7 @@
 #ifndef LAUNCHER_ENVIRONMENT_H
 #define LAUNCHER_ENVIRONMENT_H
 
-#include "agent/core/config.h"
+#include "config/config.h"
 
 /* `env` plus every option as PROF_*, PROF_JOB, and the agent first in LD_PRELOAD. */
 char **environment_make(char *const *env, const struct config *c, const char *agent,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* By our own path: an installation, and a build folder, may be moved as a whole.
+ * /proc/self/exe is what really runs, where the loader's word (AT_EXECFN) may be a
+ * link or a relative path. */
 #include "launcher/find.h"
 
 #include <errno.h>
@@ -25,17 +28,26 @@ const char *find_self(void)
 	return *self ? self : "proflaunch";
 }
 
-int find_agent(char *path, size_t size)
+bool find_place(unsigned n, const char *name, char *path, size_t size)
 {
 	/* PREFIX/bin/proflaunch finds PREFIX/lib, wherever PREFIX was moved to. */
 	static const char *const places[] = { "", "../lib/", "../lib64/",
 					      "../lib/proflaunch/" };
 	const char *self = find_self(), *slash = strrchr(self, '/');
+
+	if (!slash || n >= sizeof(places) / sizeof(*places))
+		return false;
+	snprintf(path, size, "%.*s/%s%s", (int)(slash - self), self, places[n], name);
+	return true;
+}
+
+int find_agent(char *path, size_t size)
+{
 	char guess[PATH_MAX + 64], real[PATH_MAX];
 
-	for (size_t i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(guess, sizeof(guess), "%.*s/%s" AGENT, (int)(slash - self), self,
-			 places[i]);
+	for (unsigned n = 0; find_place(n, AGENT, guess, sizeof(guess)); n++) {
+		/* realpath, for LD_PRELOAD counts in programs that change their
+		 * directory, or start others from there. */
 		if (access(guess, R_OK) || !realpath(guess, real) || strlen(real) >= size)
 			continue;
 		strcpy(path, real);

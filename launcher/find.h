@@ -10,11 +10,15 @@
 #ifndef LAUNCHER_FIND_H
 #define LAUNCHER_FIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Beside the launcher, then in ../lib and ../lib64 from there. An absolute path. */
 int find_agent(char *path, size_t size);
-/* The launcher's own path, for lines that name a command to type. */
+/* The nth path at which a library `name` of ours may lie, the likeliest first: beside the
+ * launcher, then where an installation has it. False: there are no more. */
+bool find_place(unsigned n, const char *name, char *path, size_t size);
+/* The launcher's own path, static; "proflaunch" where nobody tells. */
 const char *find_self(void);
 
 #endif

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* --help and profile.conf.example, from the rows of config.def: no option, choice or
+ * default is written here a second time. What is written are the words that are no
+ * options: verbs, short forms, metadata. */
 #include "launcher/help.h"
+#include "launcher/say.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -52,36 +56,64 @@ static void print_option(const struct config_option *o)
 
 	print_spelling(o);
 	if (*o->def)
-		snprintf(text, sizeof(text), "%s (default %s)", o->help, o->def);
+		snprintf(text, sizeof(text), "%s (default %s)", config_help(o), o->def);
 	else
-		snprintf(text, sizeof(text), "%s", o->help);
+		snprintf(text, sizeof(text), "%s", config_help(o));
 	wrap("                              ", 30, text);
+}
+
+#define USAGE                                                                    \
+	"usage: proflaunch [options] [--] command [arguments]\n"                 \
+	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
+	"       proflaunch memory [options] trace|directory ...\n"               \
+	"       proflaunch doctor [options] [--] command [arguments]\n"          \
+	"       proflaunch help\n"
+
+/* Ten lines: for whoever types the name alone. */
+void help_usage(void)
+{
+	static const char text[] = USAGE
+		"\n"
+		"proflaunch python3 train.py              records the training steps of train.py into ./log\n"
+		"  -o directory, --logdir directory       where the files go\n"
+		"  -s plan, --schedule plan               which steps, as wait=5,warmup=1,active=3\n"
+		"proflaunch help                          lists all options\n";
+
+	say_text(text, strlen(text));
 }
 
 void help_print(void)
 {
-	printf("usage: proflaunch [options] -- command [arguments]\n"
-	       "       proflaunch recover [directory|trace ...]\n"
-	       "       proflaunch memory [options] trace ...\n"
-	       "       proflaunch doctor [options] -- command [arguments]\n"
+	printf(USAGE
 	       "\n"
 	       "Runs an unmodified PyTorch program and writes trace files of its training steps,\n"
 	       "as torch.profiler would. Each option can also be a line of profile.conf\n"
 	       "(logdir = D) or an environment variable (PROF_LOGDIR=D).\n"
+	       "\n"
+	       "A step is one turn of the program's main loop, such as a training iteration; its marker\n"
+	       "is what tells that a step ends. Steps recorded one after the other are a window, and a\n"
+	       "window is one file. A call stack is the functions that were being called.\n"
 	       "\n");
-	for (const struct config_option *o = config_options; o->name; o++)
+	for (const struct config_option *o = config_options; *o->name; o++)
 		print_option(o);
 	printf("  --metadata.<key> value      goes into every trace file as it is\n"
+	       "  -o directory                the same as --logdir; of recover: --output\n"
+	       "  -s plan                     the same as --schedule\n"
 	       "  -q                          the same as --quiet\n"
+	       "  --no-linger                 the same as --linger off\n"
 	       "  -h, --help                  this text\n"
 	       "  -V, --version               the version\n"
 	       "  --print-config              a commented profile.conf with all defaults\n"
-	       "  --print-man page            manual page proflaunch.1 or profile.conf.5\n"
+	       "  --print-man page            a manual page: proflaunch.1, profile.conf.5, ...\n"
 	       "\n"
 	       "recover   finishes the traces of programs that were killed, and names the functions of\n"
-	       "          call stacks that are module and offset still\n"
+	       "          call stacks that are module and offset still; its files go there, or to --output\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
+	       "\n"
+	       "The first word that is no option is recover, memory, doctor, help, or else a command;\n"
+	       "behind -- there is always a command. What follows a command belongs to it. A .py file\n"
+	       "that is not executable is run by python3.\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
 }
@@ -106,11 +138,11 @@ void help_print_config(void)
 	       "#\n"
 	       "# Read from --config FILE, else $PROF_CONFIG, else ./profile.conf if it is there.\n"
 	       "# PROF_<OPTION> in the environment wins over this file, --<option> over both.\n");
-	for (const struct config_option *o = config_options; o->name; o++) {
+	for (const struct config_option *o = config_options; *o->name; o++) {
 		if (!strcmp(o->name, "config"))
 			continue; /* a file does not name the next one */
-		snprintf(text, sizeof(text), "%c%s.", toupper((unsigned char)o->help[0]),
-			 o->help + 1);
+		snprintf(text, sizeof(text), "%c%s.",
+			 toupper((unsigned char)config_help(o)[0]), config_help(o) + 1);
 		printf("\n# ");
 		wrap("# ", 2, text);
 		print_range(o);

@@ -10,12 +10,16 @@
 #ifndef LAUNCHER_HELP_H
 #define LAUNCHER_HELP_H
 
-#include "agent/core/config.h"
+#include "config/config.h"
 
+void help_usage(void); /* ten lines, on stderr */
 void help_print(void);
 /* The commented profile.conf.example. */
 void help_print_config(void);
-/* man.c: "proflaunch.1" or "profile.conf.5" in man(7) format. */
-int help_print_man(const char *page);
+/* man.c: one of these in man(7) format. Returns 2 for another. */
+#define MAN_PAGES                                                                        \
+	"proflaunch.1, proflaunch-recover.1, proflaunch-memory.1, proflaunch-doctor.1, " \
+	"profile.conf.5"
+int man_print(const char *page);
 
 #endif

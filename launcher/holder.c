@@ -1,14 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A process whose records lie in memory has a memfd, and sends the launcher its
+ * descriptor by a socket whose abstract name is made of the job's id
+ * (agent/core/hold.h). The launcher keeps it, gives it a number and passes both on to
+ * the finisher. The numbers stay the same for a finisher that follows one that died:
+ * by them it knows what is done. */
 #include "launcher/holder.h"
 #include "agent/core/hold.h"
+#include "finisher/shared.h"
 
-#include <stdlib.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#define SPARE 64 /* descriptors for all else that we do */
+
 static int listening = -1;
-static int *held;
-static size_t held_n;
+static int held[SHARED_HELD]; /* descriptor + 1; 0 = the number is free */
+static bool passed[SHARED_HELD]; /* the finisher has been told of it */
+static size_t most, held_n, used_n; /* numbers: that may be used, in use, ever used */
+
+/* A message wakes us as the end of a child does: the line of those that wait is short. */
+/* SIGCHLD, for the launcher waits for that in any case; F_SETSIG makes the kernel send
+ * it in place of SIGIO. */
+static void wake_at_messages(void)
+{
+	fcntl(listening, F_SETOWN, getpid());
+	fcntl(listening, F_SETSIG, SIGCHLD);
+	fcntl(listening, F_SETFL, O_NONBLOCK | O_ASYNC);
+}
+
+/* A descriptor that does not fit is gone, and nobody is told. */
+static size_t count_numbers(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur > SHARED_HELD + SPARE)
+		return SHARED_HELD;
+	return files.rlim_cur > 2 * SPARE ? files.rlim_cur - SPARE : files.rlim_cur / 2;
+}
 
 void holder_open(const char *id)
 {
@@ -23,23 +55,14 @@ void holder_open(const char *id)
 	    setsockopt(listening, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on))) {
 		close(listening);
 		listening = -1;
-	}
-}
-
-static void keep(int fd)
-{
-	int *more = realloc(held, (held_n + 1) * sizeof(*held));
-
-	if (!more) {
-		close(fd);
 		return;
 	}
-	held = more;
-	held[held_n++] = fd;
+	most = count_numbers();
+	wake_at_messages();
 }
 
 /* One message: its descriptor if it is our own user's; -1 = none, -2 = no more. */
-static int receive(void)
+static int receive_descriptor(void)
 {
 	union {
 		struct cmsghdr head;
@@ -67,6 +90,8 @@ static int receive(void)
 			 c->cmsg_len == CMSG_LEN(sizeof(fd)))
 			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	}
+	/* Any process of this network namespace can reach the socket. The kernel
+	 * vouches for the credentials (SO_PASSCRED). */
 	if (fd >= 0 && who.uid != geteuid()) {
 		close(fd);
 		fd = -1;
@@ -74,19 +99,88 @@ static int receive(void)
 	return fd;
 }
 
-void holder_each(_Bool (*fn)(int fd, void *arg), void *arg)
+/* False: the socket is full, for the finisher is slow or stopped. MSG_NOSIGNAL: one
+ * that has died is no reason to end. */
+static bool pass_on(int to, int fd, int number)
 {
-	size_t left = 0;
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec data = { &number, sizeof(number) };
+	struct msghdr m = { .msg_iov = &data,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control.room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* Numbers are used again: a job may have more processes than there are. */
+static void hold_descriptor(int fd)
+{
+	size_t i = 0;
+
+	while (held[i])
+		i++;
+	held[i] = fd + 1;
+	passed[i] = false;
+	held_n++;
+	used_n = i < used_n ? used_n : i + 1;
+}
+
+void holder_receive(int to)
+{
 	int fd;
 
-	while (listening >= 0 && (fd = receive()) != -2)
+	while (listening >= 0 && held_n < most && (fd = receive_descriptor()) != -2)
 		if (fd >= 0)
-			keep(fd);
-	for (size_t i = 0; i < held_n; i++) {
-		if (fn(held[i], arg))
-			close(held[i]);
-		else
-			held[left++] = held[i];
+			hold_descriptor(fd);
+	/* One that is stopped has no room for more at some time: later, then. */
+	for (size_t i = 0; i < used_n; i++) {
+		if (!held[i] || passed[i])
+			continue;
+		passed[i] = pass_on(to, held[i] - 1, (int)i);
+		if (!passed[i])
+			return;
 	}
-	held_n = left;
+}
+
+uint32_t holder_left(const _Atomic uint8_t *done)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < used_n; i++)
+		n += held[i] && !atomic_load(&done[i]);
+	return n;
+}
+
+void holder_close_done(_Atomic uint8_t *done)
+{
+	for (size_t i = 0; i < used_n; i++) {
+		if (!held[i] || !atomic_load(&done[i]))
+			continue;
+		close(held[i] - 1);
+		held[i] = 0;
+		held_n--;
+		/* Of the next that has the number nothing is done. */
+		atomic_store(&done[i], 0);
+	}
+}
+
+const int *holder_table(size_t *n)
+{
+	static int table[SHARED_HELD];
+
+	for (size_t i = 0; i < used_n; i++) {
+		table[i] = held[i] - 1;
+		passed[i] = true;
+	}
+	*n = used_n;
+	return table;
 }

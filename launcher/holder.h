@@ -1,19 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holder - spools that lie in memory: a second descriptor of each, until we finish them.
+ * holder - spools that lie in memory alone: the launcher has them, too, so that they
+ * outlive the processes, and the finishers.
  *
  * Threads  one.
- * Memory   a descriptor for each spool.
- * Errors   none that anybody must know: who cannot reach us keeps private memory and
- *          says so.
+ * Memory   a fixed table.
+ * Errors   none: what does not fit waits in the socket, and its process not for long:
+ *          then it is not recorded, and counted (agent/core/hold.h).
  * Units    none.
  */
 #ifndef LAUNCHER_HOLDER_H
 #define LAUNCHER_HOLDER_H
 
-/* Before the program starts: listens for the processes of job `id`. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* Listens for spools of job `id`; one that comes wakes the caller as SIGCHLD does. */
 void holder_open(const char *id);
-/* Calls fn for each spool that was handed over; true: it is done with, close it. */
-void holder_each(_Bool (*fn)(int fd, void *arg), void *arg);
+/* Those that were sent since: each into the table, and to `socket` with its number. */
+void holder_receive(int socket);
+/* Closes those that the finisher has marked in `done`; their numbers are free again. */
+void holder_close_done(_Atomic uint8_t *done);
+/* Those that are not marked in `done`: they are lost with us. */
+uint32_t holder_left(const _Atomic uint8_t *done);
+/* For a new finisher, which has these from the start: descriptors by number, -1 where
+ * there is none. */
+const int *holder_table(size_t *n);
 
 #endif

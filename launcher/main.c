@@ -1,62 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/log.h"
+/* The command: which of its parts is asked for. */
+#include "agent/core/ranks.h"
+#include "base/log.h"
 #include "launcher/args.h"
-#include "launcher/doctor.h"
+#include "launcher/doctor/doctor.h"
 #include "launcher/help.h"
 #include "launcher/memory.h"
-#include "launcher/recover.h"
+#include "launcher/recover/recover.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
-#include "launcher/symbolize.h"
+#include "launcher/symbols/symbolize.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int help_main(struct args *a)
+static void version_print(void)
 {
-	(void)a;
-	help_print();
-	return 0;
-}
-
-static int version_main(struct args *a)
-{
-	(void)a;
 	printf("proflaunch %s\n", VERSION);
-	return 0;
-}
-
-static int print_config_main(struct args *a)
-{
-	(void)a;
-	help_print_config();
-	return 0;
 }
 
 static int print_man_main(struct args *a)
 {
-	if (!help_print_man(a->operand[0]))
+	if (!man_print(a->operand[0]))
 		return 0;
-	say_warn("--print-man: the pages are proflaunch.1 and profile.conf.5");
+	say_warn("--print-man: the pages are " MAN_PAGES);
 	return 2;
+}
+
+static int memory_of_args(struct args *a)
+{
+	return memory_main(a->command);
+}
+
+/* `help memory`: its options are its own. */
+static int help_of_args(struct args *a)
+{
+	char *words[] = { "--help", NULL };
+
+	if (a->operands && !strcmp(a->operand[0], "memory"))
+		return memory_main(words);
+	help_print();
+	return 0;
 }
 
 static const struct {
 	const char *name;
 	int (*main)(struct args *a);
+	void (*print)(void); /* instead: that is all */
 	bool whatever; /* works even when the options are wrong */
 	bool command; /* takes a command after -- */
+	bool alone; /* what else is on the command line would do nothing */
 } verbs[] = {
-	{ "recover", recover_main, false, false },
-	{ "doctor", doctor_main, false, true },
-	{ "--help", help_main, true, false },
-	{ "--version", version_main, true, false },
-	{ "--print-config", print_config_main, true, false },
-	{ "--print-man", print_man_main, true, false },
+	{ "recover", .main = recover_main },
+	{ "memory", .main = memory_of_args },
+	{ "help", .main = help_of_args, .whatever = true },
+	{ "doctor", .main = doctor_main, .command = true },
+	{ "--help", .print = help_print, .whatever = true },
+	{ "--version", .print = version_print, .whatever = true },
+	{ "--print-config", .print = help_print_config, .whatever = true, .alone = true },
+	{ "--print-man", .main = print_man_main, .whatever = true },
 };
 
-static int usage(struct args *a)
+static int say_misuse(struct args *a)
 {
 	for (char *line = a->bad, *next; *line; line = next) {
 		next = line + strcspn(line, "\n");
@@ -68,27 +75,68 @@ static int usage(struct args *a)
 	return 2;
 }
 
-static int no_command(const char *verb)
+static int say_alone(const char *verb)
 {
-	say_warn("no command: proflaunch %s%s[options] -- command arguments ...",
-		 verb ? verb : "", verb ? " " : "");
+	say_warn("%s prints all options with their defaults: no other word goes with it",
+		 verb);
 	return 2;
 }
 
-static int dispatch(struct args *a)
+static int no_command(const char *verb)
+{
+	say_warn("no command: proflaunch %s%s[options] command [arguments]",
+		 verb ? verb : "", verb ? " " : "");
+	if (!verb)
+		help_usage();
+	return 2;
+}
+
+/* A small machine may have less than the default: what is there is taken then. */
+static bool exceeds_memory(const struct config *c)
+{
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+	uint64_t there = pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+
+	if (c->buffer_mb <= there ||
+	    c->buffer_mb <= strtoul(config_find("buffer_mb")->def, NULL, 10))
+		return false;
+	say_warn(
+		"buffer_mb = %u: each process may keep that many MiB of records, and this "
+		"machine has %s MiB of memory",
+		c->buffer_mb, say_number(there));
+	return true;
+}
+
+static int run_verb(struct args *a)
 {
 	for (size_t i = 0; a->verb && i < sizeof(verbs) / sizeof(*verbs); i++) {
 		if (strcmp(a->verb, verbs[i].name))
 			continue;
 		if (a->wrong && !verbs[i].whatever)
-			return usage(a);
+			return say_misuse(a);
+		if (verbs[i].alone && (a->options || a->operands || a->command))
+			return say_alone(a->verb);
 		if (verbs[i].command && (!a->command || !a->command[0]))
 			return no_command(a->verb);
-		return verbs[i].main(a);
+		if (verbs[i].main)
+			return verbs[i].main(a);
+		verbs[i].print();
+		return 0;
 	}
 	if (a->wrong)
-		return usage(a);
-	return !a->command || !a->command[0] ? no_command(NULL) : run_main(a, environ);
+		return say_misuse(a);
+	if (!a->command || !a->command[0])
+		return no_command(NULL);
+	return exceeds_memory(&a->config) ? 2 : run_main(a, environ);
+}
+
+/* Where each rank has a launcher of its own, one of them says what all would say. */
+static bool is_later_rank(const struct args *a)
+{
+	struct ranks r;
+
+	return !a->verb && !a->quiet_said && ranks_find(&r, environ) &&
+	       strtoul(r.rank, NULL, 10);
 }
 
 int main(int argc, char **argv)
@@ -101,9 +149,14 @@ int main(int argc, char **argv)
 		return symbolize_main();
 	if (argc > 1 && !strcmp(argv[1], "memory"))
 		return memory_main(argv + 2);
+	if (argc == 1) {
+		help_usage();
+		return 2;
+	}
 	args_parse(&a, argv, environ);
+	a.config.quiet |= is_later_rank(&a);
 	say_quiet = log_quiet = a.config.quiet;
-	status = dispatch(&a);
+	status = run_verb(&a);
 	/* --help into a full disk or a closed pipe is a failure, too. */
 	if (fflush(stdout) && !status)
 		status = 1;

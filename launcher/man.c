@@ -1,33 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The manual pages, from the table of options. */
 #include "launcher/help.h"
+#include "launcher/man_verbs.h"
+#include "launcher/roff.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Text as roff: a backslash, a dash and a leading dot mean themselves. */
-static void put(const char *text)
-{
-	for (const char *p = text; *p; p++) {
-		if (*p == '\\')
-			fputs("\\e", stdout);
-		else if (*p == '-')
-			fputs("\\-", stdout);
-		else if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
-			printf("\\&%c", *p);
-		else
-			putchar(*p);
-		/* A long plan may be broken after a comma, without a hyphen. */
-		if (*p == ',' && p[1] && p[1] != ' ')
-			fputs("\\:", stdout);
-	}
-}
-
-static void put_dashed(const char *name)
-{
-	for (; *name; name++)
-		fputs(*name == '_' ? "\\-" : (char[]){ *name, 0 }, stdout);
-}
+static const char more_environment[] =
+	".TP\n\\fBPROF_METADATA_\\fIkey\\fR\n"
+	"Goes into every trace file as it is, as \\fB\\-\\-metadata.\\fIkey\\fR.\n"
+	".TP\n\\fBPROF_JOB\\fR\n"
+	"Set by \\fBproflaunch\\fR for the program: the page that all processes of one run share.\n"
+	".TP\n\\fBLD_PRELOAD\\fR\n"
+	"\\fBproflaunch\\fR puts \\fIlibproflaunch.so\\fR before what is there. A program that is started\n"
+	"with an empty environment (env \\-i, sudo) is not recorded. Set by hand, with the options in\n"
+	"\\fBPROF_\\fIOPTION\\fR, it profiles without the launcher.\n"
+	".TP\n\\fBCUDA_INJECTION64_PATH\\fR\n"
+	"Set to the agent for the program, so that the CUDA driver loads it there; a value that is\n"
+	"set already is left alone, and the GPU to the tool that it names.\n"
+	".TP\n\\fBTMPDIR\\fR\n"
+	"Where records lie while the program runs, if the log directory is not on a local disk.\n"
+	".TP\n\\fBPATH\\fR\n"
+	"Where the command is looked for.\n"
+	".TP\n\\fBRANK\\fR, \\fBOMPI_COMM_WORLD_RANK\\fR, \\fBPMI_RANK\\fR, \\fBSLURM_PROCID\\fR\n"
+	"Which rank this is, of how many (their companions say): the first that is a number counts,\n"
+	"Slurm's within srun alone. It goes into names and contents of trace files.\n"
+	".TP\n\\fBNO_COLOR\\fR, \\fBTERM\\fR\n"
+	"When NO_COLOR is set, or TERM is \\fIdumb\\fR, no line is coloured.\n";
 
 static void put_upper(const char *name)
 {
@@ -35,102 +36,77 @@ static void put_upper(const char *name)
 		putchar(toupper((unsigned char)*name));
 }
 
-static void head(const char *page, const char *section)
-{
-	printf(".\\\" Generated from the option table: proflaunch --print-man %s.%s\n"
-	       ".TH %s %s \"2026-11-21\" \"proflaunch %s\"\n"
-	       ".nh\n.ad l\n",
-	       page, section, page, section, VERSION);
-}
-
-static void section(const char *name)
-{
-	printf(".SH %s\n", name);
-}
-
-static void print_value(const struct config_option *o)
-{
-	if (*o->values) {
-		for (const char *p = o->values; *p; p++)
-			fputs(*p == '|' ? "\\fR|\\fB" : (char[]){ *p, 0 }, stdout);
-	} else {
-		fputs("\\fI", stdout);
-		put(o->unit);
-	}
-}
-
-static void print_help(const struct config_option *o)
-{
-	printf("\n%c", toupper((unsigned char)o->help[0]));
-	put(o->help + 1);
-	fputs(".\n", stdout);
-	if (o->type == CFG_u32)
-		printf("A number from %u to %u.\n", o->low, o->high);
-	if (*o->def) {
-		fputs("Default: ", stdout);
-		put(o->def);
-		fputs(".\n", stdout);
-	}
-}
-
 static void command_options(void)
 {
-	for (const struct config_option *o = config_options; o->name; o++) {
-		fputs(".TP\n\\fB\\-\\-", stdout);
-		put_dashed(o->name);
-		fputs("\\fR ", stdout);
-		if (o->type == CFG_flag) {
-			fputs("[\\fBon\\fR|\\fBoff\\fR]", stdout);
-		} else {
-			fputs("\\fB", stdout);
-			print_value(o);
-			fputs("\\fR", stdout);
-		}
-		print_help(o);
+	for (const struct config_option *o = config_options; *o->name; o++) {
+		fputs(".TP\n", stdout);
+		roff_option(o);
+		putchar('\n');
+		roff_help(o);
 	}
 	fputs(".TP\n\\fB\\-\\-metadata.\\fIkey value\\fR\nGoes into every trace file as it is.\n"
+	      ".TP\n\\fB\\-o\\fR \\fIdirectory\\fR\nThe same as \\fB\\-\\-logdir\\fR; of \\fBrecover\\fR: \\fB\\-\\-output\\fR.\n"
+	      ".TP\n\\fB\\-s\\fR \\fIplan\\fR\nThe same as \\fB\\-\\-schedule\\fR.\n"
 	      ".TP\n\\fB\\-q\\fR\nThe same as \\fB\\-\\-quiet\\fR.\n"
+	      ".TP\n\\fB\\-\\-no\\-linger\\fR\nThe same as \\fB\\-\\-linger off\\fR.\n"
 	      ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nA short text with all options.\n"
 	      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nThe version.\n"
 	      ".TP\n\\fB\\-\\-print\\-config\\fR\nA commented \\fIprofile.conf\\fR with all defaults.\n"
 	      ".TP\n\\fB\\-\\-print\\-man\\fR \\fIpage\\fR\n"
-	      "A manual page: \\fBproflaunch.1\\fR or \\fBprofile.conf.5\\fR.\n",
+	      "A manual page on standard output: ",
 	      stdout);
+	roff_sentence(MAN_PAGES);
 }
 
-static void environment(void)
+/* What a row means, its range, and which option it is. */
+static void print_environment(void)
 {
-	for (const struct config_option *o = config_options; o->name; o++) {
+	for (const struct config_option *o = config_options; *o->name; o++) {
 		fputs(".TP\n\\fBPROF_", stdout);
 		put_upper(o->name);
-		fputs("\\fR\nThe option \\fB\\-\\-", stdout);
-		put_dashed(o->name);
-		fputs("\\fR.\n", stdout);
+		fputs("\\fR=", stdout);
+		roff_value(o);
+		putchar('\n');
+		roff_help(o);
 	}
-	fputs(".TP\n\\fBPROF_METADATA_\\fIkey\\fR\nThe option \\fB\\-\\-metadata.\\fIkey\\fR.\n"
-	      ".TP\n\\fBPROF_JOB\\fR\nSet by \\fBproflaunch\\fR for the program: "
-	      "the page that all processes of one run share.\n"
-	      ".TP\n\\fBCUDA_INJECTION64_PATH\\fR\nSet to the agent for the program, so that the CUDA "
-	      "driver loads it there; a value that is set already is left alone, and the GPU to the "
-	      "tool that it names.\n"
-	      ".TP\n\\fBTMPDIR\\fR\nWhere records lie while the program runs, "
-	      "if the log directory is not on a local disk.\n"
-	      ".TP\n\\fBNO_COLOR\\fR\nWhen set, no line is coloured.\n",
-	      stdout);
+	fputs(more_environment, stdout);
 }
 
 static const char files[] =
-	".TP\n\\fI<logdir>/<host>_<pid>.<time>.pt.trace.json\\fR[\\fI.gz\\fR]\n"
-	"A trace file, one for each window.\n"
+	".TP\n\\fI<logdir>/<host>_<pid>.\\fR[\\fIrank<rank>.\\fR]\\fI<time>.pt.trace.json\\fR[\\fI.gz\\fR]\n"
+	"A trace file, one for each window; \\fB\\-\\-file\\fR names it otherwise.\n"
 	".TP\n\\fI<logdir>/children/\\fR\n"
-	"Trace files of processes that follow the windows of another one (DataLoader workers).\n"
+	"Trace files of processes that follow the windows of another one (DataLoader workers), and\n"
+	"one with a row for each process that lived for milliseconds.\n"
+	".TP\n\\fI<logdir>/.<name>.on_trace\\fR\n"
+	"The mark of a trace file for which the command of \\fB\\-\\-on\\-trace\\fR was started.\n"
+	".TP\n\\fI<logdir>/proflaunch.log\\fR\n"
+	"What was said after the command had ended.\n"
 	".TP\n\\fI<logdir>/.proflaunch/\\fR\n"
 	"Records while the program runs; gone when it has been finished.\n"
 	".TP\n\\fIprofile.conf\\fR\nOptions, see \\fBprofile.conf\\fR(5).\n";
 
+static const char terms[] =
+	".TP\n\\fBstep\\fR\n"
+	"One turn of the program's main loop: a training iteration, a request of a server. It is a\n"
+	"slice \\fIProfilerStep#N\\fR in the trace.\n"
+	".TP\n\\fBmarker\\fR\n"
+	"How \\fBproflaunch\\fR knows that a step ends, since the program says nothing: a function, an operator or\n"
+	"an annotation that comes once in each turn. \\fIauto\\fR takes the DataLoader and the optimizer of\n"
+	"PyTorch.\n"
+	".TP\n\\fBwindow\\fR\n"
+	"Steps that are recorded one after the other. Each window of each process becomes one trace file.\n"
+	".TP\n\\fBschedule\\fR\n"
+	"Which steps are windows. \\fIskip_first\\fR steps are left out once; then \\fIwait\\fR steps are let pass,\n"
+	"\\fIwarmup\\fR steps are let pass with all made ready, and \\fIactive\\fR steps are recorded, \\fIrepeat\\fR times over\n"
+	"(0: to the end). Without a schedule it is wait=1,warmup=1,active=3,repeat=1.\n"
+	".TP\n\\fBcall stack\\fR, \\fBstack_depth\\fR\n"
+	"The functions that were being called when memory was allocated or a kernel was launched, innermost first.\n"
+	"Of more than \\fIstack_depth\\fR of them the outermost are cut off.\n";
+
 static const char description[] =
-	"Runs an unmodified program under an agent that is preloaded into it, and writes one trace\n"
-	"file for each recording window: the operators of PyTorch, its annotations and, on demand,\n"
+	"Runs an unmodified program under an agent that is preloaded into it, and writes trace\n"
+	"files of some of its steps (see TERMS): the operators of PyTorch, its annotations and, on demand,\n"
 	"shapes and tensor memory; CUDA calls, and the kernels, copies and sets on the GPU that they\n"
 	"launch; in the format of torch.profiler. TensorBoard, Perfetto and chrome://tracing open\n"
 	"them.\n"
@@ -140,117 +116,163 @@ static const char description[] =
 	"where both cannot share CUPTI it goes first, and the trace says how long that was.\n"
 	".PP\n"
 	"Standard input, output and error belong to the program; a few closing lines go to standard\n"
-	"error. Signals are handed on. A program that cannot be profiled (linked statically, setuid,\n"
-	"built with a sanitizer) runs all the same, and a line says why.\n"
+	"error. Signals are handed on. When \\fBproflaunch\\fR is killed by SIGKILL, so is the command,\n"
+	"but for \\fB\\-\\-outlive\\fR; its own children, setuid programs, and those that changed their\n"
+	"user are not reached. As process 1 of a container \\fBproflaunch\\fR reaps orphans. A program\n"
+	"that cannot be profiled (linked statically or to musl, setuid, built with a sanitizer) runs all the\n"
+	"same, and a line says why; those that a profiled program starts are counted at the end. A\n"
+	"proflaunch inside has a job of its own.\n"
 	".PP\n"
-	"\\fBproflaunch recover\\fR \\fIdirectory\\fR finishes the traces of killed programs in this log\n"
-	"directory. What a live process owns, here or on another host, is left alone. Call stacks of\n"
-	"finished traces that are module and offset still get names and lines, as far as the\n"
-	"modules lie where they did; a trace may be named alone.\n"
-	".PP\n"
-	"\\fBproflaunch memory\\fR \\fItrace ...\\fR says what ate the memory, when, and who asked for it;\n"
-	"with \\fB\\-\\-leaks\\fR it ends with status 1 when memory grows with each step\n"
-	"(\\fBproflaunch memory \\-\\-help\\fR has its options).\n"
+	"\\fBproflaunch recover\\fR finishes the traces of killed programs, and \\fBproflaunch memory\\fR says\n"
+	"what ate the memory. Each subcommand has a page of its own: \\fBproflaunch\\-recover\\fR(1),\n"
+	"\\fBproflaunch\\-memory\\fR(1), \\fBproflaunch\\-doctor\\fR(1).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
-	"and what to do if not.\n";
+	"and what to do if not.\n"
+	".PP\n"
+	"The first word that is no option is \\fBrecover\\fR, \\fBmemory\\fR, \\fBdoctor\\fR, \\fBhelp\\fR, or else a\n"
+	"command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
+	"is run by PATH's \\fBpython3\\fR, and a line says so. Behind \\fB\\-\\-\\fR there is always a command, looked\n"
+	"up as without us. What follows a command belongs to it.\n";
+
+static const char on_trace[] =
+	"Where \\fB\\-\\-on\\-trace\\fR names a command it is run for every finished file, at most once: a mark\n"
+	"beside the file, \\fI.<name>.on_trace\\fR, is made before it starts. It holds the file's trace_id:\n"
+	"a file that comes later, under the name of one that has been moved away, is another one.\n"
+	".PP\n"
+	"Blanks part its words, and no shell reads them unless one of the characters\n"
+	"\\fB\\(dq \\(aq \\e \\(ga $ & | ; < > ( ) * ? [ ] { } # \\(ti !\\fR, a new line, or, in the first word, \\fB=\\fR\n"
+	"is in it: then it is run by \\fB/bin/sh \\-c\\fR, with the path quoted. Each \\fB{}\\fR is the path, and\n"
+	"without one the path is its last word. It runs in the directory and with the environment of\n"
+	"\\fBproflaunch\\fR, without what is there for the program alone (PROF_*, the agent in\n"
+	"LD_PRELOAD); its input is empty, both its outputs go to standard error, or, after\n"
+	"\\fBproflaunch\\fR, to \\fIproflaunch.log\\fR. As many run at a time as there are processors, four at\n"
+	"most. \\fBproflaunch\\fR waits for the last of them when the program has ended, for 55 seconds at\n"
+	"most and until ^C, and says what could not be started or ended with another status than 0. What\n"
+	"it has not come to by then runs after it where processes of the program go on, or is left to\n"
+	"\\fBproflaunch recover\\fR.\n"
+	".PP\n"
+	"\\fBproflaunch recover \\-\\-on\\-trace\\fR \\fIcommand directory\\fR runs it for all files there that have no\n"
+	"mark, one after the other: what was not run for when all was killed, and the files of programs\n"
+	"that were started without \\fBproflaunch\\fR (LD_PRELOAD), which start no command. Options from a\n"
+	"file or the environment count for nothing there. To run it for a file again remove its mark.\n";
 
 static const char status[] =
 	"That of the command; when a signal ended it, \\fBproflaunch\\fR ends by the same signal.\n"
-	".TP\n\\fB2\\fR\nThe options are wrong; the command was not started.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, nothing can be written into the log directory, no function fits\n"
+	"the marker, or there is less memory than \\fB\\-\\-buffer\\-mb\\fR; the command was not started.\n"
 	".TP\n\\fB126\\fR\nThe command was found, but cannot be run.\n"
 	".TP\n\\fB127\\fR\nThe command was not found.\n"
 	".PP\n"
-	"\\fBrecover\\fR: 0 when nothing is left to do, 1 when something could not be finished.\n"
-	"\\fBdoctor\\fR: 0 when all is well, 1 when something is off.\n";
+	"The subcommands have statuses of their own; see their pages.\n";
 
 static const char examples[] =
-	".nf\n"
-	"proflaunch \\-\\- python3 train.py\n"
+	"Three steps of a training, without a word more:\n"
+	".PP\n.nf\nproflaunch \\-\\- python3 train.py\ntensorboard \\-\\-logdir ./log\n.fi\n"
+	".PP\nOther steps, with the shapes of tensors, of every rank:\n"
+	".PP\n.nf\n"
 	"proflaunch \\-\\-schedule wait=5,warmup=1,active=3 \\-\\-record\\-shapes \\-\\- torchrun train.py\n"
-	"PROF_LOGDIR=/data/runs proflaunch \\-\\-marker torch:Optimizer.step* \\-\\- ./trainer\n"
-	"proflaunch recover ./log\n"
-	"tensorboard \\-\\-logdir ./log\n"
-	".fi\n";
+	".fi\n"
+	".PP\nA C++ program whose step ends where it calls serve():\n"
+	".PP\n.nf\n"
+	"PROF_LOGDIR=/data/runs proflaunch \\-\\-marker symbol:serve \\-\\- ./server\n"
+	".fi\n"
+	".PP\nThe heap of any program, from its start to its end:\n"
+	".PP\n.nf\n"
+	"proflaunch \\-\\-malloc all \\-\\-marker none \\-\\- ./server\n"
+	"proflaunch memory log/*.pt.trace.json\n"
+	".fi\n"
+	".PP\nWhat a job left that was killed:\n"
+	".PP\n.nf\nproflaunch recover ./log\n.fi\n";
 
-static void print_command(void)
+static void print_command_page(void)
 {
-	head("proflaunch", "1");
-	section("NAME");
-	fputs("proflaunch \\- record what a PyTorch program does, without changing it\n",
-	      stdout);
-	section("SYNOPSIS");
-	fputs("\\fBproflaunch\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIarguments\\fR]\n"
-	      ".br\n\\fBproflaunch recover\\fR [\\fIdirectory\\fR|\\fItrace ...\\fR]\n"
-	      ".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace ...\\fR\n"
-	      ".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR\n",
-	      stdout);
-	section("DESCRIPTION");
-	fputs(description, stdout);
-	section("OPTIONS");
-	fputs("Dashes and underscores are equal. Later ones win over earlier ones, and all of them\n"
-	      "over the environment, which wins over \\fBprofile.conf\\fR(5).\n",
-	      stdout);
+	roff_head("proflaunch", "1");
+	roff_section(
+		"NAME",
+		"proflaunch \\- record what a PyTorch program does, without changing it\n");
+	roff_section(
+		"SYNOPSIS",
+		"\\fBproflaunch\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n"
+		".br\n\\fBproflaunch recover\\fR [\\fB\\-\\-output\\fR \\fIdirectory\\fR] [\\fB\\-\\-on\\-trace\\fR \\fIcommand\\fR] [\\fIdirectory\\fR|\\fItrace ...\\fR]\n"
+		".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
+		".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
+		".br\n\\fBproflaunch help\\fR\n");
+	roff_section("DESCRIPTION", description);
+	roff_section("TERMS", terms);
+	roff_section(
+		"OPTIONS",
+		"Dashes and underscores are equal. Later ones win over earlier ones, and all of them\n"
+		"over the environment, which wins over \\fBprofile.conf\\fR(5).\n");
 	command_options();
-	section("ENVIRONMENT");
-	environment();
-	section("FILES");
-	fputs(files, stdout);
-	section("EXIT STATUS");
-	fputs(status, stdout);
-	section("EXAMPLES");
-	fputs(examples, stdout);
-	section("SEE ALSO");
-	fputs("\\fBprofile.conf\\fR(5)\n", stdout);
+	roff_section("ON_TRACE", on_trace);
+	roff_section("ENVIRONMENT",
+		     "Each option can be set here, too; the command line wins.\n");
+	print_environment();
+	roff_section("FILES", files);
+	roff_section("EXIT STATUS", status);
+	roff_section("EXAMPLES", examples);
+	roff_section("SEE ALSO",
+		     "\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-memory\\fR(1), "
+		     "\\fBproflaunch\\-doctor\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
 }
 
 static const char file_description[] =
-	"One option on each line, \\fIname \\fB=\\fI value\\fR. Blank lines and lines that begin with\n"
-	"\\fB#\\fR are ignored. A value may stand in double quotes, which keep blanks at its ends.\n"
+	"One option on each line, \\fIname \\fB=\\fI value\\fR; dashes in a name are underscores. Blank lines are\n"
+	"ignored, and what follows a \\fB#\\fR that begins a line or stands behind a blank. A value may stand in\n"
+	"single or double quotes, which keep blanks at its ends and a \\fB#\\fR. An empty value is a mistake, but\n"
+	"for \\fBschedule\\fR, \\fBfile\\fR and \\fBon_trace\\fR: it takes back what was set before. A variable of the\n"
+	"environment that is set to nothing is as one that is not set, but for these three.\n"
 	".PP\n"
 	"The file is named by \\fB\\-\\-config\\fR, else by \\fBPROF_CONFIG\\fR, else it is\n"
-	"\\fI./profile.conf\\fR if there is one. From the latter, \\fBon_trace\\fR, \\fBlogdir\\fR and\n"
-	"\\fBspool\\fR count only when the file and its directory belong to the user and nobody else\n"
-	"can write them. Programs with raised rights read no file and no environment.\n";
+	"\\fI./profile.conf\\fR if there is one. The latter is ignored whole, with a line, when another\n"
+	"user may have written it: the file and its directory must belong to the user or to root,\n"
+	"nobody else may be able to write them, and the file must be no link. Programs with raised\n"
+	"rights read no file and no environment.\n"
+	".PP\n"
+	"Steps, markers, windows and call stacks are explained in \\fBproflaunch\\fR(1), TERMS.\n";
 
 static void print_file(void)
 {
-	head("profile.conf", "5");
-	section("NAME");
-	fputs("profile.conf \\- options of proflaunch\n", stdout);
-	section("DESCRIPTION");
-	fputs(file_description, stdout);
-	section("OPTIONS");
-	for (const struct config_option *o = config_options; o->name; o++) {
+	roff_head("profile.conf", "5");
+	roff_section("NAME", "profile.conf \\- options of proflaunch\n");
+	roff_section("DESCRIPTION", file_description);
+	roff_section("OPTIONS", "");
+	for (const struct config_option *o = config_options; *o->name; o++) {
 		if (!strcmp(o->name, "config"))
 			continue;
 		printf(".TP\n\\fB%s\\fR = ", o->name);
-		if (o->type == CFG_flag)
-			fputs("\\fBon\\fR|\\fBoff\\fR", stdout);
-		else {
-			fputs("\\fB", stdout);
-			print_value(o);
-			fputs("\\fR", stdout);
-		}
-		print_help(o);
+		roff_value(o);
+		putchar('\n');
+		roff_help(o);
 	}
 	fputs(".TP\n\\fBmetadata.\\fIkey\\fR = \\fIvalue\\fR\nGoes into every trace file as it is.\n",
 	      stdout);
-	section("EXAMPLES");
-	fputs(".nf\nlogdir = /data/runs\nschedule = wait=5,warmup=1,active=3,repeat=2\n"
-	      "record_shapes = on\nmetadata.team = vision\n.fi\n",
-	      stdout);
-	section("SEE ALSO");
-	fputs("\\fBproflaunch\\fR(1)\n", stdout);
+	roff_section(
+		"EXAMPLES",
+		".nf\nlogdir = /data/runs\nschedule = wait=5,warmup=1,active=3,repeat=2\n"
+		"record_shapes = on\nmetadata.team = vision\n.fi\n");
+	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1)\n");
 }
 
-int help_print_man(const char *page)
+static const struct {
+	const char *name;
+	void (*print)(void);
+} pages[] = {
+	{ "proflaunch.1", print_command_page },
+	{ "proflaunch-recover.1", man_verbs_recover },
+	{ "proflaunch-memory.1", man_verbs_memory },
+	{ "proflaunch-doctor.1", man_verbs_doctor },
+	{ "profile.conf.5", print_file },
+};
+
+int man_print(const char *page)
 {
-	if (page && !strcmp(page, "proflaunch.1"))
-		print_command();
-	else if (page && !strcmp(page, "profile.conf.5"))
-		print_file();
-	else
-		return 2;
-	return 0;
+	for (size_t i = 0; page && i < sizeof(pages) / sizeof(*pages); i++) {
+		if (strcmp(page, pages[i].name))
+			continue;
+		pages[i].print();
+		return 0;
+	}
+	return 2;
 }

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of `proflaunch memory`, read by a table of its own, for none of its
+ * options concerns a run; what it prints is made in report/memory. Traces may be of
+ * torch.profiler as well. */
 #include "launcher/memory.h"
 #include "launcher/say.h"
-#include "report/category.h"
-#include "report/memory.h"
-#include "report/timeline.h"
+#include "report/memory/category.h"
+#include "report/memory/folder.h"
+#include "report/memory/memory.h"
+#include "report/memory/processes.h"
+#include "report/memory/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct asked {
 	struct memory_options memory;
@@ -18,37 +24,22 @@ struct asked {
 	unsigned traces_n;
 };
 
-/* Each option once: for the command line and for --help. X(name, value, what it does) */
-#define OPTIONS(X)                                                                    \
-	X("top", "N", "rows of each table (10)")                                      \
-	X("depth", "N", "frames that make a call site (3)")                           \
-	X("device", "NAME", "only cpu, cuda:0, ... or heap")                          \
-	X("step", "A[-B]", "only these steps in what is counted by step")             \
-	X("json", "", "all numbers as JSON, for scripts")                             \
-	X("timeline", "FILE",                                                         \
-	  "tensor memory over time, by category, as torch's memory timeline: .html, " \
-	  ".json[.gz] or .raw.json.gz")                                               \
-	X("leaks", "",                                                                \
-	  "exit 1 when live bytes of a call site grow in each of the last steps")     \
-	X("steps", "N", "how many steps that are (5)")                                \
-	X("max-growth", "BYTES", "growth per step that is no leak yet (65536)")       \
-	X("help", "", "this text")
-
 static const struct {
 	const char *name, *value, *text;
 } options[] = {
 #define OPTION(name, value, text) { name, value, text },
-	OPTIONS(OPTION)
+#include "launcher/memory.def"
 #undef OPTION
 };
 
-void memory_help(void)
+static void print_help(void)
 {
-	printf("usage: proflaunch memory [options] TRACE...\n"
-	       "       proflaunch memory --leaks [--steps N] [--max-growth BYTES] TRACE\n"
+	printf("usage: proflaunch memory [options] TRACE|DIRECTORY...\n"
+	       "       proflaunch memory --leaks [--steps N] [--max-growth BYTES] TRACE|DIRECTORY...\n"
 	       "\n"
 	       "What ate the memory, when, and who asked for it, out of trace files of proflaunch\n"
 	       "(--profile-memory on, --malloc all) or of torch.profiler (profile_memory=True).\n"
+	       "Of a directory: a table of its traces, then the one with the largest peak.\n"
 	       "\n");
 	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
 		char left[64];
@@ -61,12 +52,12 @@ void memory_help(void)
 	for (unsigned i = 0; i < CATEGORIES; i++)
 		printf("  %-16s %s\n", category_names[i], category_rules[i]);
 	printf("\nExit status: 0; 1 when --leaks found any; 2 when the options are wrong, a file "
-	       "is no trace,\nor the trace cannot say.\n");
+	       "is no trace,\nor the trace cannot say. Of several files 1 counts most, then 2.\n");
 }
 
 /* ---- the command line ---- */
 
-static bool number(const char *text, int64_t low, int64_t high, int64_t *to)
+static bool parse_number(const char *text, int64_t low, int64_t high, int64_t *to)
 {
 	char *end;
 
@@ -82,10 +73,10 @@ static bool step_range(const char *text, struct memory_options *o)
 	size_t len = dash ? (size_t)(dash - text) : strlen(text);
 
 	snprintf(first, sizeof(first), "%.*s", (int)(len < 31 ? len : 31), text);
-	if (!number(first, 0, INT64_MAX, &o->first))
+	if (!parse_number(first, 0, INT64_MAX, &o->first))
 		return false;
 	o->last = o->first;
-	return !dash || number(dash + 1, o->first, INT64_MAX, &o->last);
+	return !dash || parse_number(dash + 1, o->first, INT64_MAX, &o->last);
 }
 
 static const char *with_value(struct asked *a, const char *name, const char *value)
@@ -99,10 +90,10 @@ static const char *with_value(struct asked *a, const char *name, const char *val
 	else if (!strcmp(name, "step"))
 		return step_range(value, &a->memory) ? NULL : "neither a step nor A-B";
 	else if (!strcmp(name, "max-growth"))
-		return number(value, 0, INT64_MAX, &a->leak.growth)
+		return parse_number(value, 0, INT64_MAX, &a->leak.growth)
 			       ? NULL
 			       : "not a number of bytes";
-	else if (!number(value, 1, 1000, &n))
+	else if (!parse_number(value, 1, 1000, &n))
 		return "not a number from 1 to 1000";
 	else if (!strcmp(name, "top"))
 		a->memory.top = (unsigned)n;
@@ -114,7 +105,7 @@ static const char *with_value(struct asked *a, const char *name, const char *val
 }
 
 /* One argument that begins with "--". Returns how many words it took; 0 = wrong. */
-static unsigned option(struct asked *a, char **argv)
+static unsigned take_option(struct asked *a, char **argv)
 {
 	const char *equals = strchr(argv[0], '='), *value = equals ? equals + 1 : argv[1],
 		   *why;
@@ -159,7 +150,7 @@ static bool read_options(struct asked *a, char **argv)
 		if (!strcmp(*argv, "-h") || !strcmp(*argv, "--")) {
 			argv++;
 		} else if (!strncmp(*argv, "--", 2)) {
-			took = option(a, argv);
+			took = take_option(a, argv);
 			if (!took)
 				return false;
 			argv += took;
@@ -170,7 +161,7 @@ static bool read_options(struct asked *a, char **argv)
 	if (a->help || a->traces_n)
 		return a->help || !a->timeline || a->traces_n == 1 ||
 		       (say_warn("--timeline: of one trace at a time"), false);
-	say_warn("no trace: proflaunch memory [options] TRACE...");
+	say_warn("no trace: proflaunch memory [options] TRACE|DIRECTORY...");
 	return false;
 }
 
@@ -189,7 +180,7 @@ static int nothing_there(const struct model *m, const struct asked *a, const cha
 	return 2;
 }
 
-static int show(const struct asked *a, struct memory_view *v, const char *path)
+static int show_report(const struct asked *a, struct memory_view *v, const char *path)
 {
 	char why[1024];
 
@@ -210,15 +201,21 @@ static int show(const struct asked *a, struct memory_view *v, const char *path)
 	return 0;
 }
 
-static int one(const struct asked *a, const char *path)
+#define WANTED (WANT(SLICE_OP) | WANT(SLICE_NOTE) | WANT(SLICE_PYTHON))
+
+static int report_trace(const struct asked *a, const char *path)
 {
 	struct model m;
 	struct memory_view v;
 	char why[1024];
 	int status;
 
-	if (model_read(&m, path, WANT(SLICE_OP) | WANT(SLICE_NOTE) | WANT(SLICE_PYTHON),
-		       why, sizeof(why))) {
+	/* A job's file of small processes has rows of another kind: it is a table of
+	 * its own. */
+	if (!a->leaks && !a->timeline &&
+	    processes_print(path, a->memory.top, a->json, stdout))
+		return 0;
+	if (model_read(&m, path, WANTED, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;
 	}
@@ -228,11 +225,84 @@ static int one(const struct asked *a, const char *path)
 	} else if (!v.spaces_n) {
 		status = nothing_there(&m, a, path);
 	} else {
-		status = show(a, &v, path);
+		status = show_report(a, &v, path);
 	}
 	memory_free(&v);
 	model_free(&m);
 	return status;
+}
+
+/* A leak in one file is one, whatever nobody can say of another. */
+static int worse_status(int a, int b)
+{
+	return a == 1 || b == 1 ? 1 : a > b ? a : b;
+}
+
+/* ---- a directory ---- */
+
+static void note_file(const struct asked *a, struct folder_file *file)
+{
+	struct model m;
+	struct memory_view v;
+	char why[1024];
+
+	file->table = processes_is(file->path);
+	if (file->table)
+		return;
+	if (model_read(&m, file->path, WANTED, why, sizeof(why))) {
+		say_warn("%s", why);
+		return;
+	}
+	if (memory_make(&v, &m, &a->memory))
+		folder_note(file, &v);
+	memory_free(&v);
+	model_free(&m);
+}
+
+/* The table, and the report of the file with the largest peak; of leaks, each file's that
+ * has memory events and is not small. */
+static int report_folder(const struct asked *a, const char *path)
+{
+	struct folder f;
+	char why[1024];
+	int status = 0;
+	bool any = false;
+
+	if (a->timeline) {
+		say_warn("--timeline: of one trace at a time, not of a directory");
+		return 2;
+	}
+	if (folder_list(&f, path, why, sizeof(why))) {
+		say_warn("%s", why);
+		return 2;
+	}
+	for (size_t i = 0; i < f.n; i++) {
+		note_file(a, &f.files[i]);
+		status |= f.files[i].read || f.files[i].table ? 0 : 2;
+	}
+	if (a->json)
+		folder_json(&f, path, stdout);
+	else
+		folder_print(&f, path, stdout);
+	for (size_t i = 0; i < f.n && !a->json && (a->leaks || !any); i++) {
+		if (!f.files[i].memory || (f.files[i].small && any))
+			continue;
+		any = true;
+		putchar('\n');
+		status = worse_status(status, report_trace(a, f.files[i].path));
+	}
+	if (a->leaks && !any)
+		status = worse_status(status, 2);
+	folder_free(&f);
+	return status;
+}
+
+static int report_path(const struct asked *a, const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode) ? report_folder(a, path)
+						       : report_trace(a, path);
 }
 
 int memory_main(char **argv)
@@ -242,18 +312,16 @@ int memory_main(char **argv)
 			    .depth = 3,
 			    .first = INT64_MIN,
 			    .last = INT64_MAX },
-		.leak = { .steps = 5, .growth = 65536 },
+		.leak = { .steps = 0, .growth = 65536 },
 	};
 	int status = 0;
 
 	if (!read_options(&a, argv))
 		return 2;
 	if (a.help)
-		memory_help();
+		print_help();
 	for (unsigned i = 0; !a.help && i < a.traces_n; i++) {
-		int this = one(&a, a.traces[i]);
-
-		status = this > status ? this : status;
+		status = worse_status(status, report_path(&a, a.traces[i]));
 		if (!a.json && i + 1 < a.traces_n)
 			putchar('\n');
 	}

@@ -12,7 +12,5 @@
 
 /* argv: what follows the word "memory", NULL at its end. */
 int memory_main(char **argv);
-/* What --help says about it. */
-void memory_help(void);
 
 #endif

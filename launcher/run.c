@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each preparation may fail. Where the user can do something about it (a directory that
+ * cannot be written) nothing is started; else, and where the command must run, a line
+ * says so and the program runs without being profiled. After the command the order
+ * matters: the finisher is waited for, the page is read, what is empty is removed, and
+ * the closing words come last, before we end as the command did. */
 #include "launcher/run.h"
-#include "agent/core/clock.h"
 #include "agent/core/job.h"
-#include "agent/core/place.h"
-#include "agent/core/sys.h"
+#include "agent/core/job_count.h"
+#include "base/sys.h"
+#include "config/place.h"
 #include "launcher/child.h"
 #include "launcher/closing.h"
 #include "launcher/environment.h"
 #include "launcher/find.h"
-#include "launcher/holder.h"
+#include "launcher/first.h"
+#include "launcher/release.h"
+#include "launcher/room.h"
 #include "launcher/say.h"
-#include "launcher/sweep.h"
-#include "launcher/symbol_parts.h"
-#include "launcher/target.h"
+#include "launcher/step_symbol.h"
+#include "launcher/symbols/frames.h"
+#include "launcher/tend.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,20 +27,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GRACE_TRIES 20
-#define GRACE_US    50000
-
 #define TRIES 20 /* another launcher may remove the empty directory just now */
 
 struct run {
 	struct config *config;
 	char agent[PATH_MAX];
-	char spool_dir[PATH_MAX]; /* where spools and the job page lie */
-	char page[PATH_MAX]; /* the job page */
+	char spool_dir[PATH_MAX]; /* where jobs have their folders */
+	char page[PATH_MAX]; /* the job page, as PROF_JOB names it ... */
+	char path[PATH_MAX]; /* ... and its path */
+	char job[sizeof(job->id)];
 	bool made_logdir;
+	bool spool_named; /* by the user: the log directory is not to blame */
+	bool refused; /* nothing is started */
 };
 
-static int absolute(char *path, size_t size)
+/* By the working directory as it is now: the program may change its own, and the
+ * finisher works in "/". Leading "./" are left out, for the path is shown to the user. */
+static int make_absolute(char *path, size_t size)
 {
 	char cwd[PATH_MAX], full[2 * PATH_MAX];
 	const char *rest = path;
@@ -56,14 +66,37 @@ static int absolute(char *path, size_t size)
 
 int run_absolute(struct config *c)
 {
-	return absolute(c->logdir, sizeof(c->logdir));
+	return make_absolute(c->logdir, sizeof(c->logdir));
 }
 
 /* ---- before ---- */
 
-static bool unprofiled(const char *what, const char *why)
+static bool warn_unprofiled(const char *what, const char *why)
 {
 	say_warn("%s: %s: the program runs without being profiled", what, why);
+	return false;
+}
+
+/* A launcher inside of another one is a part of the program, and no user's command. */
+static bool keeps_going(const struct config *c)
+{
+	const char *outer = getenv("PROF_JOB");
+
+	return c->keep_going || (outer && *outer);
+}
+
+/* Hours of a run for nothing: the user is told before, and nothing is started. */
+static bool refuse_run(struct run *r, const char *what, int err)
+{
+	if (keeps_going(r->config))
+		return warn_unprofiled(what, sys_error(err));
+	say_warn(
+		"%s: %s: no trace can be written, so the command was not started (%s names another directory, --keep-going starts it without being profiled)",
+		what,
+		err == -EFBIG ? "the limit on a file's size (ulimit -f) leaves no room"
+			      : sys_error(err),
+		r->spool_named ? "--spool" : "-o");
+	r->refused = true;
 	return false;
 }
 
@@ -73,15 +106,16 @@ static bool prepare_logdir(struct run *r)
 	int err = run_absolute(c);
 
 	if (!err && strchr(c->spool, '/'))
-		err = absolute(c->spool, sizeof(c->spool));
+		err = make_absolute(c->spool, sizeof(c->spool));
 	if (err)
-		return unprofiled(c->logdir, sys_error(err));
+		return refuse_run(r, c->logdir, err);
+	/* A log directory that was not there goes again if nothing was written. */
 	r->made_logdir = access(c->logdir, F_OK) != 0;
 	for (unsigned i = 0; i < TRIES && (!i || err == -ENOENT); i++)
 		err = sys_mkdirs(c->logdir, 0777);
-	if (!err && access(c->logdir, W_OK | X_OK))
-		err = -errno;
-	return err ? unprofiled(c->logdir, strerror(-err)) : true;
+	if (!err)
+		err = room_try(c->logdir);
+	return err ? refuse_run(r, c->logdir, err) : true;
 }
 
 /* The page that all processes of this run share; made first, it also tells whether
@@ -94,8 +128,9 @@ static bool prepare_job(struct run *r)
 			      &why);
 	size_t n;
 
+	r->spool_named = strchr(c->spool, '/') != NULL;
 	if (err)
-		return unprofiled(c->logdir, strerror(-err));
+		return refuse_run(r, c->logdir, err);
 	if (!*r->spool_dir)
 		say_note(
 			"records are kept in memory (%s): they are lost when proflaunch itself is killed",
@@ -108,11 +143,16 @@ static bool prepare_job(struct run *r)
 	for (unsigned i = 0; i < TRIES && (!i || err == -ENOENT); i++)
 		err = job_make(r->spool_dir, (uint32_t)getpid());
 	if (err)
-		return unprofiled(r->spool_dir, strerror(-err));
-	holder_open(job->id);
-	n = (size_t)snprintf(r->page, sizeof(r->page), "%s/%.71s.job", r->spool_dir,
-			     job->id);
-	return n < sizeof(r->page) || unprofiled(r->spool_dir, strerror(ENAMETOOLONG));
+		return refuse_run(r, r->spool_dir, err);
+	n = job_name(r->page, sizeof(r->page));
+	if (n >= sizeof(r->page))
+		return refuse_run(r, r->spool_dir, -ENAMETOOLONG);
+	snprintf(r->spool_dir, sizeof(r->spool_dir), "%s", job_folder());
+	snprintf(r->path, sizeof(r->path), "%.4000s/" JOB_PAGE, r->spool_dir);
+	snprintf(r->job, sizeof(r->job), "%s", job->id);
+	tend_start(&(struct tend){
+		.config = c, .dir = r->spool_dir, .page = r->path, .job = r->job });
+	return true;
 }
 
 /* Where others can see it the agent says so itself, however it came there. */
@@ -136,30 +176,57 @@ static bool prepare_agent(struct run *r, const struct target *t)
 		return false;
 	}
 	if (find_agent(r->agent, sizeof(r->agent)))
-		return unprofiled("libproflaunch.so",
-				  "is neither beside proflaunch nor in ../lib");
+		return warn_unprofiled("libproflaunch.so",
+				       "is neither beside proflaunch nor in ../lib");
+	/* Both separate the words of LD_PRELOAD, and the loader knows no way to quote
+	 * them. */
 	if (strpbrk(r->agent, " :"))
-		return unprofiled(r->agent,
-				  "a path with a blank or a colon cannot be preloaded");
+		return warn_unprofiled(
+			r->agent, "a path with a blank or a colon cannot be preloaded");
 	look_for_allocator(r->config, t->image);
 	return true;
 }
 
-/* ---- after ---- */
-
-static void look_at_page(struct closing *c)
+/* A marker that can never match is a mistake that the user can put right at once. */
+static bool refuse_marker(const struct config *c, const struct target *t)
 {
-	for (unsigned i = 0; i < JOB_SLOTS; i++)
-		c->started |= atomic_load(&job->slot[i].pid) != 0;
+	const char *said;
+
+	if (step_symbol_find(c, t, &said) != STEP_NOWHERE)
+		return false;
+	if (keeps_going(c))
+		say_warn("--marker %s: no step will end", said);
+	else
+		say_warn(
+			"--marker %s: no step would end, so the command was not started (--keep-going starts it)",
+			said);
+	return !keeps_going(c);
 }
 
-static void clean(struct run *r, bool living)
+/* ---- after ---- */
+
+/* By descriptor: the program may have cut the file short. */
+static void look_at_page(struct closing *c)
+{
+	static struct job_page page;
+	static struct tally programs;
+
+	tend_read(&page, offsetof(struct job_page, slot));
+	for (unsigned i = 0; i < ASIDE_KINDS; i++)
+		c->aside[i] = atomic_load(&page.aside[i]);
+	tally_join(&programs, &page.programs, TOTALS_EACH);
+	c->programs = &programs;
+	c->inner = atomic_load(&page.inner);
+	c->unrecorded = atomic_load(&page.unrecorded);
+	c->confined = atomic_load(&page.confined);
+}
+
+/* What is empty goes. */
+static void remove_empty(struct run *r)
 {
 	char own[PATH_MAX];
 
-	if (!living)
-		unlink(r->page);
-	sweep_pages(r->spool_dir);
+	rmdir(r->spool_dir);
 	if (snprintf(own, sizeof(own), "%s/.proflaunch", r->config->logdir) <
 	    (int)sizeof(own))
 		rmdir(own);
@@ -167,69 +234,57 @@ static void clean(struct run *r, bool living)
 		rmdir(r->config->logdir); /* only goes when nothing was written */
 }
 
-static bool sweep_held(int fd, void *arg)
+static void finish_run(struct run *r, double seconds)
 {
-	return sweep_memory(arg, fd);
-}
-
-static void sweep(struct sweep *s, const char *dir)
-{
-	sweep_dir(s, dir);
-	holder_each(sweep_held, s);
-}
-
-static void finish(struct run *r, double seconds)
-{
-	struct sweep s = { .job = job->id };
+	int64_t ended_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	const struct totals *totals = tend_end();
 	struct closing c = { .config = r->config,
-			     .sweep = &s,
-			     .spool_dir = r->spool_dir,
-			     .seconds = seconds };
+			     .totals = totals,
+			     .spool_dir = job_folder(),
+			     .seconds = seconds,
+			     .finisher_ns = tend_cpu_ns(),
+			     .waited_ns = sys_clock_ns(CLOCK_MONOTONIC) - ended_ns };
 
-	sweep(&s, r->spool_dir);
-	/* Helpers (forkserver, workers) notice a moment later that the program has gone.
-	 */
-	for (int i = 0; s.living && i < GRACE_TRIES; i++) {
-		usleep(GRACE_US);
-		s.living = s.spools = 0;
-		sweep(&s, r->spool_dir);
-	}
 	look_at_page(&c);
-	/* What lives on finishes its own traces, or leaves them for `recover`. */
-	if (s.living)
-		atomic_store(&job->launcher, 0);
-	clean(r, s.living);
-	closing_say(&c);
+	remove_empty(r);
+	if (totals)
+		closing_say(&c);
 }
 
 /* ---- all of it ---- */
-
-static int not_found(const char *name, int err)
-{
-	say_warn("%s: %s", name, err == -ENOENT ? "command not found" : strerror(-err));
-	return err == -ENOENT ? 127 : 126;
-}
 
 int run_main(struct args *a, char **env)
 {
 	static struct run r;
 	static struct target t;
+	struct child_others others = tend_others;
 	char **child_env = env;
 	int64_t begin_ns;
 	int status, err;
 
 	r.config = &a->config;
-	err = target_find(&t, a->command[0]);
-	if (err)
-		return not_found(a->command[0], err);
-	if (prepare_agent(&r, &t) && prepare_logdir(&r) && prepare_job(&r))
+	status = first_find(a, &t);
+	if (status)
+		return status;
+	if (refuse_marker(r.config, &t))
+		return 2;
+	if (prepare_agent(&r, &t) && prepare_logdir(&r) && prepare_job(&r)) {
 		child_env = environment_make(env, r.config, r.agent, r.page);
+		job_count_inner(getenv("PROF_JOB"));
+	}
+	if (r.refused) {
+		remove_empty(&r);
+		return 2;
+	}
 	if (!child_env)
 		child_env = env;
-	begin_ns = clock_get_ns(CLOCK_MONOTONIC);
-	err = child_run(t.path, t.text, a->command, child_env, &status);
+	others.started = release_descriptors;
+	begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
+	err = child_run(&(struct child_command){ t.path, a->command, child_env, t.text,
+						 r.config->outlive },
+			&others, &status);
 	if (job)
-		finish(&r, (double)(clock_get_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9);
+		finish_run(&r, (double)(sys_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9);
 	if (err) {
 		say_warn("cannot start a process: %s", strerror(-err));
 		return 126;

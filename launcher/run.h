@@ -12,6 +12,8 @@
 
 #include "launcher/args.h"
 
+/* Runs a->command with `env`. Returns only where the command was not started (a
+ * shell's 126 or 127); else the process ends as the command did. */
 int run_main(struct args *a, char **env);
 /* Makes c->logdir absolute. 0 or -errno. */
 int run_absolute(struct config *c);

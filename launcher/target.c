@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What will really run: a command is looked up as execvp does it, then scripts are
+ * followed to their interpreter as the kernel does it, and `env`, which the kernel
+ * runs, to the program that it looks up. Whether the agent can go with the last one
+ * its file says, by rights, capabilities and ELF headers; nothing is run to find out. */
 #include "launcher/target.h"
-#include "launcher/image.h"
+#include "base/sys.h"
+#include "config/aside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
-
-#define SCRIPTS 5 /* as deep as the kernel follows #! lines */
 
 static int try_path(char *path, size_t size, const char *dir, size_t len,
 		    const char *name)
@@ -61,86 +64,81 @@ static char *env_word(char *rest)
 }
 
 /* The interpreter that a script names. 1 = it is no script. */
-static int script(struct target *t, const char *path, char *next, size_t size)
+static int find_interpreter(struct target *t, struct image *image, char *next,
+			    size_t size)
 {
-	char line[512], *p, *rest, *slash;
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(line, 1, sizeof(line) - 1, f) : 0;
+	const char *slash = strrchr(image->interpreter, '/');
+	char *word;
 
-	if (f)
-		fclose(f);
-	line[n] = '\0';
-	if (n < 2 || line[0] != '#' || line[1] != '!') {
-		/* Text without a #! line: shells and execvp give it to /bin/sh. */
-		if (!f || memchr(line, '\0', n) || !memcmp(line, "\177ELF", 4))
-			return 1;
-		t->text = true;
+	/* Text without a #! line: shells and execvp give it to /bin/sh. */
+	t->text |= image->kind == IMAGE_TEXT;
+	if (image->kind == IMAGE_TEXT)
 		return look_up(next, size, "/bin/sh");
-	}
-	line[strcspn(line, "\r\n")] = '\0';
-	p = line + 2 + strspn(line + 2, " \t");
-	rest = p + strcspn(p, " \t");
-	if (*rest)
-		*rest++ = '\0';
-	slash = strrchr(p, '/');
-	if (slash && !strcmp(slash, "/env") && (rest = env_word(rest)))
-		return look_up(next, size, rest);
-	return look_up(next, size, p);
+	if (image->kind != IMAGE_SCRIPT)
+		return 1;
+	if (slash && !strcmp(slash, "/env") && (word = env_word(image->argument)))
+		return look_up(next, size, word);
+	return try_path(next, size, "", 0, image->interpreter);
 }
 
-static void refuse(struct target *t, const char *why, const char *advice)
+/* The program runs nevertheless: the reason is shown, and no agent is preloaded. */
+static void refuse_target(struct target *t, const char *why, const char *advice)
 {
 	snprintf(t->why, sizeof(t->why), "%s", why);
 	t->advice = advice;
 }
 
-/* The loader drops LD_PRELOAD when the program gains rights. */
-static bool gains_rights(const char *path)
+static const char *const advice[ASIDE_KINDS][2] = {
+	[ASIDE_RIGHTS] = { "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD",
+			   "run it without these rights" },
+	[ASIDE_FOREIGN] = { "is built for another processor than the agent (x86-64)",
+			    "use a proflaunch of the same architecture" },
+	[ASIDE_STATIC] = { "is linked statically: nothing can be preloaded",
+			   "link it dynamically (no -static)" },
+	[ASIDE_MUSL] = { "is linked to musl, the agent to glibc", "use a glibc image" },
+};
+
+static void judge_image(struct target *t, const struct image *image, enum aside why)
 {
-	struct stat st;
-	char caps[64];
-
-	if (stat(path, &st))
-		return false;
-	if ((st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-	    (st.st_mode & S_ISGID && st.st_mode & S_IXGRP && st.st_gid != getegid()))
-		return true;
-	return geteuid() != 0 &&
-	       getxattr(path, "security.capability", caps, sizeof(caps)) > 0;
-}
-
-static void judge(struct target *t)
-{
-	struct image image;
-
-	if (image_read(&image, t->image)) {
-		refuse(t, "is no ELF program that can be read",
-		       "give the program itself");
-		return;
-	}
-	if (gains_rights(t->image))
-		refuse(t,
-		       "is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD",
-		       "run it without these rights");
-	else if (!image.native)
-		refuse(t, "is built for another processor than the agent (x86-64)",
-		       "use a proflaunch of the same architecture");
-	else if (!*image.loader)
-		refuse(t, "is linked statically: nothing can be preloaded",
-		       "link it dynamically (no -static)");
-	else if (strstr(image.loader, "musl"))
-		refuse(t, "is linked to musl, the agent to glibc", "use a glibc image");
-	else if (*image.sanitizer) {
+	if (why == ASIDE_SANITIZER) {
 		snprintf(t->why, sizeof(t->why),
 			 "is built with %s, whose run-time must come first",
-			 image.sanitizer);
+			 image->sanitizer);
 		t->advice = "profile a build without sanitizers";
+	} else if (why) {
+		refuse_target(t, advice[why][0], advice[why][1]);
+	} else if (image->kind != IMAGE_ELF) {
+		refuse_target(t, "is no ELF program that can be read",
+			      "give the program itself");
 	}
+}
+
+/* What the file is; ASIDE_NO also when it cannot be read. */
+static enum aside read_image(struct image *image, const char *path)
+{
+	/* A pipe with that name is not waited for. */
+	int fd = sys_open(path, O_RDONLY | O_NONBLOCK, 0);
+	enum aside why = ASIDE_NO;
+	struct sys_stat st;
+
+	image->kind = IMAGE_OTHER;
+	if (fd < 0)
+		return !sys_stat(path, &st) && aside_raises(&st) ? ASIDE_RIGHTS
+								 : ASIDE_NO;
+	if (!sys_fstat(fd, &st) && S_ISREG(st.mode))
+		image_read(image, fd);
+	if (image->kind == IMAGE_ELF)
+		why = aside_raises(&st) || aside_raises_caps(fd) ? ASIDE_RIGHTS
+								 : aside_of(image);
+	sys_close(fd);
+	return why;
 }
 
 int target_find(struct target *t, const char *command)
 {
+	static struct image image;
 	char next[PATH_MAX];
+	enum aside why;
 	int err;
 
 	memset(t, 0, sizeof(*t));
@@ -149,18 +147,23 @@ int target_find(struct target *t, const char *command)
 	if (err)
 		return err;
 	strcpy(t->image, t->path);
-	for (unsigned i = 0; i < SCRIPTS; i++) {
-		err = script(t, t->image, next, sizeof(next));
+	why = read_image(&image, t->image);
+	for (unsigned i = 0; i < ASIDE_SCRIPTS; i++) {
+		err = find_interpreter(t, &image, next, sizeof(next));
 		if (err == 1)
 			break;
 		if (err) {
-			refuse(t, "is a script whose interpreter cannot be found",
-			       "check its first line");
+			refuse_target(t, "is a script whose interpreter cannot be found",
+				      "check its first line");
+			/* Of what env looks up the kernel knows nothing: env starts. */
+			if (image.kind == IMAGE_SCRIPT && access(image.interpreter, F_OK))
+				strcpy(t->lacks, image.interpreter);
 			return 0;
 		}
 		/* A setuid bit on a script means nothing to Linux. */
 		strcpy(t->image, next);
+		why = read_image(&image, t->image);
 	}
-	judge(t);
+	judge_image(t, &image, why);
 	return 0;
 }

@@ -10,6 +10,8 @@
 #ifndef LAUNCHER_TARGET_H
 #define LAUNCHER_TARGET_H
 
+#include "base/image.h"
+
 #include <limits.h>
 #include <stdbool.h>
 
@@ -18,6 +20,7 @@ struct target {
 	char image[PATH_MAX]; /* what really runs: the interpreter of a script */
 	bool text; /* no program and no #! line: /bin/sh reads it */
 	char why[256]; /* why preloading would not work or break it; "" = it works */
+	char lacks[IMAGE_LINE]; /* an interpreter that is not there: nothing starts */
 	const char *advice; /* what to do about it */
 };
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is missing of what was recorded: how much, why, and which option would have kept
+ * it. */
+#include "launcher/closing_words.h"
+#include "launcher/say.h"
+
+/* What files call them is for programs that read files. */
+static const char *const kind_words[REC_KINDS] = {
+	[REC_THREAD] = "threads",
+	[REC_OP] = "operators",
+	[REC_ANNOTATION] = "annotations",
+	[REC_STEP] = "step marks",
+	[REC_MEMORY] = "tensor allocations and frees",
+	[REC_OOM] = "failed tensor allocations",
+	[REC_CALL] = "CUDA calls",
+	[REC_KERNEL] = "kernels",
+	[REC_COPY] = "GPU copies",
+	[REC_SET] = "GPU sets",
+	[REC_GRAPH] = "graph launches",
+	[REC_SYNC] = "CUDA waits",
+	[REC_EVENT] = "CUDA events",
+	[REC_OVERHEAD] = "times of CUPTI's own work",
+	[REC_BLOCK] = "allocations and frees on the GPU",
+	[REC_GPU] = "GPUs",
+	[REC_MOMENT] = "moments of CUPTI",
+	[REC_COLLECTIVE] = "collectives",
+	[REC_STACK] = "call stacks",
+	[REC_ALLOC] = "allocations",
+	[REC_FREE] = "frees",
+	[REC_HEAP] = "memory samples",
+};
+
+static void say_drops(const struct closing *c)
+{
+	const struct totals *s = c->totals;
+	char list[512] = "";
+	size_t n = 0;
+
+	for (unsigned i = 1; i < REC_KINDS; i++)
+		n = closing_list(list, sizeof(list), n, s->drops[i], kind_words[i]);
+	if (n)
+		say_warn("not recorded: %s", list);
+	closing_warn(s->missed, "window", "could not be opened: all memory was in use");
+	if (s->whys[DROP_CAP] || (s->missed && !s->whys[DROP_CONFINED]))
+		say_warn(
+			"buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
+			c->config->buffer_mb, 4 * c->config->buffer_mb);
+	closing_warn(s->whys[DROP_START], "event",
+		     "came while recording began, which took too long");
+	closing_warn(s->whys[DROP_BOUNDARY], "step end",
+		     "not counted: another thread kept the processor too long");
+	closing_warn(
+		c->unrecorded, "process",
+		"not recorded: no memory or file could be had, or a signal's handler forked in the middle of a record");
+	closing_warn(s->whys[DROP_LATE], "event",
+		     "came after its window had been written");
+	/* What a program that uses seccomp is recorded to: more memory would not help. */
+	closing_warn(
+		s->whys[DROP_CONFINED], "record",
+		"lost: the program forbade itself system calls (seccomp), and what had been made ready before was full");
+	closing_warn(
+		c->confined, "process",
+		"not recorded: the program that forked them had forbidden itself system calls (seccomp)");
+}
+
+/* What is missing of the GPU, in the order of how much can be done about it. */
+static void say_gpu_losses(const struct closing *c)
+{
+	const uint64_t *n = c->totals->cuda;
+	uint64_t lost = n[CUDA_DROPPED] + n[CUDA_DISCARDED];
+
+	if (lost)
+		say_warn("%s lost: cuda_buffer_mb = %u was full: try --cuda-buffer-mb %u",
+			 say_count(lost, "GPU record"), c->config->cuda_buffer_mb,
+			 4 * c->config->cuda_buffer_mb);
+	if (n[CUDA_ZERO])
+		say_warn(
+			"%s without a time: cuda_device_buffer_mb = %u was full, or CUPTI does not fit the CUDA runtime (proflaunch doctor says); try --cuda-device-buffer-mb %u",
+			say_count(n[CUDA_ZERO], "GPU record"),
+			c->config->cuda_device_buffer_mb,
+			4 * c->config->cuda_device_buffer_mb);
+	closing_warn(n[CUDA_REVERSED] + n[CUDA_OUTSIDE], "GPU record",
+		     "with times that cannot be, left out: was the clock set?");
+	closing_warn(
+		n[CUDA_UNDECODED], "buffer",
+		"of CUPTI could not be read to the end: a newer proflaunch may know this CUPTI");
+	closing_warn(n[CUDA_MISSING], "launch", "whose GPU work never came back");
+	closing_warn(n[CUDA_UNMATCHED], "piece", "of GPU work whose launch was not seen");
+	closing_warn(n[CUDA_LATE], "GPU record",
+		     "came after its window had been written");
+	if (n[CUDA_GAPS])
+		say_warn(
+			"the GPU was not recorded for %.9g s: another profiler had CUPTI (%s)",
+			n[CUDA_GAP_NS] / 1000000 / 1e3, say_count(n[CUDA_GAPS], "time"));
+}
+
+/* What is off about call stacks; those that were cut were asked to be. */
+static void say_stack_losses(const struct closing *c)
+{
+	const uint64_t *n = c->totals->heap;
+
+	if (n[HEAP_DISAGREED])
+		say_warn(
+			"%s of %s walked twice disagreed: what was remembered of earlier walks led elsewhere than the unwind tables",
+			say_number(n[HEAP_DISAGREED]),
+			say_count(n[HEAP_CHECKED], "call stack"));
+	if (n[HEAP_ENDED])
+		say_note(
+			"%s of %s end at code without unwind tables: their outer frames are not there",
+			say_number(n[HEAP_ENDED]),
+			say_count(n[HEAP_STACKS], "call stack"));
+	if (n[HEAP_UNKNOWN_STACK])
+		say_warn(
+			"%s without a call stack: there was no room for more; try --buffer-mb %u",
+			say_count(n[HEAP_UNKNOWN_STACK], "allocation"),
+			4 * c->config->buffer_mb);
+}
+
+void closing_losses(const struct closing *c)
+{
+	say_drops(c);
+	say_gpu_losses(c);
+	say_stack_losses(c);
+}

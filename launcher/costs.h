@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * costs - what a run paid for being profiled, as the closing words say it.
+ *
+ * Threads  one.
+ * Memory   the caller's.
+ * Errors   an empty text where nothing was measured.
+ * Units    none.
+ */
+#ifndef LAUNCHER_COSTS_H
+#define LAUNCHER_COSTS_H
+
+#include "launcher/closing.h"
+
+/* To be put behind a list: it begins with a comma. */
+void costs_text(const struct closing *c, char *text, size_t size);
+
+#endif

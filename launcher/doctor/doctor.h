@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor - `proflaunch doctor -- command`: would profiling work, and if not, why.
+ *
+ * Threads  one.
+ * Memory   none.
+ * Errors   exit status: 0 all is well, 1 something is off (each with what to do).
+ * Units    none.
+ */
+#ifndef LAUNCHER_DOCTOR_DOCTOR_H
+#define LAUNCHER_DOCTOR_DOCTOR_H
+
+#include "launcher/args.h"
+
+/* a->command is what is asked about, and is not run itself; the verdicts are on
+ * stdout. */
+int doctor_main(struct args *a);
+
+#endif

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two ways to try: the loader alone, which maps and does not run, and a real run with
+ * the agent, as a job of its own in a temporary directory. The run's environment is
+ * made as that of a real job is, so that what works here works there. */
+#include "launcher/doctor/probe.h"
+#include "agent/core/job.h"
+#include "launcher/environment.h"
+#include "writer/copy.h"
+#include "writer/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void read_all(int fd, char *buf, size_t size)
+{
+	char rest[4096];
+	size_t n = 0;
+	ssize_t got;
+
+	/* What does not fit is read all the same: the writer must not block. */
+	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
+				   : read(fd, rest, sizeof(rest))) > 0)
+		if (n + 1 < size)
+			n += (size_t)got;
+	buf[n] = '\0';
+}
+
+static int capture_output(struct probe *p, char *const *argv, char *const *env)
+{
+	int pipes[2], null;
+	pid_t pid;
+
+	if (pipe2(pipes, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		null = open("/dev/null", O_RDONLY);
+		dup2(null, STDIN_FILENO);
+		dup2(pipes[1], STDOUT_FILENO);
+		dup2(pipes[1], STDERR_FILENO);
+		execve(argv[0], argv, env);
+		_exit(127);
+	}
+	close(pipes[1]);
+	if (pid > 0) {
+		read_all(pipes[0], p->out, sizeof(p->out));
+		while (waitpid(pid, &p->status, 0) < 0 && errno == EINTR)
+			;
+	}
+	close(pipes[0]);
+	return pid < 0 ? -EAGAIN : 0;
+}
+
+int probe_loader(struct probe *p, const char *image, const char *agent)
+{
+	char *argv[] = { (char *)image, NULL };
+	char preload[PATH_MAX + 16], *path = NULL;
+	const char *folders = getenv("LD_LIBRARY_PATH");
+	char *env[] = { preload, "LD_TRACE_LOADED_OBJECTS=1", "LD_BIND_NOW=1", NULL,
+			NULL };
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", agent);
+	if (folders && asprintf(&path, "LD_LIBRARY_PATH=%s", folders) >= 0)
+		env[3] = path;
+	err = capture_output(p, argv, env);
+	free(path);
+	return err;
+}
+
+/* ---- a run ---- */
+
+struct reading {
+	struct probe *p;
+	const char *dir;
+};
+
+static void settle_logdir(struct config *c, void *arg)
+{
+	snprintf(c->logdir, sizeof(c->logdir), "%.1000s", ((struct reading *)arg)->dir);
+}
+
+static void count_window(const struct cycle_info *info, uint64_t state, int err,
+			 const struct writer_result *result, void *arg)
+{
+	(void)info;
+	(void)state;
+	if (!err)
+		((struct reading *)arg)->p->events += result->events[REC_OP];
+}
+
+/* What was recorded is made into files, as always: they go with the rest. */
+static void read_spool(struct probe *p, const char *path, const char *dir)
+{
+	struct reading r = { p, dir };
+	struct writer_plan plan = { .settle = settle_logdir,
+				    .done = count_window,
+				    .arg = &r };
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	const struct spool_header *h;
+	struct copy copy;
+
+	if (fd >= 0 && !copy_open(&copy, fd)) {
+		h = copy.view.head;
+		p->spooled = true;
+		p->events += atomic_load(&h->totals.events[REC_OP]);
+		snprintf(p->facts, sizeof(p->facts), "%.*s", SPOOL_FACTS - 1, h->facts);
+		writer_recover(&copy, &plan);
+		copy_close(&copy);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The first one that has anything is the command's. */
+static void read_spools(struct probe *p, const char *dir)
+{
+	char pattern[PATH_MAX + 96];
+	glob_t spools;
+
+	snprintf(pattern, sizeof(pattern), "%s/*.spool", dir);
+	glob(pattern, 0, NULL, &spools);
+	snprintf(pattern, sizeof(pattern), "%s/*.spool", job_folder());
+	glob(pattern, GLOB_APPEND, NULL, &spools);
+	for (size_t i = 0; i < spools.gl_pathc && !p->spooled; i++)
+		read_spool(p, spools.gl_pathv[i], dir);
+	globfree(&spools);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int run_in(struct probe *p, char *const *argv, const char *agent, const char *dir)
+{
+	char page[PATH_MAX + 96], **env;
+	struct config c;
+	int err;
+
+	config_defaults(&c);
+	config_set(&c, "marker", "none");
+	config_set(&c, "buffer_mb", "16");
+	config_set(&c, "record_shapes", "on");
+	config_set(&c, "logdir", dir);
+	config_set(&c, "spool", dir);
+	/* None of the user's options counts: all operators are in one window, whatever
+	 * the program does. A launcher is there (us), so that the agent leaves its
+	 * spool for us to look at. */
+	err = job_make(dir, (uint32_t)getpid());
+	if (err)
+		return err;
+	snprintf(page, sizeof(page), "%s/" JOB_PAGE, job_folder());
+	env = environment_make(environ, &c, agent, page);
+	err = env ? capture_output(p, argv, env) : -ENOMEM;
+	if (!err)
+		read_spools(p, dir);
+	return err;
+}
+
+int probe_run(struct probe *p, char *const *argv, const char *agent)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[PATH_MAX];
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX",
+		 tmp && *tmp ? tmp : "/tmp");
+	/* With a mode of 0700, so that nobody else can put anything in the way of what
+	 * is read there afterwards. */
+	if (!mkdtemp(dir))
+		return -errno;
+	err = run_in(p, argv, agent, dir);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return err;
+}

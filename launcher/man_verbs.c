@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The manual pages of the subcommands. Their options come from the tables that their
+ * parsers read; what a run has, too, from the table of a run's options. */
+#include "launcher/man_verbs.h"
+#include "launcher/roff.h"
+#include "report/memory/category.h"
+
+#include <stdio.h>
+
+/* A row of memory.def or recover.def. */
+static void put_row(const char *name, const char *value, const char *text)
+{
+	fputs(".TP\n\\fB\\-\\-", stdout);
+	roff_text(name);
+	fputs(*value ? "\\fR \\fI" : "\\fR", stdout);
+	roff_text(value);
+	fputs(*value ? "\\fR\n" : "\n", stdout);
+	roff_sentence(text);
+}
+
+static void put_run_option(const char *name)
+{
+	const struct config_option *o = config_find(name);
+
+	fputs(".TP\n", stdout);
+	roff_option(o);
+	putchar('\n');
+	roff_help(o);
+}
+
+/* ---- recover ---- */
+
+static const char recover_synopsis[] =
+	"\\fBproflaunch recover\\fR [\\fIoptions\\fR] [\\fIdirectory\\fR|\\fItrace ...\\fR]\n";
+
+static const char recover_description[] =
+	"Finishes what a run could not: the trace files of programs that were killed together with\n"
+	"\\fBproflaunch\\fR, for example by the end of a batch job or by the kernel for want of memory.\n"
+	"\\fIdirectory\\fR is the log directory of that run; without one it is \\fI./log\\fR, or what\n"
+	"\\fBPROF_LOGDIR\\fR or \\fIprofile.conf\\fR says.\n"
+	".PP\n"
+	"Records lie in \\fI<logdir>/.proflaunch/\\fR until a file has been made of them. What a live\n"
+	"process owns, here or on another host, is left alone, so that recover may run at any time, and\n"
+	"again. The path of each new file goes to standard output, one on a line.\n"
+	".PP\n"
+	"Call stacks of finished traces that are module and offset (\\fI?? (libx.so+0x12)\\fR) get the names\n"
+	"of functions and their lines, as far as the modules lie where they did. A \\fItrace\\fR may be\n"
+	"named alone.\n";
+
+static const char recover_status[] =
+	".TP\n\\fB0\\fR\nNothing is left to do.\n"
+	".TP\n\\fB1\\fR\nSomething could not be finished; a line says what and why.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong; nothing was done.\n";
+
+static const char recover_examples[] =
+	"After a job that was killed:\n"
+	".PP\n.nf\nproflaunch recover ./log\n.fi\n"
+	".PP\nThe log directory belongs to somebody else, or its disk is full:\n"
+	".PP\n.nf\nproflaunch recover \\-\\-output ~/traces /data/runs/17\n.fi\n"
+	".PP\nOnly the names of functions in one file, on the machine where it was recorded:\n"
+	".PP\n.nf\nproflaunch recover log/node7_4711.1795444658861934869.pt.trace.json\n.fi\n";
+
+void man_verbs_recover(void)
+{
+	roff_head("proflaunch\\-recover", "1");
+	roff_section("NAME",
+		     "proflaunch\\-recover \\- finish the trace files of programs that "
+		     "were killed\n");
+	roff_section("SYNOPSIS", recover_synopsis);
+	roff_section("DESCRIPTION", recover_description);
+	roff_section("OPTIONS", "");
+#define OPTION(name, value, text) put_row(name, value, text);
+#include "launcher/recover/recover.def"
+#undef OPTION
+	put_run_option("spool");
+	put_run_option("config");
+	put_run_option("on_trace");
+	put_run_option("quiet");
+	roff_section("EXIT STATUS", recover_status);
+	roff_section("EXAMPLES", recover_examples);
+	roff_section("SEE ALSO",
+		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-memory\\fR(1)\n");
+}
+
+/* ---- memory ---- */
+
+static const char memory_synopsis[] =
+	"\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
+	".br\n\\fBproflaunch memory \\-\\-leaks\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
+	".br\n\\fBproflaunch memory \\-\\-timeline\\fR \\fIfile trace\\fR\n";
+
+static const char memory_description[] =
+	"Says what ate the memory, when, and who asked for it. It reads trace files of\n"
+	"\\fBproflaunch\\fR and of torch.profiler, plain or packed by gzip. A trace must have memory in it:\n"
+	"tensors by \\fB\\-\\-profile\\-memory on\\fR (or torch.profiler's \\fIprofile_memory=True\\fR), the C and C++ heap by\n"
+	"\\fB\\-\\-malloc all\\fR or \\fBsample\\fR; \\fB\\-\\-malloc count\\fR has totals, and no call sites.\n"
+	".PP\n"
+	"The words of the tables: a \\fIspace\\fR is what can be full: the tensors of one device (cpu, cuda:0), or\n"
+	"the heap. A \\fIwindow\\fR is what one trace file holds, a \\fIstep\\fR a part of it: an iteration of the\n"
+	"program's loop, or what its marker said (\\fBproflaunch\\fR(1)). A \\fIcall site\\fR is who asked: the innermost functions that are not\n"
+	"the allocator's own. \\fILive\\fR is what was allocated in the window and is not freed yet.\n";
+
+static const char memory_examples[] =
+	"What was there at the peak, and what grows:\n"
+	".PP\n.nf\nproflaunch \\-\\-malloc all \\-\\- ./server\nproflaunch memory log/*.pt.trace.json\n.fi\n"
+	".PP\nIn a check that fails when memory grows with each step:\n"
+	".PP\n.nf\nproflaunch memory \\-\\-leaks \\-\\-max\\-growth 65536 trace.pt.trace.json\n.fi\n"
+	".PP\nTensors over time, as a page for a browser:\n"
+	".PP\n.nf\nproflaunch memory \\-\\-timeline memory.html trace.pt.trace.json\n.fi\n"
+	".PP\nThe five largest call sites of the heap in steps 10 to 20, as numbers for a script:\n"
+	".PP\n.nf\nproflaunch memory \\-\\-device heap \\-\\-top 5 \\-\\-step 10\\-20 \\-\\-json trace.pt.trace.json\n.fi\n";
+
+static const char memory_status[] =
+	".TP\n\\fB0\\fR\nTables or a timeline were written; with \\fB\\-\\-leaks\\fR: there is none.\n"
+	".TP\n\\fB1\\fR\nWith \\fB\\-\\-leaks\\fR: there are some, and they are listed.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, a file is no trace, or the trace cannot say: a line says why.\n";
+
+void man_verbs_memory(void)
+{
+	roff_head("proflaunch\\-memory", "1");
+	roff_section(
+		"NAME",
+		"proflaunch\\-memory \\- what ate the memory, and who asked for it\n");
+	roff_section("SYNOPSIS", memory_synopsis);
+	roff_section("DESCRIPTION", memory_description);
+	roff_section("OPTIONS", "");
+#define OPTION(name, value, text) put_row(name, value, text);
+#include "launcher/memory.def"
+#undef OPTION
+	roff_section("CATEGORIES OF A TIMELINE", "");
+	for (unsigned i = 0; i < CATEGORIES; i++) {
+		printf(".TP\n\\fB%s\\fR\n", category_names[i]);
+		roff_sentence(category_rules[i]);
+	}
+	roff_section("EXIT STATUS", memory_status);
+	roff_section("EXAMPLES", memory_examples);
+	roff_section("SEE ALSO",
+		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-recover\\fR(1)\n");
+}
+
+/* ---- doctor ---- */
+
+static const char doctor_synopsis[] =
+	"\\fBproflaunch doctor\\fR [\\fIoptions\\fR] \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIarguments\\fR]\n";
+
+static const char doctor_description[] =
+	"Says whether profiling would work for a command, and what to do if not. The command is not\n"
+	"started, and nothing is left behind; a Python that it names is asked in a process of its own\n"
+	"which torch it has. The machine is looked at as a run would find it: the program and its C library, its\n"
+	"allocator, the log directory and where records lie, the GPU and its CUPTI, the kernel.\n"
+	".PP\n"
+	"Each line begins with \\fBok\\fR, with \\fBnote\\fR (worth knowing, but no obstacle) or with\n"
+	"\\fBOFF\\fR (it would not work: the line says what to do).\n";
+
+static const char doctor_status[] =
+	".TP\n\\fB0\\fR\nNothing is off.\n"
+	".TP\n\\fB1\\fR\nSomething is off.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, or there is no command.\n";
+
+static const char doctor_examples[] =
+	"On a new machine, before the first run:\n"
+	".PP\n.nf\nproflaunch doctor \\-\\- python3 train.py\n.fi\n"
+	".PP\nWith the options of the run that is meant:\n"
+	".PP\n.nf\nproflaunch doctor \\-\\-logdir /data/runs \\-\\-malloc all \\-\\- ./server \\-\\-port 80\n.fi\n";
+
+void man_verbs_doctor(void)
+{
+	roff_head("proflaunch\\-doctor", "1");
+	roff_section("NAME",
+		     "proflaunch\\-doctor \\- would profiling work for a command?\n");
+	roff_section("SYNOPSIS", doctor_synopsis);
+	roff_section("DESCRIPTION", doctor_description);
+	roff_section("OPTIONS", "Those of a run, as \\fBproflaunch\\fR(1) lists them.\n");
+	roff_section("EXIT STATUS", doctor_status);
+	roff_section("EXAMPLES", doctor_examples);
+	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1), \\fBprofile.conf\\fR(5)\n");
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recover - `proflaunch recover D`: finish what killed programs left.
+ *
+ * Threads  one.
+ * Memory   none.
+ * Errors   exit status: 0 nothing is left to do, 1 something could not be finished.
+ * Units    none.
+ */
+#ifndef LAUNCHER_RECOVER_RECOVER_H
+#define LAUNCHER_RECOVER_RECOVER_H
+
+#include "launcher/args.h"
+
+/* a->operand are log directories, folders of jobs and traces; without any the
+ * configured log directory. Files that were made are on stdout, complaints on stderr. */
+int recover_main(struct args *a);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The object "heap" in a trace file, without reading its events. */
+#include "launcher/recover/refill_parts.h"
+
+enum refill_found refill_find(struct span text, struct span *heap)
+{
+	struct span_member m;
+	struct span top, own;
+
+	if (!span_open(text, '{', &top))
+		return REFILL_NOTHING;
+	while (span_member(&top, &m)) {
+		if (span_is(m.key, "\"traceEvents\""))
+			return REFILL_NOTHING;
+		if (span_is(m.key, "\"proflaunch\"") && span_open(m.value, '{', &own)) {
+			bool whole = !m.cut;
+
+			while (span_member(&own, &m)) {
+				*heap = m.value;
+				if (span_is(m.key, "\"heap\"") && !m.cut)
+					return REFILL_HEAP;
+			}
+			if (whole) /* not on into the events, which are long */
+				return REFILL_NOTHING;
+		}
+		if (m.cut)
+			return REFILL_MORE;
+	}
+	return REFILL_MORE;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * refill_parts - what the files of `refill` share.
+ *
+ * Threads  one.
+ * Memory   malloc; refill_heap gives it back.
+ * Errors   false, and nothing is changed in the file.
+ * Units    none.
+ */
+#ifndef LAUNCHER_RECOVER_REFILL_PARTS_H
+#define LAUNCHER_RECOVER_REFILL_PARTS_H
+
+#include "launcher/recover/span.h"
+#include "launcher/text.h"
+
+struct raw { /* a frame that is module and offset so far */
+	uint64_t frame, module, offset;
+	size_t at; /* of its texts in the answer */
+	bool known;
+};
+
+struct fill {
+	struct span heap;
+	/* values of the members that change */
+	struct span symbols, modules, frames, raw, stacks;
+
+	struct raw *raws;
+	size_t n, room;
+	struct text question, answer;
+
+	struct text new_frames, new_stacks, new_raw; /* JSON */
+	uint64_t count; /* of the new frames */
+	uint32_t *slot; /* of a hash table: the text's place in new_frames, + 1 ... */
+	uint32_t *number; /* ... and which frame it is */
+	size_t slots;
+	struct text map; /* for each old frame the new ones: uint32_t n, then those */
+	size_t *old; /* where in the map; 0 = not yet */
+	uint64_t old_n;
+};
+
+enum refill_found {
+	REFILL_NOTHING,
+	REFILL_HEAP,
+	REFILL_MORE, /* the text ends too early to tell */
+};
+
+/* refill_find.c: "heap" in "proflaunch", which lies before a file's events: of these it
+ * reads nothing. */
+enum refill_found refill_find(struct span text, struct span *heap);
+/* refill_frames.c: the new frames, stacks and raw ones, when the answer is there. */
+bool refill_frames(struct fill *f);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text in man(7) format: what means something to roff means itself. */
+#include "launcher/roff.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+void roff_text(const char *text)
+{
+	for (const char *p = text; *p; p++) {
+		if (*p == '\\')
+			fputs("\\e", stdout);
+		else if (*p == '-')
+			fputs("\\-", stdout);
+		else if ((*p == '.' || *p == '\'') && (p == text || p[-1] == '\n'))
+			printf("\\&%c", *p);
+		else
+			putchar(*p);
+		/* A long plan may be broken after a comma, without a hyphen. */
+		if (*p == ',' && p[1] && p[1] != ' ')
+			fputs("\\:", stdout);
+	}
+}
+
+void roff_sentence(const char *text)
+{
+	putchar(toupper((unsigned char)*text));
+	roff_text(text + 1);
+	fputs(".\n", stdout);
+}
+
+void roff_head(const char *page, const char *section)
+{
+	printf(".\\\" Generated from the option tables: proflaunch --print-man %s.%s\n"
+	       ".TH %s %s \"2026-11-23\" \"proflaunch %s\"\n"
+	       ".nh\n.ad l\n",
+	       page, section, page, section, VERSION);
+}
+
+void roff_section(const char *name, const char *body)
+{
+	printf(".SH %s\n%s", name, body);
+}
+
+void roff_value(const struct config_option *o)
+{
+	fputs("\\fB", stdout);
+	if (o->type == CFG_flag) {
+		fputs("on\\fR|\\fBoff", stdout);
+	} else if (*o->values) {
+		for (const char *p = o->values; *p; p++)
+			fputs(*p == '|' ? "\\fR|\\fB" : (char[]){ *p, 0 }, stdout);
+	} else {
+		fputs("\\fI", stdout);
+		roff_text(o->unit);
+	}
+	fputs("\\fR", stdout);
+}
+
+void roff_option(const struct config_option *o)
+{
+	fputs("\\fB\\-\\-", stdout);
+	for (const char *name = o->name; *name; name++)
+		fputs(*name == '_' ? "\\-" : (char[]){ *name, 0 }, stdout);
+	fputs(o->type == CFG_flag ? "\\fR [" : "\\fR ", stdout);
+	roff_value(o);
+	fputs(o->type == CFG_flag ? "]" : "", stdout);
+}
+
+void roff_help(const struct config_option *o)
+{
+	roff_sentence(config_help(o));
+	if (o->type == CFG_u32)
+		printf("A number from %u to %u.\n", o->low, o->high);
+	if (*o->def) {
+		fputs("Default: ", stdout);
+		roff_text(o->def);
+		fputs(".\n", stdout);
+	}
+}

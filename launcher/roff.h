@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roff - text as man(7) wants it, on stdout.
+ *
+ * Threads  one.
+ * Memory   none.
+ * Errors   none; who prints looks at stdout in the end.
+ * Units    none.
+ */
+#ifndef LAUNCHER_ROFF_H
+#define LAUNCHER_ROFF_H
+
+#include "config/config.h"
+
+/* A backslash, a dash and a leading dot mean themselves. */
+void roff_text(const char *text);
+/* A sentence: begins with a capital letter, ends with a stop. */
+void roff_sentence(const char *text);
+/* "name.section" and its first lines. */
+void roff_head(const char *page, const char *section);
+/* `body` is roff already. */
+void roff_section(const char *name, const char *body);
+/* "--record-shapes [on|off]", without what it means. */
+void roff_option(const struct config_option *o);
+/* What it takes: "on|off", or the unit. */
+void roff_value(const struct config_option *o);
+/* What it means, its range and its default. */
+void roff_help(const struct config_option *o);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By a try: rights, read-only mounts, quotas, attributes and a file size limit all say
+ * no in their own way. A page is written, and not an empty file: a full disk, or a
+ * quota, has room for the name alone. */
+#include "launcher/room.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int room_try(const char *dir)
+{
+	static const char page[4096];
+	char path[PATH_MAX];
+	int err, fd;
+
+	if (!sys_may_grow(sizeof(page)))
+		return -EFBIG;
+	/* Launchers of other machines have the same number, and one that died here had
+	 * it. */
+	snprintf(path, sizeof(path), "%.4000s/.proflaunch-try-%d-%llx", dir,
+		 (int)getpid(), (unsigned long long)sys_clock_ns(CLOCK_REALTIME));
+	/* O_EXCL, for the directory may be everybody's. */
+	fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return fd;
+	err = sys_write_all(fd, page, sizeof(page));
+	sys_close(fd);
+	unlink(path);
+	return err;
+}

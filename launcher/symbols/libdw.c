@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* By dlopen: where there is no libdw, names come from symbol tables, without lines,
+ * and nothing else is lost. */
+#include "launcher/symbols/libdw.h"
+#include "launcher/find.h"
+#include "launcher/symbols/frames.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+
+struct symbol_libdw libdw;
+
+/* The copy beside us, or where the agent lies, before the system's. `make install` puts
+ * none there, for it needs liblzma and libbz2 as its system names them. There is one
+ * where somebody has put it, with its libelf: for a machine without libdw1, or with an
+ * old one.
+ */
+static void *open_library(const char *name)
+{
+	char path[PATH_MAX + 64];
+	void *library = NULL;
+
+	for (unsigned n = 0; !library && find_place(n, name, path, sizeof(path)); n++)
+		library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	return library ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+bool symbol_libdw_open(void)
+{
+	static const struct {
+		const char *name;
+		void **at;
+	} all[] = {
+#define LIBDW(result, name, arguments) { #name, (void **)&libdw.name },
+#include "launcher/symbols/libdw.def"
+#undef LIBDW
+	};
+	static bool tried, good;
+	void *library;
+
+	if (tried)
+		return good;
+	tried = true;
+	/* It would ask the network for what is not on this machine. */
+	unsetenv("DEBUGINFOD_URLS");
+	open_library("libelf.so.1"); /* libdw takes the one that is there */
+	library = open_library("libdw.so.1");
+	good = library != NULL;
+	for (size_t i = 0; good && i < sizeof(all) / sizeof(*all); i++) {
+		*all[i].at = dlsym(library, all[i].name);
+		good = *all[i].at != NULL;
+	}
+	return good;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The launcher forks a finisher as soon as the command runs, and looks after it on
+ * each wake-up: lines and paths come by pipes, spools in memory by a socket, and a
+ * counter that changes (`beat`) says that it is not stuck. A finisher that ends is
+ * followed by another: while the command runs after a pause that doubles each time,
+ * for what ended it may end the next as well; at the end at once. Nothing is allocated
+ * after the first fork: the launcher has to work when memory is short, as the program
+ * may have taken all of it. */
+#include "launcher/tend.h"
+#include "agent/core/clock.h"
+#include "agent/core/job.h"
+#include "base/sys.h"
+#include "finisher/apart.h"
+#include "finisher/command.h"
+#include "finisher/finish.h"
+#include "finisher/page.h"
+#include "launcher/holder.h"
+#include "launcher/on_trace.h"
+#include "launcher/progress.h"
+#include "launcher/recover/remains.h"
+#include "launcher/say.h"
+#include "launcher/symbols/symbolize.h"
+#include "report/out.h"
+#include "writer/symbols/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND       1000000000ll
+#define TICK_NS      SECOND
+#define HANG_NS      (60 * SECOND) /* no sign of life for so long */
+#define BACKOFF_MOST (30 * SECOND)
+#define LIVES        5 /* finishers that may give up while we wait for the last one */
+#define ANSWER_NS    (2 * SECOND) /* for a word that takes no work */
+#define WAIT_NS      100000000ll
+#define EXIT_NS      500000ll
+
+int64_t tend_most_ns = TEND_SECONDS * SECOND;
+
+static struct {
+	struct finish finish;
+	struct page page;
+	pid_t pid; /* 0 = there is none now */
+	int lines, spools; /* our ends */
+	int64_t born_ns, next_ns, backoff; /* when the next one may be started */
+	uint32_t beat;
+	int64_t beat_ns; /* when it was seen to change */
+	unsigned deaths; /* while we wait for the end */
+} me = { .lines = -1, .spools = -1 };
+
+static volatile sig_atomic_t interrupted;
+
+/* ---- starting one ---- */
+
+static void start_one(void)
+{
+	int64_t now = sys_clock_ns(CLOCK_MONOTONIC);
+
+	/* The table's descriptors are inherited: the new finisher need not be sent
+	 * them again. */
+	me.finish.held = holder_table(&me.finish.held_n);
+	me.pid = fork();
+	if (!me.pid) {
+		page_close(&me.page);
+		if (job)
+			munmap(job, sizeof(*job));
+		job = NULL;
+		finish_main(&me.finish);
+	}
+	if (me.pid < 0)
+		me.pid = 0;
+	me.born_ns = me.beat_ns = now;
+	me.backoff = me.backoff ? 2 * me.backoff : SECOND;
+	if (me.backoff > BACKOFF_MOST)
+		me.backoff = BACKOFF_MOST;
+	me.next_ns = now + me.backoff;
+}
+
+static bool make_pipes(void)
+{
+	int lines[2], spools[2];
+
+	if (pipe2(lines, O_CLOEXEC | O_NONBLOCK))
+		return false;
+	me.lines = lines[0];
+	me.finish.lines = lines[1];
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, spools))
+		return false;
+	me.spools = spools[0];
+	me.finish.spools = spools[1];
+	return true;
+}
+
+bool tend_start(const struct tend *t)
+{
+	static char cwd[PATH_MAX];
+	int err;
+
+	me.finish = (struct finish){ .config = t->config,
+				     .dir = t->dir,
+				     .page = t->page,
+				     .job = t->job,
+				     .shared = shared_make(),
+				     .launcher = getpid() };
+	err = page_open(&me.page, t->page, JOB_LOCK_LAUNCHER, 0);
+	if (err || !me.finish.shared || !make_pipes()) {
+		say_warn("%s: cannot be watched: %s", t->dir,
+			 err ? sys_error(err) : strerror(errno));
+		return false;
+	}
+	symbols_ask = known_ask;
+	me.finish.traces = on_trace_start(t->config);
+	if (getcwd(cwd, sizeof(cwd)))
+		me.finish.cwd = cwd;
+	holder_open(t->job);
+	return true; /* the first tick starts one: the command is our first child */
+}
+
+/* ---- while it runs ---- */
+
+/* A name in them may come from a spool: nothing that a terminal would obey. */
+static void pass_lines(void)
+{
+	char text[4097];
+	ssize_t n;
+
+	while (me.lines >= 0 && (n = read(me.lines, text, sizeof(text) - 1)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			text[i] = text[i] ? text[i] : '?';
+		text[n] = '\0';
+		out_plain(text);
+		say_text(text, (size_t)n);
+	}
+}
+
+static void look_at_beat(int64_t now)
+{
+	uint32_t beat = atomic_load(&me.finish.shared->beat);
+
+	if (beat != me.beat || !me.pid)
+		me.beat_ns = now;
+	me.beat = beat;
+	if (me.pid && now - me.beat_ns > HANG_NS) {
+		atomic_store(&me.finish.shared->died, UINT32_MAX);
+		kill(me.pid, SIGKILL);
+		me.beat_ns = now;
+	}
+	/* One that has worked for a minute was no failure: the next may come at once. */
+	if (me.pid && now - me.born_ns > HANG_NS)
+		me.backoff = 0;
+}
+
+static void pump_messages(void)
+{
+	holder_close_done(me.finish.shared->held_done);
+	holder_receive(me.spools);
+	pass_lines();
+	lines_say(&me.page, &me.finish.shared->lines, out_plain, false);
+	on_trace_look();
+	look_at_beat(sys_clock_ns(CLOCK_MONOTONIC));
+}
+
+static int64_t pump_on_tick(void)
+{
+	if (!me.finish.shared)
+		return TICK_NS;
+	pump_messages();
+	if (!me.pid && atomic_load(&me.finish.shared->answer) != PHASE_STOP &&
+	    sys_clock_ns(CLOCK_MONOTONIC) >= me.next_ns)
+		start_one();
+	return TICK_NS;
+}
+
+static void note_finisher_end(pid_t pid, int status)
+{
+	bool hung = atomic_load(&me.finish.shared->died) == UINT32_MAX;
+
+	if (!WIFSTOPPED(status) && command_ended(pid, status))
+		return;
+	if (!me.pid || pid != me.pid || WIFSTOPPED(status))
+		return;
+	me.pid = 0;
+	if (WIFSIGNALED(status) && !(hung && WTERMSIG(status) == SIGKILL))
+		atomic_store(&me.finish.shared->died, (uint32_t)WTERMSIG(status));
+}
+
+const struct child_others tend_others = { .ended = note_finisher_end,
+					  .tick = pump_on_tick };
+
+/* ---- the end ---- */
+
+static void count_interrupt(int sig)
+{
+	if (sig == SIGINT)
+		interrupted++;
+}
+
+/* Counts only deaths that the next finisher may die of as well: each exit, and each
+ * signal but SIGKILL and SIGTERM, which somebody sends, and those that came while a
+ * window was being written, which the next finisher leaves alone. */
+static bool is_failure(int status)
+{
+	return WIFEXITED(status) ||
+	       (WTERMSIG(status) != SIGKILL && WTERMSIG(status) != SIGTERM &&
+		!atomic_load(&me.finish.shared->now.on));
+}
+
+/* A finisher that dies is followed by another at once, for somebody waits. A spool
+ * that kills finishers is left alone after a while, so that there is an end. */
+static void replace_dead_finisher(void)
+{
+	int status;
+	pid_t got;
+
+	while ((got = waitpid(-1, &status, WNOHANG)) > 0) {
+		me.deaths += got == me.pid && is_failure(status);
+		note_finisher_end(got, status);
+	}
+	if (!me.pid && atomic_load(&me.finish.shared->answer) != PHASE_STOP &&
+	    me.deaths <= LIVES)
+		start_one();
+}
+
+static void set_phase(enum shared_phase phase)
+{
+	atomic_store(&me.finish.shared->phase, phase);
+	page_wake(&me.page);
+}
+
+static void say_interrupted(void)
+{
+	static bool said;
+	uint32_t left;
+
+	if (said || interrupted != 1)
+		return;
+	said = true;
+	/* What a finisher that is stopped knows of may be nothing. */
+	left = remains_count(me.finish.dir) + holder_left(me.finish.shared->held_done);
+	say_note(
+		"the records of %s are still to be written; ^C again leaves them to proflaunch recover",
+		say_count(left, "process"));
+}
+
+/* Until the answer to `phase`, or a later one, is there. False: nobody will give it. */
+static bool wait_for(enum shared_phase phase, int64_t most)
+{
+	int64_t since = sys_clock_ns(CLOCK_MONOTONIC);
+	uint32_t answer;
+
+	while (answer = atomic_load(&me.finish.shared->answer), answer < phase) {
+		pump_messages();
+		if (phase == PHASE_END)
+			replace_dead_finisher();
+		/* The launcher asks, for it has a processor to ask with; the finisher,
+		 * at its priority, may get none. */
+		if (me.pid)
+			apart_share(me.pid, true);
+		if (!me.pid || interrupted > 1 ||
+		    sys_clock_ns(CLOCK_MONOTONIC) - since > most)
+			return false;
+		say_interrupted();
+		if (phase == PHASE_END)
+			progress_show(atomic_load(&me.finish.shared->left),
+				      sys_clock_ns(CLOCK_MONOTONIC) - since);
+		sys_futex_wait_all(&me.finish.shared->answer, answer, WAIT_NS);
+	}
+	return true;
+}
+
+static void kill_finisher(void)
+{
+	if (me.pid)
+		kill(me.pid, SIGKILL);
+	while (me.pid && waitpid(me.pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	me.pid = 0;
+}
+
+/* Who calls recover now must find the page's lock free. */
+static void await_exit(void)
+{
+	const struct timespec pause = { .tv_nsec = EXIT_NS };
+
+	for (int64_t ns = 0; me.pid && ns < ANSWER_NS; ns += EXIT_NS) {
+		if (waitpid(me.pid, NULL, WNOHANG))
+			me.pid = 0;
+		else
+			nanosleep(&pause, NULL);
+	}
+}
+
+uint64_t tend_cpu_ns(void)
+{
+	return me.finish.shared ? atomic_load(&me.finish.shared->cpu_ns) : 0;
+}
+
+void tend_read(void *page, size_t size)
+{
+	if (!me.finish.shared || pread(me.page.fd, page, size, 0) != (ssize_t)size)
+		memset(page, 0, size);
+}
+
+/* The finisher goes on alone with what is left, or leaves that to recover. False: it
+ * does not even answer. */
+static bool let_go(void)
+{
+	struct shared *s = me.finish.shared;
+	bool linger = me.finish.config->linger, told;
+
+	s->totals.living = atomic_load(&s->living);
+	set_phase(linger ? PHASE_LINGER : PHASE_STOP);
+	told = wait_for(linger ? PHASE_LINGER : PHASE_STOP, ANSWER_NS);
+	if (linger && told)
+		me.pid = 0; /* it is on its own from here */
+	return told;
+}
+
+/* Nobody writes what still lies there but recover. */
+static void give_up(void)
+{
+	struct totals *t = &me.finish.shared->totals;
+
+	kill_finisher();
+	shared_tidy(me.finish.shared);
+	remains_trim(me.finish.dir);
+	t->living = t->late = 0;
+	t->failed += remains_count(me.finish.dir);
+	t->lost += holder_left(me.finish.shared->held_done);
+	page_leave(&me.page);
+}
+
+static void watch_interrupts(void)
+{
+	struct sigaction act = { .sa_handler = count_interrupt }, old,
+			 wake = { .sa_handler = count_interrupt, .sa_flags = SA_RESTART };
+
+	sigaction(SIGINT, NULL, &old);
+	if (old.sa_handler != SIG_IGN)
+		sigaction(SIGINT, &act, NULL);
+	/* Spools in memory that come still, and files for on_trace, end a sleep, too. */
+	sigaction(SIGCHLD, &wake, NULL);
+}
+
+const struct totals *tend_end(void)
+{
+	struct shared *s = me.finish.shared;
+	int64_t until;
+	bool told;
+
+	if (!s)
+		return NULL;
+	until = sys_clock_ns(CLOCK_MONOTONIC) + tend_most_ns;
+	watch_interrupts();
+	/* Spools in memory that came last: a finisher that knows of none ends. */
+	pump_messages();
+	set_phase(PHASE_END);
+	told = wait_for(PHASE_END, tend_most_ns);
+	progress_clear();
+	if (!told && interrupted < 2)
+		s->totals.late = atomic_load(&s->left);
+	if (interrupted < 2 && atomic_load(&s->answer) < PHASE_LINGER)
+		told = let_go();
+	pump_messages();
+	on_trace_await(until, &interrupted, note_finisher_end,
+		       atomic_load(&s->answer) == PHASE_LINGER);
+	lines_say(&me.page, &s->lines, out_plain, true);
+	/* One that has answered has nothing left to do but to end: nobody waits for that
+	 * where nothing is left. */
+	if (!told)
+		give_up();
+	else if (s->totals.failed || !me.finish.config->linger)
+		await_exit();
+	return &s->totals;
+}
