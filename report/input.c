@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of a trace file: read as they are, or inflated by zlib where they begin as
+ * gzip does. */
 #include "report/input.h"
 
 #include <errno.h>
@@ -22,7 +24,8 @@ struct input {
 	unsigned char room[ROOM];
 };
 
-static ssize_t fill(struct input *in, void *bytes, size_t size)
+/* read() that no signal interrupts. */
+static ssize_t read_bytes(struct input *in, void *bytes, size_t size)
 {
 	ssize_t n;
 
@@ -33,9 +36,9 @@ static ssize_t fill(struct input *in, void *bytes, size_t size)
 }
 
 /* Bytes into the empty room; false on an error. */
-static bool refill(struct input *in, const char **why)
+static bool refill_room(struct input *in, const char **why)
 {
-	ssize_t n = fill(in, in->room, ROOM);
+	ssize_t n = read_bytes(in, in->room, ROOM);
 
 	if (n < 0) {
 		*why = strerror(errno);
@@ -47,9 +50,9 @@ static bool refill(struct input *in, const char **why)
 	return true;
 }
 
-static bool start(struct input *in, const char **why)
+static bool detect_gzip(struct input *in, const char **why)
 {
-	if (!refill(in, why))
+	if (!refill_room(in, why))
 		return false;
 	in->packed = in->end >= 2 && in->room[0] == 0x1f && in->room[1] == 0x8b;
 	if (in->packed && inflateInit2(&in->z, 15 + 16) != Z_OK) {
@@ -70,21 +73,14 @@ struct input *input_open(const char *path, const char **why)
 		return NULL;
 	}
 	in->fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (in->fd < 0 || fstat(in->fd, &st)) {
+	if (in->fd < 0 || fstat(in->fd, &st))
 		*why = strerror(errno);
-		input_close(in);
-		return NULL;
-	}
-	if (S_ISDIR(st.st_mode)) {
+	else if (S_ISDIR(st.st_mode))
 		*why = strerror(EISDIR);
-		input_close(in);
-		return NULL;
-	}
-	if (!start(in, why)) {
-		input_close(in);
-		return NULL;
-	}
-	return in;
+	else if (detect_gzip(in, why))
+		return in;
+	input_close(in);
+	return NULL;
 }
 
 static ssize_t read_plain(struct input *in, void *bytes, size_t size, const char **why)
@@ -98,7 +94,7 @@ static ssize_t read_plain(struct input *in, void *bytes, size_t size, const char
 		in->at += n;
 		return (ssize_t)n;
 	}
-	got = fill(in, bytes, size);
+	got = read_bytes(in, bytes, size);
 	if (got < 0)
 		*why = strerror(errno);
 	return got;
@@ -111,6 +107,8 @@ static bool next_member(struct input *in)
 	return inflateReset(&in->z) == Z_OK;
 }
 
+/* Members follow each other as in the files of a writer that packs block by block. At
+ * most ROOM bytes a call. */
 static ssize_t read_packed(struct input *in, void *bytes, size_t size, const char **why)
 {
 	in->z.next_out = bytes;
@@ -119,7 +117,7 @@ static ssize_t read_packed(struct input *in, void *bytes, size_t size, const cha
 	while (in->z.avail_out == size) {
 		int rc;
 
-		if (in->at == in->end && !in->ended && !refill(in, why))
+		if (in->at == in->end && !in->ended && !refill_room(in, why))
 			return -1;
 		if (in->ended && !in->inside)
 			return 0;

@@ -15,9 +15,11 @@
 
 struct input;
 
+/* NULL: no such file, a directory, or no memory. */
 struct input *input_open(const char *path, const char **why);
 /* 0 at the end, -1 on an error. */
 ssize_t input_read(struct input *in, void *bytes, size_t size, const char **why);
+/* NULL is fine. */
 void input_close(struct input *in);
 
 #endif

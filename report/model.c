@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace file taken into tables, event by event. */
 #include "report/model.h"
+#include "base/search.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,12 +11,7 @@
 
 /* ---- categories ---- */
 
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-/* Each spelling that a writer has used (trace-format 3.1); -1 = of no interest. */
+/* Each spelling that a writer has used; -1 = of no interest. */
 static int kind_of(const char *cat, const char *name)
 {
 	static const struct {
@@ -40,8 +37,9 @@ static int kind_of(const char *cat, const char *name)
 			continue;
 		/* The tb043 dialect, and torch up to 1.11. */
 		if (kinds[i].kind == SLICE_OP &&
-		    (starts(name, "Optimizer.") || starts(name, "enumerate(Data") ||
-		     starts(name, "ProfilerStep#")))
+		    (text_starts_with(name, "Optimizer.") ||
+		     text_starts_with(name, "enumerate(Data") ||
+		     text_starts_with(name, "ProfilerStep#")))
 			return SLICE_NOTE;
 		return (int)kinds[i].kind;
 	}
@@ -50,6 +48,7 @@ static int kind_of(const char *cat, const char *name)
 
 /* ---- rows ---- */
 
+/* The slot of a row, or the empty one where it belongs. */
 static size_t thread_slot(const struct model *m, int64_t pid, int64_t tid)
 {
 	uint64_t h = ((uint64_t)pid * 31 + (uint64_t)tid) * 0x9e3779b97f4a7c15ull;
@@ -78,6 +77,7 @@ static bool more_slots(struct model *m)
 	return true;
 }
 
+/* The number of a row, which is made at its first event. False: no memory. */
 static bool thread_of(struct model *m, const struct event *e, uint32_t *id)
 {
 	size_t at;
@@ -96,11 +96,12 @@ static bool thread_of(struct model *m, const struct event *e, uint32_t *id)
 	return true;
 }
 
+/* A "ProfilerStep#N" with a number; any other annotation is no step, and no error. */
 static bool add_step(struct model *m, const struct event *e, const char *name)
 {
 	const char *digits = name + strlen("ProfilerStep#");
 
-	if (!starts(name, "ProfilerStep#") || !isdigit((unsigned char)*digits))
+	if (!text_starts_with(name, "ProfilerStep#") || !isdigit((unsigned char)*digits))
 		return true;
 	if (!GROW(m->steps, m->steps_room, m->steps_n))
 		return false;
@@ -109,11 +110,12 @@ static bool add_step(struct model *m, const struct event *e, const char *name)
 	return true;
 }
 
+/* Events that a view cannot use are passed over: without a name, of another category,
+ * or with an end that overflows. */
 static bool add_slice(struct model *m, const struct event *e)
 {
 	const char *name = texts_get(&m->texts, e->name);
 	int kind = e->cat == TEXT_NONE ? -1 : kind_of(texts_get(&m->texts, e->cat), name);
-	struct slice *s;
 	uint32_t thread;
 
 	if (kind < 0 || e->name == TEXT_NONE || e->dur < 0 || e->ts > INT64_MAX - e->dur)
@@ -125,17 +127,16 @@ static bool add_slice(struct model *m, const struct event *e)
 	if (m->slices_n >= NO_ROW || !thread_of(m, e, &thread) ||
 	    !GROW(m->slices, m->slices_room, m->slices_n))
 		return false;
-	s = &m->slices[m->slices_n++];
-	*s = (struct slice){ .begin = e->ts,
-			     .end = e->ts + e->dur,
-			     .seq = event_has(e, ARG_SEQUENCE) ? e->arg[ARG_SEQUENCE]
-							       : -1,
-			     .input_bytes = e->input_bytes,
-			     .name = e->name,
-			     .thread = thread,
-			     .parent = NO_ROW,
-			     .kind = (uint8_t)kind };
-	s->backward = event_has(e, ARG_FWD_THREAD) && e->arg[ARG_FWD_THREAD] > 0;
+	m->slices[m->slices_n++] =
+		(struct slice){ .begin = e->ts,
+				.end = e->ts + e->dur,
+				.seq = event_number(e, ARG_SEQUENCE, -1),
+				.input_bytes = e->input_bytes,
+				.name = e->name,
+				.thread = thread,
+				.parent = NO_ROW,
+				.kind = (uint8_t)kind,
+				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0 };
 	return true;
 }
 
@@ -144,8 +145,8 @@ static bool add_slice(struct model *m, const struct event *e)
 /* Too many devices: the last one stands for the rest. */
 static uint32_t device_of(struct model *m, const struct event *e)
 {
-	int64_t type = event_has(e, ARG_DEVICE_TYPE) ? e->arg[ARG_DEVICE_TYPE] : 0;
-	int64_t index = event_has(e, ARG_DEVICE_ID) ? e->arg[ARG_DEVICE_ID] : -1;
+	int64_t type = event_number(e, ARG_DEVICE_TYPE, 0);
+	int64_t index = event_number(e, ARG_DEVICE_ID, -1);
 
 	for (unsigned i = 0; i < m->devices_n; i++)
 		if (m->devices[i].type == type && m->devices[i].index == index)
@@ -157,15 +158,13 @@ static uint32_t device_of(struct model *m, const struct event *e)
 	return m->devices_n++;
 }
 
+/* Without "Bytes" it is none of torch's. */
 static bool add_memory(struct model *m, const struct event *e, bool oom)
 {
 	uint32_t thread;
-	int64_t moved, total = 0, reserved = 0;
+	int64_t moved, total = event_number(e, ARG_TOTAL_ALLOCATED, 0);
+	int64_t reserved = event_number(e, ARG_TOTAL_RESERVED, 0);
 
-	if (event_has(e, ARG_TOTAL_ALLOCATED))
-		total = e->arg[ARG_TOTAL_ALLOCATED];
-	if (event_has(e, ARG_TOTAL_RESERVED))
-		reserved = e->arg[ARG_TOTAL_RESERVED];
 	if (!event_has(e, ARG_BYTES) || m->memory_n >= NO_ROW)
 		return true;
 	/* No sum of what is kept may overflow. */
@@ -180,7 +179,7 @@ static bool add_memory(struct model *m, const struct event *e, bool oom)
 		.bytes = e->arg[ARG_BYTES],
 		.allocated = total > 0 ? total : 0,
 		.reserved = reserved > 0 ? reserved : 0,
-		.addr = event_has(e, ARG_ADDR) ? (uint64_t)e->arg[ARG_ADDR] : 0,
+		.addr = (uint64_t)event_number(e, ARG_ADDR, 0),
 		.has_addr = event_has(e, ARG_ADDR) && !oom,
 		.thread = thread,
 		.slice = NO_ROW,
@@ -202,6 +201,7 @@ static bool add_counters(struct model *m, const struct event *e)
 	return true;
 }
 
+/* Only "thread_name" matters here; sort indices and labels are the viewers'. */
 static bool name_thread(struct model *m, const struct event *e)
 {
 	uint32_t thread;
@@ -235,113 +235,20 @@ static bool take_event(void *arg, const struct event *e)
 		return true;
 	if (!strcmp(name, "[memory]"))
 		return add_memory(m, e, false);
-	return strcmp(name, "[OutOfMemory]") ? true : add_memory(m, e, true);
-}
-
-/* ---- what stands before the events ---- */
-
-struct tally {
-	const char *key; /* NULL = any */
-	uint64_t *sum; /* NULL = no more of them */
-};
-
-/* An object of counts. */
-static void add_counts(struct parse *p, const struct tally *t)
-{
-	enum token token = parse_next(p);
-
-	if (token != TOKEN_OBJECT) {
-		parse_skip(p, token);
-		return;
-	}
-	while (parse_next(p) == TOKEN_KEY) {
-		unsigned mine = 0;
-		uint64_t n;
-
-		for (unsigned i = 0; t[i].sum; i++)
-			mine |= (unsigned)(!t[i].key || parse_is(p, t[i].key)) << i;
-		token = parse_next(p);
-		n = token == TOKEN_NUMBER ? parse_u64(p) : 0;
-		if (token != TOKEN_NUMBER && parse_skip(p, token) == TOKEN_ERROR)
-			return;
-		for (unsigned i = 0; t[i].sum; i++)
-			*t[i].sum += mine >> i & 1 ? n : 0;
-	}
-}
-
-uint64_t model_missing(const struct model *m, uint64_t n)
-{
-	uint64_t inside = m->dropped > m->late ? m->dropped - m->late : 0;
-
-	return n < inside ? n : inside;
-}
-
-static bool take_ours(struct model *m, struct parse *p)
-{
-	const struct tally drops[] = { { NULL, &m->dropped },
-				       { "heap_allocations", &m->dropped_heap },
-				       { "heap_frees", &m->dropped_heap },
-				       { "memory", &m->dropped_memory },
-				       { "steps", &m->dropped_steps },
-				       { NULL, NULL } };
-	const struct tally reasons[] = { { "after the window's end", &m->late },
-					 { NULL, NULL } };
-	enum token token = parse_next(p);
-	bool enough = true;
-
-	if (token != TOKEN_OBJECT) {
-		parse_skip(p, token);
-		return true;
-	}
-	m->ours = true;
-	while (enough && parse_next(p) == TOKEN_KEY) {
-		if (parse_is(p, "drops"))
-			add_counts(p, drops);
-		else if (parse_is(p, "drop reasons"))
-			add_counts(p, reasons);
-		else if (parse_is(p, "heap") && !m->heap)
-			m->heap = sites_read(p, &m->texts, &enough);
-		else
-			parse_skip(p, TOKEN_KEY);
-	}
-	return enough;
-}
-
-static bool take_top(void *arg, const char *key, struct parse *p, bool *taken)
-{
-	struct model *m = arg;
-
-	*taken = true;
-	if (!strcmp(key, "proflaunch"))
-		return take_ours(m, p);
-	if (!strcmp(key, "baseTimeNanoseconds")) {
-		if (parse_next(p) == TOKEN_NUMBER)
-			m->base_ns = parse_i64(p);
-	} else if (!strcmp(key, "profile_memory")) {
-		m->says_memory = parse_next(p) == TOKEN_NUMBER && parse_i64(p);
-	} else {
-		*taken = false;
-	}
-	return true;
+	return strcmp(name, "[OutOfMemory]") || add_memory(m, e, true);
 }
 
 /* ---- views' questions ---- */
 
 long model_step(const struct model *m, int64_t ts)
 {
-	size_t low = 0, high = m->steps_n;
+	size_t behind = SEARCH_FIRST(i, 0, m->steps_n, m->steps[i].begin > ts);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (m->steps[middle].begin <= ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && ts <= m->steps[low - 1].end ? (long)low - 1 : -1;
+	return behind && ts <= m->steps[behind - 1].end ? (long)behind - 1 : -1;
 }
 
+/* c10::DeviceType's numbers and names; a type that is newer than the list reads
+ * "device". */
 const char *model_device(const struct model *m, unsigned device, char *to, size_t size)
 {
 	static const char *const types[] = { "cpu",    "cuda",  "mkldnn", "opengl",
@@ -363,9 +270,12 @@ const char *model_device(const struct model *m, unsigned device, char *to, size_
 
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size)
 {
-	struct read_visitor v = { &m->texts, take_event, take_top, m };
+	struct read_visitor v = { &m->texts, take_event, model_take_top, m };
 
-	*m = (struct model){ .want = want, .begin = INT64_MAX, .end = INT64_MIN };
+	*m = (struct model){ .want = want,
+			     .begin = INT64_MAX,
+			     .end = INT64_MIN,
+			     .whose = { .name = TEXT_NONE, .rank = -1 } };
 	if (read_trace(path, &v, why, size)) {
 		model_free(m);
 		return -1;

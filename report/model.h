@@ -14,8 +14,8 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
+#include "report/memory/sites.h"
 #include "report/read.h"
-#include "report/sites.h"
 
 #define NO_ROW        UINT32_MAX
 #define MODEL_DEVICES 64u
@@ -63,6 +63,13 @@ struct thread {
 	uint32_t name; /* TEXT_NONE = it has none */
 };
 
+struct whose { /* as the file says; torch's own files say nothing */
+	int64_t pid, rank, window; /* rank -1 = none */
+	uint32_t name; /* of the program; TEXT_NONE = not said */
+	bool torch;
+	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
+};
+
 struct model {
 	struct texts texts;
 	unsigned want;
@@ -77,22 +84,25 @@ struct model {
 		int64_t type, index;
 	} devices[MODEL_DEVICES];
 	unsigned devices_n;
-	uint64_t events, dropped; /* in the file; what the recorder says it lost */
-	/* Of what is lost: kinds, and what came after the window's end. */
-	uint64_t dropped_heap, dropped_memory, dropped_steps, late;
+	uint64_t events, dropped; /* in the file; what the recorder says it lost: */
+	uint64_t dropped_heap, dropped_memory, dropped_steps,
+		late; /* late: after the window */
 	uint32_t *slots; /* hash of threads */
 	size_t slots_n;
 	int64_t moved; /* sum of all memory events */
 	int64_t begin, end; /* first and last time in the file */
 	int64_t base_ns;
 	bool ours, says_memory; /* written by us; memory was asked for */
+	struct whose whose;
 	struct sites *heap; /* NULL = none */
 };
 
+/* `want`: WANT(...) of the slices to keep; all else is read in any case. After -1 there
+ * is nothing to free. */
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size);
 void model_free(struct model *m);
-/* Part of model_read: order, nesting, what was in flight. false: not enough memory. */
-bool model_link(struct model *m);
+bool model_link(struct model *m); /* parts of model_read; false: not enough memory */
+bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken);
 
 /* How many of n lost records, at most, are missing in the window: reasons are not told
  * by kind. */

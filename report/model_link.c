@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A trace's slices nested, and its memory events joined to them. */
+#include "base/order.h"
 #include "report/model.h"
 
 #include <stdlib.h>
@@ -13,13 +15,8 @@ static int by_slice(const void *a, const void *b, void *arg)
 	const struct slice *x = (const struct slice *)arg + i;
 	const struct slice *y = (const struct slice *)arg + j;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	if (x->end != y->end)
-		return x->end > y->end ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return order_of(x->thread, y->thread) ?: order_of(x->begin, y->begin) ?:
+	       order_of(y->end, x->end) ?: order_of(i, j);
 }
 
 static int by_time(const void *a, const void *b, void *arg)
@@ -28,9 +25,7 @@ static int by_time(const void *a, const void *b, void *arg)
 	const struct memory_event *x = (const struct memory_event *)arg + i;
 	const struct memory_event *y = (const struct memory_event *)arg + j;
 
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return order_of(x->ts, y->ts) ?: order_of(i, j);
 }
 
 static int by_thread(const void *a, const void *b, void *arg)
@@ -39,13 +34,11 @@ static int by_thread(const void *a, const void *b, void *arg)
 	const struct memory_event *x = (const struct memory_event *)arg + i;
 	const struct memory_event *y = (const struct memory_event *)arg + j;
 
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return by_time(a, b, arg);
+	return order_of(x->thread, y->thread) ?: by_time(a, b, arg);
 }
 
 /* Moves each row to its place, along the circles that an order is made of. */
-static void permute(char *rows, uint32_t *order, size_t n, size_t each, char *spare)
+static void permute_rows(char *rows, uint32_t *order, size_t n, size_t each, char *spare)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t to = i;
@@ -65,13 +58,15 @@ static void permute(char *rows, uint32_t *order, size_t n, size_t each, char *sp
 	}
 }
 
+/* Sorts numbers of rows and moves each row once: rows are large. False: no memory, and
+ * the rows are as they were. */
 static bool sort_rows(void *rows, size_t n, size_t each,
-		      int (*order_of)(const void *, const void *, void *))
+		      int (*compare)(const void *, const void *, void *))
 {
 	uint32_t *order, row = 0, next = 1;
 	char *spare;
 
-	while (next < n && order_of(&row, &next, rows) < 0)
+	while (next < n && compare(&row, &next, rows) < 0)
 		row++, next++;
 	if (next >= n)
 		return true;
@@ -80,27 +75,19 @@ static bool sort_rows(void *rows, size_t n, size_t each,
 	for (size_t i = 0; order && i < n; i++)
 		order[i] = (uint32_t)i;
 	if (order && spare) {
-		qsort_r(order, n, sizeof(*order), order_of, rows);
-		permute(rows, order, n, each, spare);
+		qsort_r(order, n, sizeof(*order), compare, rows);
+		permute_rows(rows, order, n, each, spare);
 	}
 	free(order);
 	free(spare);
 	return order && spare;
 }
 
-static bool sort_memory(struct model *m, bool thread)
-{
-	return sort_rows(m->memory, m->memory_n, sizeof(*m->memory),
-			 thread ? by_thread : by_time);
-}
-
 static int by_begin(const void *a, const void *b)
 {
 	const struct step *x = a, *y = b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return order_of(x->begin, y->begin) ?: order_of(x->end, y->end);
 }
 
 /* In order, each number once, and none inside another. */
@@ -123,7 +110,9 @@ static void sort_steps(struct model *m)
  * may a slice stand out of the one around it. */
 #define SLACK_NS 1000
 
-static uint32_t unwind(const struct model *m, uint32_t top, int64_t begin, int64_t end)
+/* The innermost slice around [begin, end] among those that are open; NO_ROW: none. */
+static uint32_t enclosing_slice(const struct model *m, uint32_t top, int64_t begin,
+				int64_t end)
 {
 	while (top != NO_ROW &&
 	       (m->slices[top].end <= begin || m->slices[top].end < end - SLACK_NS))
@@ -132,8 +121,8 @@ static uint32_t unwind(const struct model *m, uint32_t top, int64_t begin, int64
 }
 
 /* One thread's slices [at, last) and memory events from `memory` on, both by time. */
-static size_t nest(struct model *m, size_t at, size_t last, size_t memory,
-		   uint32_t thread)
+static size_t nest_thread(struct model *m, size_t at, size_t last, size_t memory,
+			  uint32_t thread)
 {
 	uint32_t top = NO_ROW;
 
@@ -145,11 +134,11 @@ static size_t nest(struct model *m, size_t at, size_t last, size_t memory,
 		if (at < last && (!e || m->slices[at].begin <= e->ts)) {
 			struct slice *s = &m->slices[at];
 
-			top = unwind(m, top, s->begin, s->end);
+			top = enclosing_slice(m, top, s->begin, s->end);
 			s->parent = top;
 			top = (uint32_t)at++;
 		} else if (e) {
-			top = unwind(m, top, e->ts, e->ts);
+			top = enclosing_slice(m, top, e->ts, e->ts);
 			e->slice = top;
 			memory++;
 		} else {
@@ -158,6 +147,8 @@ static size_t nest(struct model *m, size_t at, size_t last, size_t memory,
 	}
 }
 
+/* Slices and memory events lie by thread here; thread after thread is walked through
+ * both. */
 static void nest_all(struct model *m)
 {
 	size_t at = 0, memory = 0;
@@ -172,7 +163,7 @@ static void nest_all(struct model *m)
 			thread = m->memory[memory].thread;
 		while (last < m->slices_n && m->slices[last].thread == thread)
 			last++;
-		memory = nest(m, at, last, memory, thread);
+		memory = nest_thread(m, at, last, memory, thread);
 		at = last;
 	}
 }
@@ -181,8 +172,8 @@ bool model_link(struct model *m)
 {
 	sort_steps(m);
 	if (!sort_rows(m->slices, m->slices_n, sizeof(*m->slices), by_slice) ||
-	    !sort_memory(m, true))
+	    !sort_rows(m->memory, m->memory_n, sizeof(*m->memory), by_thread))
 		return false;
 	nest_all(m);
-	return sort_memory(m, false);
+	return sort_rows(m->memory, m->memory_n, sizeof(*m->memory), by_time);
 }

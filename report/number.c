@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers in JSON. */
 #include "report/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The digits before the point; UINT64_MAX when they are too many. */
-static uint64_t whole(const struct parse *p, size_t *at)
+static uint64_t whole_part(const struct parse *p, size_t *at)
 {
 	uint64_t n = 0;
 
@@ -29,7 +30,7 @@ static bool is_odd(const struct parse *p)
 	return memchr(p->text, 'e', p->len) || memchr(p->text, 'E', p->len);
 }
 
-double parse_double(const struct parse *p)
+double number_double(const struct parse *p)
 {
 	char copy[64];
 	size_t len = p->len < sizeof(copy) ? p->len : sizeof(copy) - 1;
@@ -39,36 +40,40 @@ double parse_double(const struct parse *p)
 	return strtod(copy, NULL);
 }
 
-static int64_t clamp(double d)
+static int64_t clamp_to_i64(double d)
 {
 	return d > -9.2e18 && d < 9.2e18 ? (int64_t)d : d > 0 ? INT64_MAX : INT64_MIN;
 }
 
-uint64_t parse_u64(const struct parse *p)
+uint64_t number_u64(const struct parse *p)
 {
 	size_t at;
 
 	if (!p->len || *p->text == '-')
 		return 0;
-	return is_odd(p) ? (uint64_t)clamp(parse_double(p)) : whole(p, &at);
+	return is_odd(p) ? (uint64_t)clamp_to_i64(number_double(p)) : whole_part(p, &at);
 }
 
-int64_t parse_i64(const struct parse *p)
+/* With the sign that the text has. */
+static int64_t signed_number(const struct parse *p, uint64_t n)
 {
-	uint64_t n;
-	size_t at;
-
-	if (!p->len)
-		return 0;
-	if (is_odd(p))
-		return clamp(parse_double(p));
-	n = whole(p, &at);
 	if (n > INT64_MAX)
 		return *p->text == '-' ? INT64_MIN : INT64_MAX;
 	return *p->text == '-' ? -(int64_t)n : (int64_t)n;
 }
 
-int64_t parse_us(const struct parse *p)
+int64_t number_i64(const struct parse *p)
+{
+	size_t at;
+
+	if (!p->len)
+		return 0;
+	return is_odd(p) ? clamp_to_i64(number_double(p))
+			 : signed_number(p, whole_part(p, &at));
+}
+
+/* By digits and not by a double: 19 digits of an absolute time do not fit one. */
+int64_t number_us(const struct parse *p)
 {
 	uint64_t n, part = 0;
 	size_t at;
@@ -76,16 +81,15 @@ int64_t parse_us(const struct parse *p)
 	if (!p->len)
 		return 0;
 	if (is_odd(p))
-		return clamp(parse_double(p) * 1e3);
-	n = whole(p, &at);
+		return clamp_to_i64(number_double(p) * 1e3);
+	n = whole_part(p, &at);
 	if (n > INT64_MAX / 1000 - 1)
-		return *p->text == '-' ? INT64_MIN : INT64_MAX;
+		return signed_number(p, UINT64_MAX);
 	for (unsigned i = 1; i <= 3; i++) {
 		bool is = at + i < p->len && p->text[at] == '.' &&
 			  p->text[at + i] >= '0' && p->text[at + i] <= '9';
 
 		part = part * 10 + (is ? (uint64_t)(p->text[at + i] - '0') : 0);
 	}
-	n = n * 1000 + part;
-	return *p->text == '-' ? -(int64_t)n : (int64_t)n;
+	return signed_number(p, n * 1000 + part);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers and names for people: sizes with a unit, and no byte that a terminal would
+ * obey. */
 #include "report/out.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
+/* Eight texts may stand in one printf. */
 static char *next_buffer(void)
 {
 	static char ring[8][48];
@@ -20,12 +23,8 @@ const char *out_bytes(int64_t bytes)
 	double n = (double)bytes;
 	int unit = -1;
 
-	while ((n >= 1024 || n <= -1024) && unit < 5) {
-		n /= 1024;
-		unit++;
-	}
 	/* 1023.96 would be printed as 1024.0. */
-	if ((n >= 1023.95 || n <= -1023.95) && unit < 5) {
+	while ((n >= 1023.95 || n <= -1023.95) && unit < 5) {
 		n /= 1024;
 		unit++;
 	}
@@ -58,25 +57,31 @@ const char *out_ms(int64_t ns)
 	return out;
 }
 
-/* The length of the UTF-8 character there; 0 = it is none. */
-static size_t utf8(const unsigned char *p)
+/* The length of the UTF-8 character there; 0 = it is none. The NUL at the text's end is
+ * part of no longer one. */
+static size_t character_length(const unsigned char *p)
 {
-	size_t n = *p < 0x80       ? 1
-		   : *p >> 5 == 6  ? 2
-		   : *p >> 4 == 14 ? 3
-		   : *p >> 3 == 30 ? 4
-				   : 0;
-	unsigned c = n == 2 ? *p & 31 : n == 3 ? *p & 15 : n == 4 ? *p & 7 : *p;
+	return utf8_length(p, 4);
+}
 
-	for (size_t i = 1; i < n; i++) {
-		if (p[i] >> 6 != 2)
-			return 0;
-		c = c << 6 | (p[i] & 63);
+/* Not control characters, those of C1, and what turns the direction of a line. */
+static bool is_harmless(const unsigned char *p, size_t n)
+{
+	return n && *p >= 0x20 && *p != 0x7f && !(*p == 0xc2 && p[1] < 0xa0) &&
+	       !(*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) &&
+	       !(*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+}
+
+void out_plain(char *text)
+{
+	unsigned char *p = (unsigned char *)text;
+
+	for (size_t n; *p; p += n) {
+		n = character_length(p);
+		if (*p != '\n' && !is_harmless(p, n))
+			memset(p, '?', n ? n : 1);
+		n = n ? n : 1;
 	}
-	if ((n == 2 && c < 0x80) || (n == 3 && c < 0x800) || (n == 4 && c < 0x10000) ||
-	    c > 0x10ffff || c >> 11 == 0x1b)
-		return 0;
-	return n;
 }
 
 void out_text(FILE *out, const char *text, size_t most)
@@ -84,22 +89,18 @@ void out_text(FILE *out, const char *text, size_t most)
 	const unsigned char *p = (const unsigned char *)text;
 	size_t columns = 0, n;
 
-	for (const unsigned char *q = p; *q; q += (n = utf8(q)) ? n : 1)
+	for (const unsigned char *q = p; *q; q += (n = character_length(q)) ? n : 1)
 		columns++;
 	for (size_t i = 0; *p; i++) {
 		if (columns > most && i + 3 >= most) {
 			fputs("...", out);
 			return;
 		}
-		n = utf8(p);
-		/* Control characters, those of C1 and what turns the direction of a line.
-		 */
-		if (!n || *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0) ||
-		    (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-		    (*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9))
-			putc('?', out);
-		else
+		n = character_length(p);
+		if (is_harmless(p, n))
 			fwrite(p, 1, n, out);
+		else
+			putc('?', out);
 		p += n ? n : 1;
 	}
 }
@@ -107,7 +108,7 @@ void out_text(FILE *out, const char *text, size_t most)
 /* ---- call sites ---- */
 
 /* Behind what opens there: what closes it, or the end. "operator<" opens nothing. */
-static const char *behind(const char *p)
+static const char *skip_bracketed(const char *p)
 {
 	char open = *p, close = open == '(' ? ')' : '>';
 	unsigned deep = 0;
@@ -120,6 +121,7 @@ static const char *behind(const char *p)
 	return p;
 }
 
+/* The text between two pointers, which no NUL ends. */
 static bool ends_with(const char *begin, const char *end, const char *word)
 {
 	size_t len = strlen(word);
@@ -128,7 +130,7 @@ static bool ends_with(const char *begin, const char *end, const char *word)
 }
 
 /* A C++ name without its parameters and without its templates' arguments. */
-static size_t shorten(char *to, const char *p, const char *end)
+static size_t shorten_cxx_name(char *to, const char *p, const char *end)
 {
 	static const char nameless[] = "(anonymous namespace)";
 	char *begin = to;
@@ -145,11 +147,11 @@ static size_t shorten(char *to, const char *p, const char *end)
 			to += sizeof(nameless) - 1;
 			p += sizeof(nameless) - 1;
 		} else if (*p == '<') {
-			p = behind(p);
+			p = skip_bracketed(p);
 			memcpy(to, "<>", 2);
 			to += 2;
 		} else {
-			p = behind(p);
+			p = skip_bracketed(p);
 		}
 	}
 	return (size_t)(to - begin);
@@ -165,7 +167,7 @@ static void put_frame(FILE *out, const char *text, size_t len, size_t most)
 	snprintf(part, sizeof(part), "%.*s", (int)(len < 1000 ? len : 1000), text);
 	place = strrchr(part, ' ');
 	if (strlen(part) > most && place && place[1] == '(') {
-		n = shorten(name, part, place);
+		n = shorten_cxx_name(name, part, place);
 		name[n] = '\0';
 		n = strlen(place);
 		out_text(out, name, n + 20 < most ? most - n : 20);
@@ -193,7 +195,7 @@ void out_json(FILE *out, const char *text)
 
 	putc('"', out);
 	while (*p) {
-		size_t n = utf8(p);
+		size_t n = character_length(p);
 
 		if (!n)
 			fputs("\\ufffd", out);

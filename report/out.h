@@ -19,6 +19,8 @@ const char *out_bytes(int64_t bytes);
 const char *out_count(int64_t n);
 /* "12.345 ms". */
 const char *out_ms(int64_t ns);
+/* In place: what a terminal would obey becomes '?', line ends stay. */
+void out_plain(char *text);
 /* At most `most` columns, and nothing in it that a terminal would obey. */
 void out_text(FILE *out, const char *text, size_t most);
 /* A call site, a line for each of its names: the innermost where the line is, the others

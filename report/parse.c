@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A JSON pull parser over a buffer that slides along the stream. */
 #include "report/parse.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +24,7 @@ void parse_stop(struct parse *p)
 	p->expect = BROKEN;
 }
 
-static enum token fail(struct parse *p, const char *why)
+static enum token give_up(struct parse *p, const char *why)
 {
 	if (!p->why) {
 		p->why = why;
@@ -33,7 +35,7 @@ static enum token fail(struct parse *p, const char *why)
 }
 
 /* More bytes behind those from `start` on. false: there are none (or it is broken). */
-static bool more(struct parse *p)
+static bool read_more(struct parse *p)
 {
 	const char *why = "cannot be read";
 	ssize_t n;
@@ -53,7 +55,7 @@ static bool more(struct parse *p)
 			p->size < PARSE_TEXT_MOST ? realloc(p->buf, 2 * p->size) : NULL;
 
 		if (!grown) {
-			fail(p, "a text is too long");
+			give_up(p, "a text is too long");
 			return false;
 		}
 		p->buf = grown;
@@ -61,16 +63,16 @@ static bool more(struct parse *p)
 	}
 	n = p->source(p->arg, p->buf + p->end, p->size - p->end - 1, &why);
 	if (n < 0)
-		fail(p, why);
+		give_up(p, why);
 	p->ended = n <= 0;
 	p->end += n > 0 ? (size_t)n : 0;
 	return n > 0;
 }
 
 /* The next byte without taking it; -1 at the end. */
-static inline int peek(struct parse *p)
+static inline int peek_byte(struct parse *p)
 {
-	if (p->at == p->end && !more(p))
+	if (p->at == p->end && !read_more(p))
 		return -1;
 	return (unsigned char)p->buf[p->at];
 }
@@ -81,7 +83,7 @@ static int skip_blanks(struct parse *p)
 
 	do {
 		p->start = p->at;
-		c = peek(p);
+		c = peek_byte(p);
 		if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
 			return c;
 		p->at++;
@@ -90,12 +92,12 @@ static int skip_blanks(struct parse *p)
 
 /* ---- texts ---- */
 
-static int hex4(struct parse *p)
+static int take_hex4(struct parse *p)
 {
 	int value = 0;
 
 	for (int i = 0; i < 4; i++, p->at++) {
-		int c = peek(p), digit;
+		int c = peek_byte(p), digit;
 
 		if (c >= '0' && c <= '9')
 			digit = c - '0';
@@ -108,32 +110,22 @@ static int hex4(struct parse *p)
 	return value;
 }
 
-static size_t put_utf8(char *to, unsigned c)
-{
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-
-	for (size_t i = n - 1; i > 0; i--, c >>= 6)
-		to[i] = (char)(0x80 | (c & 63));
-	to[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xf0) | c);
-	return n;
-}
-
 /* After "\u": the character, a lone half of a pair as U+FFFD. -1: no escape. */
-static int unicode(struct parse *p)
+static int take_code_point(struct parse *p)
 {
-	int high = hex4(p), low;
+	int high = take_hex4(p), low;
 
 	if (high < 0xd800 || high > 0xdfff)
 		return high;
-	if (high > 0xdbff || peek(p) != '\\')
+	if (high > 0xdbff || peek_byte(p) != '\\')
 		return 0xfffd;
 	/* Another escape must follow; it may not be ours. */
 	if (p->at + 1 == p->end)
-		more(p);
+		read_more(p);
 	if (p->at + 1 >= p->end || p->buf[p->at + 1] != 'u')
 		return 0xfffd;
 	p->at += 2;
-	low = hex4(p);
+	low = take_hex4(p);
 	if (low < 0)
 		return -1;
 	if (low < 0xdc00 || low > 0xdfff)
@@ -142,16 +134,16 @@ static int unicode(struct parse *p)
 }
 
 /* One escape, taken behind its backslash. Its text goes to `to`; 0 = no such escape. */
-static size_t escape(struct parse *p, char *to)
+static size_t take_escape(struct parse *p, char *to)
 {
 	static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
-	int c = peek(p), u;
+	int c = peek_byte(p), u;
 	const char *found;
 
 	p->at++;
 	if (c == 'u') {
-		u = unicode(p);
-		return u < 0 ? 0 : put_utf8(to, (unsigned)u);
+		u = take_code_point(p);
+		return u < 0 ? 0 : utf8_put(to, (unsigned)u);
 	}
 	found = c > 0 ? strchr(from, c) : NULL;
 	if (!found)
@@ -161,7 +153,7 @@ static size_t escape(struct parse *p, char *to)
 }
 
 /* The bytes up to a quote or a backslash. */
-static void plain(struct parse *p)
+static void skip_plain(struct parse *p)
 {
 	const char *at = p->buf + p->at, *end = p->buf + p->end;
 
@@ -171,7 +163,7 @@ static void plain(struct parse *p)
 }
 
 /* A text behind its opening quote: decoded in place, which only ever shrinks it. */
-static bool text(struct parse *p)
+static bool take_text(struct parse *p)
 {
 	size_t len = 0, from;
 	char decoded[4];
@@ -180,7 +172,7 @@ static bool text(struct parse *p)
 	for (;;) {
 		size_t n, at = p->at;
 
-		plain(p);
+		skip_plain(p);
 		n = p->at - at;
 		if (len + p->start != at)
 			memmove(p->buf + p->start + len, p->buf + at, n);
@@ -190,13 +182,13 @@ static bool text(struct parse *p)
 			from = p->at - (p->start + len);
 			if (from)
 				p->before += from, p->at -= from, p->end -= from;
-			if (!more(p))
+			if (!read_more(p))
 				return false;
 			continue;
 		}
 		if (p->buf[p->at++] == '"')
 			break;
-		n = escape(p, decoded);
+		n = take_escape(p, decoded);
 		if (!n)
 			return false;
 		memcpy(p->buf + p->start + len, decoded, n);
@@ -208,63 +200,63 @@ static bool text(struct parse *p)
 	return true;
 }
 
-static enum token string(struct parse *p, enum token token)
+static enum token take_string(struct parse *p, enum token token)
 {
-	if (!text(p))
-		return fail(p, p->ended && p->at >= p->end ? "the file ends early"
-							   : "a broken text");
+	if (!take_text(p))
+		return give_up(p, p->ended && p->at >= p->end ? "the file ends early"
+							      : "a broken text");
 	return token;
 }
 
 /* ---- numbers and words ---- */
 
-static bool digits(struct parse *p)
+static bool take_digits(struct parse *p)
 {
-	int c = peek(p);
+	int c = peek_byte(p);
 
 	if (c < '0' || c > '9')
 		return false;
 	do {
 		p->at++;
-		c = peek(p);
+		c = peek_byte(p);
 	} while (c >= '0' && c <= '9');
 	return true;
 }
 
-static enum token word(struct parse *p);
+static enum token take_word(struct parse *p);
 
-static enum token number(struct parse *p)
+static enum token take_number(struct parse *p)
 {
-	int c = peek(p);
+	int c = peek_byte(p);
 
 	if (c == '-') {
 		p->at++;
-		c = peek(p);
+		c = peek_byte(p);
 		if (c == 'I' || c == 'i')
-			return word(p);
+			return take_word(p);
 	}
-	if (!digits(p))
-		return fail(p, "a broken number");
-	if (peek(p) == '.') {
+	if (!take_digits(p))
+		return give_up(p, "a broken number");
+	if (peek_byte(p) == '.') {
 		p->at++;
-		if (!digits(p))
-			return fail(p, "a broken number");
+		if (!take_digits(p))
+			return give_up(p, "a broken number");
 	}
-	c = peek(p);
+	c = peek_byte(p);
 	if (c == 'e' || c == 'E') {
 		p->at++;
-		c = peek(p);
+		c = peek_byte(p);
 		if (c == '+' || c == '-')
 			p->at++;
-		if (!digits(p))
-			return fail(p, "a broken number");
+		if (!take_digits(p))
+			return give_up(p, "a broken number");
 	}
 	p->text = p->buf + p->start;
 	p->len = p->at - p->start;
 	return TOKEN_NUMBER;
 }
 
-static enum token word(struct parse *p)
+static enum token take_word(struct parse *p)
 {
 	static const struct {
 		const char *text;
@@ -278,14 +270,16 @@ static enum token word(struct parse *p)
 	};
 	int c;
 
-	while (c = peek(p), p->at - p->start < 12 &&
-				    (((c | 32) >= 'a' && (c | 32) <= 'z') || c == '/'))
+	while (c = peek_byte(p),
+	       p->at - p->start < 12 &&
+		       (((c | 32) >= 'a' && (c | 32) <= 'z') || c == '/'))
 		p->at++;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (strlen(words[i].text) == p->at - p->start &&
 		    !memcmp(words[i].text, p->buf + p->start, p->at - p->start))
 			return words[i].token;
-	return fail(p, p->ended && p->at == p->end ? "the file ends early" : "no JSON");
+	return give_up(p,
+		       p->ended && p->at == p->end ? "the file ends early" : "no JSON");
 }
 
 /* ---- structure ---- */
@@ -303,7 +297,7 @@ static enum token open_value(struct parse *p, bool object)
 
 	p->at++;
 	if (d == PARSE_DEPTH_MOST)
-		return fail(p, "nested too deeply");
+		return give_up(p, "nested too deeply");
 	p->kind[d / 8] =
 		(uint8_t)((p->kind[d / 8] & ~(1u << d % 8)) | (unsigned)object << d % 8);
 	p->depth++;
@@ -320,28 +314,28 @@ static enum token close_value(struct parse *p)
 	return object ? TOKEN_OBJECT_END : TOKEN_ARRAY_END;
 }
 
-static enum token value(struct parse *p, int c)
+static enum token take_value(struct parse *p, int c)
 {
 	if (c == '{' || c == '[')
 		return open_value(p, c == '{');
 	p->expect = p->depth ? MORE : NOTHING;
 	if (c == '"')
-		return string(p, TOKEN_STRING);
+		return take_string(p, TOKEN_STRING);
 	if (c == '-' || (c >= '0' && c <= '9'))
-		return number(p);
-	return c < 0 ? fail(p, "the file ends early") : word(p);
+		return take_number(p);
+	return c < 0 ? give_up(p, "the file ends early") : take_word(p);
 }
 
-static enum token key(struct parse *p)
+static enum token take_key(struct parse *p)
 {
 	int c;
 
-	if (string(p, TOKEN_KEY) == TOKEN_ERROR)
+	if (take_string(p, TOKEN_KEY) == TOKEN_ERROR)
 		return TOKEN_ERROR;
-	while (c = peek(p), c == ' ' || c == '\n' || c == '\r' || c == '\t')
+	while (c = peek_byte(p), c == ' ' || c == '\n' || c == '\r' || c == '\t')
 		p->at++;
 	if (c != ':')
-		return fail(p, c < 0 ? "the file ends early" : "no colon after a key");
+		return give_up(p, c < 0 ? "the file ends early" : "no colon after a key");
 	p->at++;
 	/* The search for the colon may have moved the text. */
 	p->text = p->buf + p->start;
@@ -358,7 +352,7 @@ enum token parse_next(struct parse *p)
 	c = skip_blanks(p);
 	if (p->expect == NOTHING)
 		return c < 0 && p->expect != BROKEN ? TOKEN_END
-						    : fail(p, "more after the end");
+						    : give_up(p, "more after the end");
 	if (p->expect == MORE && c == ',') {
 		p->expect = in_object(p) ? KEY : VALUE;
 		p->at++;
@@ -368,12 +362,12 @@ enum token parse_next(struct parse *p)
 		if (p->depth && c == (in_object(p) ? '}' : ']'))
 			return close_value(p);
 		if (p->expect == MORE)
-			return fail(p, c < 0 ? "the file ends early" : "no comma");
+			return give_up(p, c < 0 ? "the file ends early" : "no comma");
 	}
 	if (p->expect == KEY || p->expect == FIRST_KEY)
-		return c == '"' ? key(p)
-				: fail(p, c < 0 ? "the file ends early" : "no key");
-	return value(p, c);
+		return c == '"' ? take_key(p)
+				: give_up(p, c < 0 ? "the file ends early" : "no key");
+	return take_value(p, c);
 }
 
 enum token parse_skip(struct parse *p, enum token token)
@@ -388,4 +382,19 @@ enum token parse_skip(struct parse *p, enum token token)
 	while (p->depth >= depth && token != TOKEN_ERROR)
 		token = parse_next(p);
 	return token;
+}
+
+bool parse_value(struct parse *p, enum token kind)
+{
+	enum token token = parse_next(p);
+
+	if (token != kind)
+		parse_skip(p, token);
+	return token == kind;
+}
+
+bool parse_element(struct parse *p, enum token *token)
+{
+	*token = parse_next(p);
+	return *token != TOKEN_ARRAY_END && *token != TOKEN_ERROR;
 }

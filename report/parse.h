@@ -9,7 +9,7 @@
  * Memory   a buffer that holds the longest token, at most PARSE_TEXT_MOST; a token's
  *          text lies in it and is gone with the next call.
  * Errors   TOKEN_ERROR, from then on for ever; `why` and `offset` say what and where.
- * Units    bytes; parse_us gives nanoseconds.
+ * Units    bytes; number_us gives nanoseconds.
  */
 #ifndef REPORT_PARSE_H
 #define REPORT_PARSE_H
@@ -59,9 +59,14 @@ struct parse {
 bool parse_start(struct parse *p, parse_source *source, void *arg);
 void parse_stop(struct parse *p);
 
+/* TOKEN_END behind the one value of the stream; anything behind that is an error. */
 enum token parse_next(struct parse *p);
 /* What is left of a value whose first token was `token`; after a key, give TOKEN_KEY. */
 enum token parse_skip(struct parse *p, enum token token);
+/* Is what comes next, behind a key or not, of that kind? What is not is skipped. */
+bool parse_value(struct parse *p, enum token kind);
+/* The first token of a list's next element; false: there are no more. */
+bool parse_element(struct parse *p, enum token *token);
 
 static inline bool parse_is(const struct parse *p, const char *text)
 {
@@ -74,10 +79,10 @@ static inline bool parse_is(const struct parse *p, const char *text)
 }
 
 /* The last number's value; clamped to what fits, 0 when it is none. */
-int64_t parse_i64(const struct parse *p);
-uint64_t parse_u64(const struct parse *p);
-double parse_double(const struct parse *p);
+int64_t number_i64(const struct parse *p);
+uint64_t number_u64(const struct parse *p);
+double number_double(const struct parse *p);
 /* Microseconds with decimals, as nanoseconds: exact to the third decimal. */
-int64_t parse_us(const struct parse *p);
+int64_t number_us(const struct parse *p);
 
 #endif

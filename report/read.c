@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Events of a Kineto-schema file, one at a time, to a visitor. What is not known is
+ * passed by: writers add members with each version. */
 #include "report/read.h"
 #include "report/input.h"
 
@@ -15,7 +17,7 @@ struct reader {
 	bool events; /* there was an array of them */
 };
 
-static uint32_t keep(struct reader *r)
+static uint32_t keep_text(struct reader *r)
 {
 	uint32_t id = texts_add(r->v->texts, r->p.text, r->p.len);
 
@@ -25,6 +27,8 @@ static uint32_t keep(struct reader *r)
 
 /* ---- shapes: how large is the first input? ---- */
 
+/* C++ spellings of torch's dtypes, those of old files among them; 0: a type whose size
+ * is not known. */
 static unsigned element_size(const struct parse *p)
 {
 	static const struct {
@@ -53,188 +57,173 @@ static unsigned element_size(const struct parse *p)
 	return 0;
 }
 
-/* ["float", ...]: the first one. */
-static enum token input_types(struct reader *r)
-{
-	enum token token = parse_next(&r->p);
-	bool first = true;
-
-	if (token != TOKEN_ARRAY)
-		return parse_skip(&r->p, token);
-	while ((token = parse_next(&r->p)) != TOKEN_ARRAY_END && token != TOKEN_ERROR) {
-		if (first && token == TOKEN_STRING)
-			r->element = element_size(&r->p);
-		first = false;
-		token = parse_skip(&r->p, token);
-	}
-	return token;
-}
-
 /* [64, 32]: their product; a scalar has none and is one element. */
-static enum token product(struct reader *r, int64_t *n)
+static void read_product(struct reader *r, int64_t *n)
 {
 	enum token token;
 
 	*n = 1;
-	while ((token = parse_next(&r->p)) != TOKEN_ARRAY_END && token != TOKEN_ERROR) {
-		int64_t side = token == TOKEN_NUMBER ? parse_i64(&r->p) : -1;
+	while (parse_element(&r->p, &token)) {
+		int64_t side = token == TOKEN_NUMBER ? number_i64(&r->p) : -1;
 
 		if (side < 0 || *n < 0 || __builtin_mul_overflow(*n, side, n))
 			*n = -1;
-		token = parse_skip(&r->p, token);
+		parse_skip(&r->p, token);
 	}
-	return token;
 }
 
-/* [[64, 32], [], ...]: the first one. */
-static enum token input_dims(struct reader *r)
+/* The list behind a key, of which `first` takes the first element, whole. */
+static void read_first(struct reader *r,
+		       void (*first)(struct reader *r, enum token token))
 {
-	enum token token = parse_next(&r->p);
-	bool first = true;
+	enum token token;
+	bool is_first = true;
 
-	if (token != TOKEN_ARRAY)
-		return parse_skip(&r->p, token);
-	while ((token = parse_next(&r->p)) != TOKEN_ARRAY_END && token != TOKEN_ERROR) {
-		if (first && token == TOKEN_ARRAY)
-			token = product(r, &r->elements);
+	if (!parse_value(&r->p, TOKEN_ARRAY))
+		return;
+	for (; parse_element(&r->p, &token); is_first = false) {
+		if (is_first)
+			first(r, token);
 		else
-			token = parse_skip(&r->p, token);
-		first = false;
+			parse_skip(&r->p, token);
 	}
-	return token;
+}
+
+/* ["float", ...] */
+static void input_type(struct reader *r, enum token token)
+{
+	if (token == TOKEN_STRING)
+		r->element = element_size(&r->p);
+	parse_skip(&r->p, token);
+}
+
+/* [[64, 32], [], ...] */
+static void input_dims(struct reader *r, enum token token)
+{
+	if (token == TOKEN_ARRAY)
+		read_product(r, &r->elements);
+	else
+		parse_skip(&r->p, token);
 }
 
 /* ---- arguments ---- */
 
-static enum token number_arg(struct reader *r, enum event_arg arg)
+static void text_value(struct reader *r, uint32_t *id)
 {
-	enum token token = parse_next(&r->p);
-
-	if (token != TOKEN_NUMBER)
-		return parse_skip(&r->p, token);
-	r->e.arg[arg] = arg == ARG_ADDR ? (int64_t)parse_u64(&r->p) : parse_i64(&r->p);
-	r->e.has |= 1u << arg;
-	return token;
+	if (parse_value(&r->p, TOKEN_STRING))
+		*id = keep_text(r);
 }
 
-static enum token series(struct reader *r)
+/* Addresses have 64 bits and no sign. */
+static void read_number_arg(struct reader *r, enum event_arg arg)
 {
-	uint32_t key = keep(r);
-	enum token token = parse_next(&r->p);
+	if (!parse_value(&r->p, TOKEN_NUMBER))
+		return;
+	r->e.arg[arg] = arg == ARG_ADDR ? (int64_t)number_u64(&r->p) : number_i64(&r->p);
+	r->e.has |= 1u << arg;
+}
+
+static void read_series_value(struct reader *r)
+{
+	uint32_t key = keep_text(r);
 	struct event *e = &r->e;
 
-	if (token != TOKEN_NUMBER || e->series == EVENT_SERIES)
-		return parse_skip(&r->p, token);
+	if (!parse_value(&r->p, TOKEN_NUMBER) || e->series == EVENT_SERIES)
+		return;
 	e->value[e->series].key = key;
-	e->value[e->series++].value = parse_i64(&r->p);
-	return token;
+	e->value[e->series++].value = number_i64(&r->p);
 }
 
-static enum token one_arg(struct reader *r)
+static void one_arg(struct reader *r)
 {
 	static const char *const names[] = {
 #define ARG(json, c) json,
 		EVENT_ARGS(ARG)
 #undef ARG
 	};
-	enum token token;
+	unsigned arg = 0;
 
+	while (arg < ARGS && !parse_is(&r->p, names[arg]))
+		arg++;
 	if (r->e.ph == 'C')
-		return series(r);
-	if (parse_is(&r->p, "Input Dims"))
-		return input_dims(r);
-	if (parse_is(&r->p, "Input type"))
-		return input_types(r);
-	for (unsigned i = 0; i < ARGS; i++)
-		if (parse_is(&r->p, names[i]))
-			return number_arg(r, i);
-	if (r->e.ph != 'M' || !parse_is(&r->p, "name"))
-		return parse_skip(&r->p, TOKEN_KEY);
-	token = parse_next(&r->p);
-	if (token == TOKEN_STRING)
-		r->e.label = keep(r);
-	return parse_skip(&r->p, token);
+		read_series_value(r);
+	else if (parse_is(&r->p, "Input Dims"))
+		read_first(r, input_dims);
+	else if (parse_is(&r->p, "Input type"))
+		read_first(r, input_type);
+	else if (arg < ARGS)
+		read_number_arg(r, arg);
+	else if (r->e.ph == 'M' && parse_is(&r->p, "name"))
+		text_value(r, &r->e.label);
+	else
+		parse_skip(&r->p, TOKEN_KEY);
 }
 
-static enum token args(struct reader *r)
+static void read_args(struct reader *r)
 {
-	enum token token = parse_next(&r->p);
-
-	if (token != TOKEN_OBJECT)
-		return parse_skip(&r->p, token);
-	while ((token = parse_next(&r->p)) == TOKEN_KEY)
-		if (one_arg(r) == TOKEN_ERROR)
-			return TOKEN_ERROR;
-	return token;
+	if (parse_value(&r->p, TOKEN_OBJECT))
+		while (parse_next(&r->p) == TOKEN_KEY)
+			one_arg(r);
 }
 
 /* ---- events ---- */
 
-static enum token id_value(struct reader *r, int64_t *id)
+/* Kineto's own rows have texts as "pid" and "tid": those become numbers below zero. */
+static void id_value(struct reader *r, int64_t *id)
 {
 	enum token token = parse_next(&r->p);
 
 	if (token == TOKEN_NUMBER)
-		*id = parse_i64(&r->p);
+		*id = number_i64(&r->p);
 	else if (token == TOKEN_STRING)
-		*id = -1 - (int64_t)keep(r);
-	return parse_skip(&r->p, token);
+		*id = -1 - (int64_t)keep_text(r);
+	parse_skip(&r->p, token);
 }
 
-static enum token time_value(struct reader *r, int64_t *ns, bool *has)
+static void time_value(struct reader *r, int64_t *ns, bool *has)
 {
 	enum token token = parse_next(&r->p);
 
 	/* Some writers put times in quotes. */
 	if (token == TOKEN_NUMBER || token == TOKEN_STRING) {
-		*ns = parse_us(&r->p);
+		*ns = number_us(&r->p);
 		*has = true;
 	}
-	return parse_skip(&r->p, token);
+	parse_skip(&r->p, token);
 }
 
-static enum token text_value(struct reader *r, uint32_t *id)
+static void read_phase(struct reader *r)
 {
-	enum token token = parse_next(&r->p);
-
-	if (token == TOKEN_STRING)
-		*id = keep(r);
-	return parse_skip(&r->p, token);
-}
-
-static enum token phase(struct reader *r)
-{
-	enum token token = parse_next(&r->p);
-
-	if (token == TOKEN_STRING && r->p.len == 1)
+	if (parse_value(&r->p, TOKEN_STRING) && r->p.len == 1)
 		r->e.ph = *r->p.text;
-	return parse_skip(&r->p, token);
 }
 
-static enum token member(struct reader *r)
+static void read_member(struct reader *r)
 {
 	struct event *e = &r->e;
 
 	if (parse_is(&r->p, "ph"))
-		return phase(r);
-	if (parse_is(&r->p, "cat"))
-		return text_value(r, &e->cat);
-	if (parse_is(&r->p, "name"))
-		return text_value(r, &e->name);
-	if (parse_is(&r->p, "pid"))
-		return id_value(r, &e->pid);
-	if (parse_is(&r->p, "tid"))
-		return id_value(r, &e->tid);
-	if (parse_is(&r->p, "ts"))
-		return time_value(r, &e->ts, &e->has_ts);
-	if (parse_is(&r->p, "dur"))
-		return time_value(r, &e->dur, &e->has_dur);
-	if (parse_is(&r->p, "args"))
-		return args(r);
-	return parse_skip(&r->p, TOKEN_KEY);
+		read_phase(r);
+	else if (parse_is(&r->p, "cat"))
+		text_value(r, &e->cat);
+	else if (parse_is(&r->p, "name"))
+		text_value(r, &e->name);
+	else if (parse_is(&r->p, "pid"))
+		id_value(r, &e->pid);
+	else if (parse_is(&r->p, "tid"))
+		id_value(r, &e->tid);
+	else if (parse_is(&r->p, "ts"))
+		time_value(r, &e->ts, &e->has_ts);
+	else if (parse_is(&r->p, "dur"))
+		time_value(r, &e->dur, &e->has_dur);
+	else if (parse_is(&r->p, "args"))
+		read_args(r);
+	else
+		parse_skip(&r->p, TOKEN_KEY);
 }
 
-static enum token one_event(struct reader *r)
+/* An event that breaks off is not given to the visitor. */
+static void one_event(struct reader *r)
 {
 	struct event *e = &r->e;
 	enum token token;
@@ -247,47 +236,45 @@ static enum token one_event(struct reader *r)
 	e->has = e->series = 0;
 	r->elements = -1;
 	r->element = 0;
-	while ((token = parse_next(&r->p)) == TOKEN_KEY)
-		if (member(r) == TOKEN_ERROR || r->full)
-			return TOKEN_ERROR;
-	if (token != TOKEN_OBJECT_END)
-		return token;
-	e->input_bytes = -1;
+	while ((token = parse_next(&r->p)) == TOKEN_KEY && !r->full)
+		read_member(r);
+	if (token != TOKEN_OBJECT_END || r->full)
+		return;
 	if (r->elements < 0 || !r->element ||
 	    __builtin_mul_overflow(r->elements, (int64_t)r->element, &e->input_bytes))
 		e->input_bytes = -1;
 	r->full |= !r->v->event(r->v->arg, e);
-	return r->full ? TOKEN_ERROR : token;
 }
 
-static enum token all_events(struct reader *r)
+static void all_events(struct reader *r)
 {
 	enum token token;
 
 	r->events = true;
-	while ((token = parse_next(&r->p)) != TOKEN_ARRAY_END && token != TOKEN_ERROR)
-		if ((token == TOKEN_OBJECT ? one_event(r) : parse_skip(&r->p, token)) ==
-		    TOKEN_ERROR)
-			return TOKEN_ERROR;
-	return token;
+	while (!r->full && parse_element(&r->p, &token)) {
+		if (token == TOKEN_OBJECT)
+			one_event(r);
+		else
+			parse_skip(&r->p, token);
+	}
 }
 
-static enum token top_key(struct reader *r)
+/* The key is copied: its text is gone with the next token. A longer one than fits is
+ * none that anybody wants. */
+static void top_key(struct reader *r)
 {
 	char key[64];
 	bool taken = false;
-	enum token token;
 
 	snprintf(key, sizeof(key), "%s", r->p.text);
 	if (!strcmp(key, "traceEvents")) {
-		token = parse_next(&r->p);
-		return token == TOKEN_ARRAY ? all_events(r) : parse_skip(&r->p, token);
+		if (parse_value(&r->p, TOKEN_ARRAY))
+			all_events(r);
+		return;
 	}
-	if (r->v->top)
-		r->full |= !r->v->top(r->v->arg, key, &r->p, &taken);
-	if (r->full || r->p.why)
-		return TOKEN_ERROR;
-	return taken ? TOKEN_NULL : parse_skip(&r->p, TOKEN_KEY);
+	r->full |= !r->v->top(r->v->arg, key, &r->p, &taken);
+	if (!taken)
+		parse_skip(&r->p, TOKEN_KEY);
 }
 
 static enum token whole_file(struct reader *r)
@@ -295,12 +282,11 @@ static enum token whole_file(struct reader *r)
 	enum token token = parse_next(&r->p);
 
 	if (token == TOKEN_ARRAY)
-		token = all_events(r);
+		all_events(r);
 	else if (token == TOKEN_OBJECT)
-		while ((token = parse_next(&r->p)) == TOKEN_KEY)
-			if ((token = top_key(r)) == TOKEN_ERROR)
-				return token;
-	return token == TOKEN_ERROR ? token : parse_next(&r->p);
+		while (!r->full && parse_next(&r->p) == TOKEN_KEY)
+			top_key(r);
+	return r->full ? TOKEN_ERROR : parse_next(&r->p);
 }
 
 static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)

@@ -25,7 +25,13 @@
 	X("Total Allocated", TOTAL_ALLOCATED) \
 	X("Total Reserved", TOTAL_RESERVED)   \
 	X("Sequence number", SEQUENCE)        \
-	X("Fwd thread id", FWD_THREAD)
+	X("Fwd thread id", FWD_THREAD)        \
+	X("process", PROCESS)                 \
+	X("parent", PARENT)                   \
+	X("peak", PEAK)                       \
+	X("allocations", ALLOCATIONS)         \
+	X("frees", FREES)                     \
+	X("resident", RESIDENT)
 
 enum event_arg {
 #define ARG(json, c) ARG_##c,
@@ -59,6 +65,12 @@ static inline bool event_has(const struct event *e, enum event_arg arg)
 	return e->has >> arg & 1;
 }
 
+static inline int64_t event_number(const struct event *e, enum event_arg arg,
+				   int64_t otherwise)
+{
+	return event_has(e, arg) ? e->arg[arg] : otherwise;
+}
+
 struct read_visitor {
 	struct texts *texts;
 	/* false ends the reading with "not enough memory". */
@@ -68,6 +80,8 @@ struct read_visitor {
 	void *arg;
 };
 
+/* The file, event by event, in its own order. What the visitor was given stays with it
+ * after an error. */
 int read_trace(const char *path, const struct read_visitor *v, char *why, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Each text once: blocks that never move, and a table of hashes over them. */
 #include "report/texts.h"
+#include "base/hash.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define BLOCK (256u << 10)
 
@@ -11,35 +12,6 @@ struct text_block {
 	size_t used, size;
 	char bytes[];
 };
-
-bool grow_array(void **array, size_t *room, size_t n, size_t each)
-{
-	size_t want = *room ? 2 * *room : 64;
-	void *grown;
-
-	if (n < *room)
-		return true;
-	if (want > SIZE_MAX / 2 / each || !(grown = realloc(*array, want * each)))
-		return false;
-	*array = grown;
-	*room = want;
-	return true;
-}
-
-static uint32_t hash_of(const char *text, size_t len)
-{
-	uint64_t h = len * 0x9e3779b97f4a7c15ull, word;
-
-	for (; len >= 8; text += 8, len -= 8) {
-		memcpy(&word, text, 8);
-		h = (h ^ word) * 0xff51afd7ed558ccdull;
-		h ^= h >> 32;
-	}
-	word = 0;
-	memcpy(&word, text, len);
-	h = (h ^ word) * 0xff51afd7ed558ccdull;
-	return (uint32_t)(h ^ h >> 32);
-}
 
 /* The slot of this text, or the empty one where it would go. */
 static size_t slot_of(const struct texts *t, uint32_t hash, const char *text, size_t len)
@@ -76,7 +48,7 @@ static bool more_slots(struct texts *t)
 	return true;
 }
 
-static const char *store(struct texts *t, const char *text, size_t len)
+static const char *store_text(struct texts *t, const char *text, size_t len)
 {
 	struct text_block *b = t->blocks;
 	char *to;
@@ -97,6 +69,7 @@ static const char *store(struct texts *t, const char *text, size_t len)
 	return to;
 }
 
+/* Both arrays grow together; `room` counts for the second. */
 static bool more_texts(struct texts *t)
 {
 	size_t room = t->room;
@@ -113,13 +86,14 @@ uint32_t texts_add(struct texts *t, const char *text, size_t len)
 
 	if (nul) /* "\u0000" in a name: what is behind it is not shown */
 		len = (size_t)(nul - text);
-	hash = hash_of(text, len);
+	hash = (uint32_t)hash_bytes(text, len);
 	if (2 * (t->n + 1) > t->slots_n && !more_slots(t))
 		return TEXT_NONE;
 	at = slot_of(t, hash, text, len);
 	if (t->slots[at])
 		return t->slots[at] - 1;
-	if (t->n >= TEXT_NONE - 1 || !more_texts(t) || !(stored = store(t, text, len)))
+	if (t->n >= TEXT_NONE - 1 || !more_texts(t) ||
+	    !(stored = store_text(t, text, len)))
 		return TEXT_NONE;
 	t->text[t->n] = stored;
 	t->hash[t->n] = hash;
@@ -134,7 +108,7 @@ uint32_t texts_find(const struct texts *t, const char *text)
 
 	if (!t->slots_n)
 		return TEXT_NONE;
-	found = t->slots[slot_of(t, hash_of(text, len), text, len)];
+	found = t->slots[slot_of(t, (uint32_t)hash_bytes(text, len), text, len)];
 	return found ? found - 1 : TEXT_NONE;
 }
 

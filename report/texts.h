@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * texts - each text once, under a number.  And how arrays grow.
+ * texts - each text once, under a number.
  *
  * Threads  one at a time.
  * Memory   grows; texts_free frees all. A text stays where it is until then.
- * Errors   TEXT_NONE, or false, when there is not enough memory.
+ * Errors   TEXT_NONE when there is not enough memory.
  * Units    bytes.
  */
 #ifndef REPORT_TEXTS_H
 #define REPORT_TEXTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/array.h"
+
+#include <string.h>
 
 #define TEXT_NONE UINT32_MAX
 
@@ -23,14 +23,17 @@ struct texts {
 	size_t n, room, slots_n;
 };
 
+/* The text's number, a new one at its first time. A NUL inside ends it. */
 uint32_t texts_add(struct texts *t, const char *text, size_t len);
 /* The same text again, without adding it; TEXT_NONE = not there. */
 uint32_t texts_find(const struct texts *t, const char *text);
+/* "?" for TEXT_NONE, and for any number that is none. */
 const char *texts_get(const struct texts *t, uint32_t id);
 void texts_free(struct texts *t);
 
-/* Room for one more of `each` bytes in an array that holds n; false: none. */
-bool grow_array(void **array, size_t *room, size_t n, size_t each);
-#define GROW(array, room, n) grow_array((void **)&(array), &(room), (n), sizeof(*(array)))
+static inline bool text_starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
 
 #endif

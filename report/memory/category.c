@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
+/* Categories in torch's order (memory profiler: PARAMETER to UNKNOWN), told by names
+ * and times: the rules stand in category_rules, and on the HTML page. */
+#include "report/memory/category.h"
+#include "base/order.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,24 +57,19 @@ struct marks {
 
 /* ---- forward and backward passes ---- */
 
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
 static int by_number(const void *a, const void *b)
 {
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
+	return order_of(*(const int64_t *)a, *(const int64_t *)b);
 }
 
+/* Whether a backward node has that number. */
 static bool has_seq(const struct marks *k, int64_t seq)
 {
 	return seq >= 0 && k->seqs_n &&
 	       bsearch(&seq, k->seqs, k->seqs_n, sizeof(seq), by_number);
 }
 
+/* False: no memory; as in the other finders. */
 static bool find_seqs(struct marks *k)
 {
 	for (size_t i = 0; i < k->m->slices_n; i++) {
@@ -87,19 +86,20 @@ static bool find_seqs(struct marks *k)
 	return true;
 }
 
+/* -1: a slice that says nothing of passes. */
 static int mark_of(const struct marks *k, uint32_t i)
 {
 	const struct slice *s = &k->m->slices[i];
 	const char *name = slice_name(k->m, i);
 
 	if (s->kind == SLICE_NOTE)
-		return starts(name, "Optimizer.") ? OPTIMIZER : -1;
+		return text_starts_with(name, "Optimizer.") ? OPTIMIZER : -1;
 	if (s->kind != SLICE_OP)
 		return -1;
-	if (starts(name, NODE))
+	if (text_starts_with(name, NODE))
 		return BACKWARD;
 	/* Operators inside a backward pass may carry the number of one outside. */
-	if (has_seq(k, s->seq) && !s->backward && slice_within(k->m, i, NODE) == NO_ROW)
+	if (has_seq(k, s->seq) && !s->backward && blocks_within(k->m, i, NODE) == NO_ROW)
 		return FORWARD;
 	return -1;
 }
@@ -108,9 +108,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct mark *x = a, *y = b;
 
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->slice < y->slice ? -1 : x->slice > y->slice;
+	return order_of(x->begin, y->begin) ?: order_of(x->slice, y->slice);
 }
 
 static bool find_marks(struct marks *k)
@@ -163,17 +161,9 @@ static bool find_passes(struct marks *k)
 /* The first pass whose backward ends after `ts`. */
 static struct pass *pass_after(const struct marks *k, int64_t ts)
 {
-	size_t low = 0, high = k->passes_n;
+	size_t at = SEARCH_FIRST(i, 0, k->passes_n, k->passes[i].end >= ts);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (k->passes[middle].end < ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < k->passes_n ? &k->passes[low] : NULL;
+	return at < k->passes_n ? &k->passes[at] : NULL;
 }
 
 static bool marks_make(struct marks *k, const struct model *m)
@@ -203,24 +193,25 @@ static enum category of_forward(const struct marks *k, const struct block *b)
 	return b->end > p->forward ? CATEGORY_INPUT : CATEGORY_UNKNOWN;
 }
 
+/* A block that was allocated in the window, by where it was and when it ended. */
 static enum category of_new(const struct marks *k, const struct block *b)
 {
 	uint32_t slice = k->m->memory[b->from].slice, found;
 	const struct pass *p;
 
-	if (slice_within(k->m, slice, NODE) != NO_ROW) {
+	if (blocks_within(k->m, slice, NODE) != NO_ROW) {
 		p = pass_after(k, b->begin);
 		if (p && b->end > p->end)
 			return CATEGORY_GRADIENT;
 		return b->brief ? CATEGORY_TEMPORARY : CATEGORY_AUTOGRAD;
 	}
-	found = slice_within(k->m, slice, "Optimizer.step");
+	found = blocks_within(k->m, slice, "Optimizer.step");
 	if (found != NO_ROW)
 		return b->end > k->m->slices[found].end ? CATEGORY_OPTIMIZER
 							: CATEGORY_TEMPORARY;
 	if (b->brief)
 		return CATEGORY_TEMPORARY;
-	found = slice_within(k->m, slice, "enumerate(Data");
+	found = blocks_within(k->m, slice, "enumerate(Data");
 	if (found != NO_ROW)
 		return b->end > k->m->slices[found].end ? CATEGORY_INPUT
 							: CATEGORY_UNKNOWN;
@@ -232,9 +223,9 @@ static enum category of_old(const struct marks *k, const struct block *b)
 {
 	uint32_t slice = k->m->memory[b->to].slice;
 
-	if (slice_within(k->m, slice, "Optimizer.zero_grad") != NO_ROW)
+	if (blocks_within(k->m, slice, "Optimizer.zero_grad") != NO_ROW)
 		return CATEGORY_GRADIENT;
-	if (slice_within(k->m, slice, NODE) != NO_ROW)
+	if (blocks_within(k->m, slice, NODE) != NO_ROW)
 		return CATEGORY_ACTIVATION;
 	return CATEGORY_UNKNOWN;
 }
@@ -284,13 +275,14 @@ static bool parameter_sizes(const struct marks *k, int64_t **sizes, size_t *n)
 	return true;
 }
 
-static int64_t rounded(int64_t size, int64_t type)
+static int64_t allocator_size(int64_t size, int64_t type)
 {
 	return type ? (size + 511) / 512 * 512
 		    : size; /* the CUDA allocator's smallest unit */
 }
 
 /* Each size stands for one block. */
+/* Only what lies before the first forward pass and is never freed can be a parameter. */
 static void find_parameters(const struct marks *k, struct blocks *b, int64_t *sizes,
 			    size_t n)
 {
@@ -304,7 +296,8 @@ static void find_parameters(const struct marks *k, struct blocks *b, int64_t *si
 		    row->begin >= forward || row->brief)
 			continue;
 		for (size_t s = 0; s < n && s < 100000; s++)
-			if (sizes[s] > 0 && rounded(sizes[s], type) == row->bytes) {
+			if (sizes[s] > 0 &&
+			    allocator_size(sizes[s], type) == row->bytes) {
 				row->category = CATEGORY_PARAMETER;
 				sizes[s] = -1;
 				break;
@@ -312,7 +305,7 @@ static void find_parameters(const struct marks *k, struct blocks *b, int64_t *si
 	}
 }
 
-bool categories_set(struct blocks *b)
+bool category_set_all(struct blocks *b)
 {
 	struct marks k;
 	int64_t *sizes = NULL;

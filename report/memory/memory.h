@@ -11,10 +11,10 @@
  * Errors   false: not enough memory.
  * Units    bytes, nanoseconds.
  */
-#ifndef REPORT_MEMORY_H
-#define REPORT_MEMORY_H
+#ifndef REPORT_MEMORY_MEMORY_H
+#define REPORT_MEMORY_MEMORY_H
 
-#include "report/blocks.h"
+#include "report/memory/blocks.h"
 
 #include <stdio.h>
 
@@ -90,13 +90,21 @@ bool memory_keep_steps(struct memory_table *t, size_t steps);
 /* The row's growth in step i: against the step before, or the window's beginning. */
 int64_t memory_growth(const struct memory_row *r, size_t i);
 
+/* An operator's or a call site's, as people read it. */
+static inline const char *memory_label(const struct memory_view *v, uint32_t label)
+{
+	return label == TEXT_NONE ? "(outside operators)"
+				  : texts_get(&v->model->texts, label);
+}
+
+/* The report as people read it, and for programs (docs/memory.md). */
 void memory_print(const struct memory_view *v, const char *path, FILE *out);
 void memory_json(const struct memory_view *v, const char *path, FILE *out);
 
 /* ---- leaks ---- */
 
 struct leak_options {
-	unsigned steps;
+	unsigned steps; /* the last ones; 0 = all */
 	int64_t growth; /* bytes a step that are no leak yet */
 };
 

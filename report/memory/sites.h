@@ -8,8 +8,8 @@
  *          made SITE_NONE by sites_check, which must be called before use.
  * Units    bytes, nanoseconds as events have them.
  */
-#ifndef REPORT_SITES_H
-#define REPORT_SITES_H
+#ifndef REPORT_MEMORY_SITES_H
+#define REPORT_MEMORY_SITES_H
 
 #include "report/parse.h"
 #include "report/texts.h"
@@ -49,6 +49,7 @@ struct sites {
 /* The value whose key was just read. NULL: it was no object. */
 struct sites *sites_read(struct parse *p, struct texts *texts, bool *enough);
 void sites_check(struct sites *s);
+/* NULL is fine. */
 void sites_free(struct sites *s);
 /* Live bytes of a site at the end of step i, counted from the window's first. */
 int64_t sites_at_step(const struct sites *s, const struct site *site, size_t i);

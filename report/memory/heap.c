@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/frame_text.h"
-#include "report/memory.h"
+/* The heap of a trace as rows: by operator and by call site. */
+#include "base/frame_text.h"
+#include "report/memory/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define LABEL_MOST 2048
 
 /* ---- call sites ---- */
 
+/* The innermost frames outside of the allocator, at most `depth`; `all`: also those
+ * inside, where there is nothing else. Returns the length. */
 static size_t put_frames(char *text, size_t size, const struct model *m,
 			 const struct site *site, unsigned depth, bool all)
 {
@@ -54,6 +56,7 @@ static uint32_t site_label(struct model *m, const struct site *site, unsigned de
 
 /* ---- sums ---- */
 
+/* Sites with one label are one row. */
 static void add_site(struct memory_row *r, const struct site *site, int64_t last)
 {
 	r->peak += site->peak;
@@ -67,7 +70,7 @@ static void add_site(struct memory_row *r, const struct site *site, int64_t last
 }
 
 /* One pass to make the rows, one for their steps. */
-static bool pass(struct memory_view *v, struct memory_space *s, bool steps)
+static bool add_all_sites(struct memory_view *v, struct memory_space *s, bool steps)
 {
 	struct model *m = v->model;
 	const struct sites *h = m->heap;
@@ -122,6 +125,7 @@ static void choose_steps(const struct memory_view *v, struct memory_space *s)
 	s->steps_n = last - s->steps_from;
 }
 
+/* The whole heap's numbers are the file's own; rows add up its sites and "other". */
 bool memory_heap(struct memory_view *v, struct memory_space *s)
 {
 	const struct sites *h = v->model->heap;
@@ -141,6 +145,6 @@ bool memory_heap(struct memory_view *v, struct memory_space *s)
 	s->freed = h->freed;
 	s->foreign = h->foreign_frees;
 	choose_steps(v, s);
-	return pass(v, s, false) && memory_keep_steps(&s->by_op, s->steps_n) &&
-	       memory_keep_steps(&s->by_site, s->steps_n) && pass(v, s, true);
+	return add_all_sites(v, s, false) && memory_keep_steps(&s->by_op, s->steps_n) &&
+	       memory_keep_steps(&s->by_site, s->steps_n) && add_all_sites(v, s, true);
 }

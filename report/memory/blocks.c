@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/blocks.h"
+/* Allocations paired with their frees by address and device, each with a label for its
+ * operator and its call site. */
+#include "report/memory/blocks.h"
+#include "base/order.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +12,7 @@
 
 /* ---- what was in flight ---- */
 
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
+/* The slice itself or the next operator around it; NO_ROW: none. */
 static uint32_t innermost_op(const struct model *m, uint32_t slice)
 {
 	while (slice != NO_ROW && m->slices[slice].kind != SLICE_OP)
@@ -24,10 +23,11 @@ static uint32_t innermost_op(const struct model *m, uint32_t slice)
 /* The outer part of a node of autograd is not an operator of its own. */
 static bool is_node(const char *name)
 {
-	return starts(name, "autograd::engine::evaluate_function");
+	return text_starts_with(name, "autograd::engine::evaluate_function");
 }
 
-uint32_t slice_outermost(const struct model *m, uint32_t slice)
+/* The outermost operator around a slice, nodes of autograd included; NO_ROW = none. */
+static uint32_t outermost_op(const struct model *m, uint32_t slice)
 {
 	uint32_t found = NO_ROW;
 
@@ -37,16 +37,17 @@ uint32_t slice_outermost(const struct model *m, uint32_t slice)
 	return found;
 }
 
-uint32_t slice_within(const struct model *m, uint32_t slice, const char *prefix)
+uint32_t blocks_within(const struct model *m, uint32_t slice, const char *prefix)
 {
-	while (slice != NO_ROW && !starts(slice_name(m, slice), prefix))
+	while (slice != NO_ROW && !text_starts_with(slice_name(m, slice), prefix))
 		slice = m->slices[slice].parent;
 	return slice;
 }
 
 /* ---- labels ---- */
 
-static bool op_label(struct model *m, uint32_t slice, uint32_t *label)
+/* TEXT_NONE: outside of all operators. False: no memory. */
+static bool find_op_label(struct model *m, uint32_t slice, uint32_t *label)
 {
 	uint32_t op = innermost_op(m, slice), outer;
 	char text[LABEL_MOST];
@@ -55,7 +56,7 @@ static bool op_label(struct model *m, uint32_t slice, uint32_t *label)
 	if (op == NO_ROW)
 		return true;
 	*label = m->slices[op].name;
-	if (!starts(slice_name(m, op), "aten::empty"))
+	if (!text_starts_with(slice_name(m, op), "aten::empty"))
 		return true;
 	outer = innermost_op(m, m->slices[op].parent);
 	if (outer == NO_ROW || is_node(slice_name(m, outer)))
@@ -72,9 +73,9 @@ static bool is_noise(const struct model *m, uint32_t slice)
 	const char *name = slice_name(m, slice);
 
 	if (m->slices[slice].kind == SLICE_PYTHON)
-		return starts(name, "<built-in") || starts(name, "torch/") ||
-		       strstr(name, "/torch/");
-	return is_node(name) || starts(name, "ProfilerStep#");
+		return text_starts_with(name, "<built-in") ||
+		       text_starts_with(name, "torch/") || strstr(name, "/torch/");
+	return is_node(name) || text_starts_with(name, "ProfilerStep#");
 }
 
 /* The names around an allocation, innermost first, without repetitions. */
@@ -113,8 +114,8 @@ struct open {
 #define FREE UINT32_MAX
 #define GONE (UINT32_MAX - 1)
 
-static size_t find(const struct open *o, const struct blocks *b, uint64_t addr,
-		   uint32_t device)
+static size_t slot_of_block(const struct open *o, const struct blocks *b, uint64_t addr,
+			    uint32_t device)
 {
 	uint64_t h = (addr ^ (uint64_t)device << 58) * 0x9e3779b97f4a7c15ull;
 	size_t at = h >> 17 & (o->n - 1);
@@ -131,7 +132,7 @@ static size_t find(const struct open *o, const struct blocks *b, uint64_t addr,
 	return at;
 }
 
-static bool refit(struct open *o, const struct blocks *b)
+static bool resize_slots(struct open *o, const struct blocks *b)
 {
 	struct open bigger = { .n = o->n ? o->n : 1024 };
 	size_t live = 0;
@@ -150,8 +151,8 @@ static bool refit(struct open *o, const struct blocks *b)
 		if (o->slots[i] >= GONE)
 			continue;
 		k = &b->rows[o->slots[i]];
-		bigger.slots[find(&bigger, b, b->model->memory[k->from].addr,
-				  k->device)] = o->slots[i];
+		bigger.slots[slot_of_block(&bigger, b, b->model->memory[k->from].addr,
+					   k->device)] = o->slots[i];
 	}
 	bigger.used = live;
 	free(o->slots);
@@ -159,7 +160,7 @@ static bool refit(struct open *o, const struct blocks *b)
 	return true;
 }
 
-static bool add(struct blocks *b, const struct block *row)
+static bool add_row(struct blocks *b, const struct block *row)
 {
 	if (b->n >= GONE || !GROW(b->rows, b->room, b->n))
 		return false;
@@ -167,7 +168,9 @@ static bool add(struct blocks *b, const struct block *row)
 	return true;
 }
 
-static bool allocated(struct blocks *b, struct open *o, uint32_t event, unsigned depth)
+/* An address that is live already was freed unseen: the old block ends here. */
+static bool add_allocation(struct blocks *b, struct open *o, uint32_t event,
+			   unsigned depth)
 {
 	struct model *m = b->model;
 	const struct memory_event *e = &m->memory[event];
@@ -180,11 +183,12 @@ static bool allocated(struct blocks *b, struct open *o, uint32_t event, unsigned
 			     .category = CATEGORY_UNKNOWN };
 	size_t at;
 
-	if (!op_label(m, e->slice, &row.op) || !site_label(m, e->slice, depth, &row.site))
+	if (!find_op_label(m, e->slice, &row.op) ||
+	    !site_label(m, e->slice, depth, &row.site))
 		return false;
-	if (2 * (o->used + 1) > o->n && !refit(o, b))
+	if (2 * (o->used + 1) > o->n && !resize_slots(o, b))
 		return false;
-	at = find(o, b, e->addr, e->device);
+	at = slot_of_block(o, b, e->addr, e->device);
 	if (o->slots[at] != FREE) {
 		b->rows[o->slots[at]].end = e->ts;
 		b->overwritten++;
@@ -192,10 +196,11 @@ static bool allocated(struct blocks *b, struct open *o, uint32_t event, unsigned
 		o->used++;
 	}
 	o->slots[at] = (uint32_t)b->n;
-	return add(b, &row);
+	return add_row(b, &row);
 }
 
-static bool freed(struct blocks *b, struct open *o, uint32_t event)
+/* A free without its allocation is a block from before the window. */
+static bool add_free(struct blocks *b, struct open *o, uint32_t event)
 {
 	const struct model *m = b->model;
 	const struct memory_event *e = &m->memory[event];
@@ -208,17 +213,17 @@ static bool freed(struct blocks *b, struct open *o, uint32_t event)
 			     .site = TEXT_NONE,
 			     .device = e->device,
 			     .category = CATEGORY_UNKNOWN };
-	size_t at = o->n ? find(o, b, e->addr, e->device) : 0;
+	size_t at = o->n ? slot_of_block(o, b, e->addr, e->device) : 0;
 	struct block *k;
 	uint32_t outer;
 
 	if (!o->n || o->slots[at] == FREE)
-		return add(b, &row);
+		return add_row(b, &row);
 	k = &b->rows[o->slots[at]];
 	o->slots[at] = GONE;
 	k->end = e->ts;
 	k->to = event;
-	outer = slice_outermost(m, m->memory[k->from].slice);
+	outer = outermost_op(m, m->memory[k->from].slice);
 	k->brief = outer != NO_ROW && m->memory[k->from].thread == e->thread &&
 		   e->ts <= m->slices[outer].end;
 	return true;
@@ -230,9 +235,7 @@ static int by_begin(const void *x, const void *y)
 	uint32_t i = a->from == NO_ROW ? a->to : a->from;
 	uint32_t j = b->from == NO_ROW ? b->to : b->from;
 
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return i < j ? -1 : i > j;
+	return order_of(a->begin, b->begin) ?: order_of(i, j);
 }
 
 bool blocks_make(struct blocks *b, struct model *m, unsigned depth)
@@ -246,8 +249,8 @@ bool blocks_make(struct blocks *b, struct model *m, unsigned depth)
 
 		if (!e->has_addr || e->oom || !e->bytes)
 			continue;
-		fine = e->bytes > 0 ? allocated(b, &o, (uint32_t)i, depth)
-				    : freed(b, &o, (uint32_t)i);
+		fine = e->bytes > 0 ? add_allocation(b, &o, (uint32_t)i, depth)
+				    : add_free(b, &o, (uint32_t)i);
 	}
 	free(o.slots);
 	if (fine && b->n)

@@ -11,20 +11,17 @@
  * Errors   false: not enough memory.
  * Units    bytes.
  */
-#ifndef REPORT_CATEGORY_H
-#define REPORT_CATEGORY_H
+#ifndef REPORT_MEMORY_CATEGORY_H
+#define REPORT_MEMORY_CATEGORY_H
 
-#include "report/blocks.h"
+#include "report/memory/blocks.h"
 
 /* Sets the category of every block. */
-bool categories_set(struct blocks *b);
+bool category_set_all(struct blocks *b);
 
-/* What was there before the window and stays: not seen as blocks. */
-struct category_before {
-	int64_t parameters, optimizer, input, rest;
-};
-void categories_before(const struct blocks *b, uint32_t device,
-		       struct category_before *to);
+/* Bytes on `device` from before the window that stay, so that no block tells of them:
+ * parameters, optimizer states, inputs, and what is unknown, each in to[its category]. */
+void preexisting_set(const struct blocks *b, uint32_t device, int64_t to[CATEGORIES]);
 
 extern const char *const category_names[CATEGORIES];
 extern const char *const category_colours[CATEGORIES];

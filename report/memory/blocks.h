@@ -13,15 +13,15 @@
  * Errors   false: not enough memory.
  * Units    nanoseconds, bytes.
  */
-#ifndef REPORT_BLOCKS_H
-#define REPORT_BLOCKS_H
+#ifndef REPORT_MEMORY_BLOCKS_H
+#define REPORT_MEMORY_BLOCKS_H
 
 #include "report/model.h"
 
 #define BLOCK_LIVE   INT64_MAX /* end: never freed in the window */
 #define BLOCK_BEFORE INT64_MIN /* begin: older than the window */
 
-/* torch's order and numbers (trace-format 6.7). */
+/* torch's order and numbers. */
 enum category {
 	CATEGORY_PARAMETER,
 	CATEGORY_OPTIMIZER,
@@ -60,9 +60,7 @@ static inline bool block_is_live(const struct block *b, int64_t ts)
 	return b->begin <= ts && ts < b->end;
 }
 
-/* The outermost operator around a slice, nodes of autograd included; NO_ROW = none. */
-uint32_t slice_outermost(const struct model *m, uint32_t slice);
 /* The innermost slice of that name's beginning around `slice`; NO_ROW = none. */
-uint32_t slice_within(const struct model *m, uint32_t slice, const char *prefix);
+uint32_t blocks_within(const struct model *m, uint32_t slice, const char *prefix);
 
 #endif

@@ -10,10 +10,10 @@
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds since 1970, bytes.
  */
-#ifndef REPORT_TIMELINE_H
-#define REPORT_TIMELINE_H
+#ifndef REPORT_MEMORY_TIMELINE_H
+#define REPORT_MEMORY_TIMELINE_H
 
-#include "report/memory.h"
+#include "report/memory/memory.h"
 
 enum timeline_action {
 	TIMELINE_PREEXISTING = 1,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/timeline.h"
-#include "report/category.h"
+/* torch's export_memory_timeline: rows of changes, or sizes by category for each
+ * microsecond with a change. */
+#include "report/memory/timeline.h"
+#include "base/order.h"
+#include "report/memory/category.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,15 +14,16 @@
 
 /* ---- rows ---- */
 
-static int64_t absolute(const struct timeline *t, int64_t ts)
+/* Since 1970, as torch's export has it; a base that overflows is not added. */
+static int64_t absolute_time(const struct timeline *t, int64_t ts)
 {
 	int64_t ns;
 
 	return __builtin_add_overflow(ts, t->view->model->base_ns, &ns) ? ts : ns;
 }
 
-static bool add(struct timeline *t, int64_t ts, int64_t bytes,
-		enum timeline_action action, unsigned category)
+static bool add_row(struct timeline *t, int64_t ts, int64_t bytes,
+		    enum timeline_action action, unsigned category)
 {
 	if (!bytes)
 		return true;
@@ -34,37 +38,34 @@ static int by_time(const void *a, const void *b)
 {
 	const struct timeline_row *x = a, *y = b;
 
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->action != y->action)
-		return (int)x->action - (int)y->action;
-	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+	return order_of(x->ts, y->ts) ?: order_of(x->action, y->action) ?:
+	       order_of(x->bytes, y->bytes);
 }
 
+/* Creations and frees by time; what is older than the window comes first, at -1. */
 static bool make_rows(struct timeline *t)
 {
 	const struct blocks *b = &t->view->blocks;
-	struct category_before before;
-	bool fine;
+	int64_t before[CATEGORIES];
+	bool fine = true;
 
-	categories_before(b, t->space->device, &before);
-	fine = add(t, -1, before.parameters, TIMELINE_PREEXISTING, CATEGORY_PARAMETER) &&
-	       add(t, -1, before.optimizer, TIMELINE_PREEXISTING, CATEGORY_OPTIMIZER) &&
-	       add(t, -1, before.input, TIMELINE_PREEXISTING, CATEGORY_INPUT) &&
-	       add(t, -1, before.rest, TIMELINE_PREEXISTING, CATEGORY_UNKNOWN);
+	preexisting_set(b, t->space->device, before);
+	for (unsigned i = 0; fine && i < CATEGORIES; i++)
+		fine = add_row(t, -1, before[i], TIMELINE_PREEXISTING, i);
 	for (size_t i = 0; fine && i < b->n; i++) {
 		const struct block *k = &b->rows[i];
 
 		if (k->device != t->space->device)
 			continue;
 		if (k->begin == BLOCK_BEFORE)
-			fine = add(t, -1, k->bytes, TIMELINE_PREEXISTING, k->category);
+			fine = add_row(t, -1, k->bytes, TIMELINE_PREEXISTING,
+				       k->category);
 		else
-			fine = add(t, absolute(t, k->begin), k->bytes, TIMELINE_CREATE,
-				   k->category);
+			fine = add_row(t, absolute_time(t, k->begin), k->bytes,
+				       TIMELINE_CREATE, k->category);
 		if (fine && k->end != BLOCK_LIVE)
-			fine = add(t, absolute(t, k->end), -k->bytes, TIMELINE_DESTROY,
-				   k->category);
+			fine = add_row(t, absolute_time(t, k->end), -k->bytes,
+				       TIMELINE_DESTROY, k->category);
 	}
 	if (fine && t->n)
 		qsort(t->rows, t->n, sizeof(*t->rows), by_time);
@@ -86,7 +87,7 @@ static void put_raw(const struct timeline *t, FILE *out)
 }
 
 /* As torch does it: in doubles, which round some up. */
-static int64_t us(int64_t ns)
+static int64_t ns_to_us(int64_t ns)
 {
 	return ns < 0 ? -1 : (int64_t)(double)((long double)ns / 1000);
 }
@@ -96,15 +97,15 @@ static int64_t us_of(const struct timeline *t, int64_t ts)
 {
 	for (size_t i = 0; ts < 0 && i < t->n; i++)
 		ts = t->rows[i].ts;
-	return us(ts);
+	return ns_to_us(ts);
 }
 
 /* The last row of the same microsecond. */
 static size_t last_of(const struct timeline *t, size_t i)
 {
-	int64_t this = us(t->rows[i].ts);
+	int64_t this = ns_to_us(t->rows[i].ts);
 
-	while (i + 1 < t->n && us(t->rows[i + 1].ts) == this)
+	while (i + 1 < t->n && ns_to_us(t->rows[i + 1].ts) == this)
 		i++;
 	return i;
 }
@@ -112,42 +113,37 @@ static size_t last_of(const struct timeline *t, size_t i)
 static void put_sizes(const struct timeline *t, FILE *out)
 {
 	int64_t size[CATEGORIES] = { 0 };
-	const char *comma = "";
 
 	fputs("[[", out);
-	for (size_t i = 0; i < t->n; i = last_of(t, i) + 1) {
-		fprintf(out, "%s%" PRId64, comma, us_of(t, t->rows[i].ts));
-		comma = ", ";
-	}
+	for (size_t i = 0; i < t->n; i = last_of(t, i) + 1)
+		fprintf(out, "%s%" PRId64, i ? ", " : "", us_of(t, t->rows[i].ts));
 	fputs("], [", out);
-	comma = "";
 	for (size_t i = 0, last; i < t->n; i = last + 1) {
 		last = last_of(t, i);
 		for (size_t k = i; k <= last; k++)
 			size[t->rows[k].category] += t->rows[k].bytes;
-		fprintf(out, "%s[0", comma);
+		fputs(i ? ", [0" : "[0", out);
 		for (unsigned c = 0; c < CATEGORIES; c++)
 			fprintf(out, ", %" PRId64, size[c]);
 		putc(']', out);
-		comma = ", ";
 	}
 	fputs("]]", out);
 }
 
 /* ---- files ---- */
 
-static bool ends(const char *path, const char *suffix)
+static bool ends_with(const char *path, const char *suffix)
 {
 	size_t len = strlen(path), n = strlen(suffix);
 
 	return len >= n && !strcmp(path + len - n, suffix);
 }
 
-static void put(const struct timeline *t, const char *path, FILE *out)
+static void put_by_suffix(const struct timeline *t, const char *path, FILE *out)
 {
-	if (ends(path, ".html"))
+	if (ends_with(path, ".html"))
 		timeline_html(t, out);
-	else if (ends(path, ".raw.json") || ends(path, ".raw.json.gz"))
+	else if (ends_with(path, ".raw.json") || ends_with(path, ".raw.json.gz"))
 		put_raw(t, out);
 	else
 		put_sizes(t, out);
@@ -164,6 +160,7 @@ static int gz_end(void *arg)
 	return gzclose(arg) == Z_OK ? 0 : -1;
 }
 
+/* A file that was not there: in /tmp a link of another user may have its name. */
 static FILE *open_part(const char *part, bool packed)
 {
 	cookie_io_functions_t io = { .write = gz_put, .close = gz_end };
@@ -171,8 +168,8 @@ static FILE *open_part(const char *part, bool packed)
 	gzFile gz;
 
 	if (!packed)
-		return fopen(part, "we");
-	gz = gzopen(part, "wbe");
+		return fopen(part, "wxe");
+	gz = gzopen(part, "wbxe");
 	if (!gz)
 		return NULL;
 	out = fopencookie(gz, "w", io);
@@ -181,22 +178,24 @@ static FILE *open_part(const char *part, bool packed)
 	return out;
 }
 
+/* Renamed when it is whole: nobody reads half a page. */
 static int write_file(const struct timeline *t, const char *path, char *why, size_t size)
 {
 	char part[4096];
 	FILE *out;
 	bool fine;
 
-	if ((size_t)snprintf(part, sizeof(part), "%s.part", path) >= sizeof(part)) {
+	if ((size_t)snprintf(part, sizeof(part), "%s.%d.part", path, (int)getpid()) >=
+	    sizeof(part)) {
 		snprintf(why, size, "%s: %s", path, strerror(ENAMETOOLONG));
 		return -1;
 	}
-	out = open_part(part, ends(path, ".gz"));
+	out = open_part(part, ends_with(path, ".gz"));
 	if (!out) {
 		snprintf(why, size, "%s: %s", path, strerror(errno));
 		return -1;
 	}
-	put(t, path, out);
+	put_by_suffix(t, path, out);
 	fine = !ferror(out);
 	if (fclose(out) || !fine || rename(part, path)) {
 		snprintf(why, size, "%s: %s", path, strerror(errno));
@@ -206,7 +205,9 @@ static int write_file(const struct timeline *t, const char *path, char *why, siz
 	return 0;
 }
 
-static const struct memory_space *choose(const struct memory_view *v, const char *device)
+/* NULL: no tensor memory of that device. */
+static const struct memory_space *choose_space(const struct memory_view *v,
+					       const char *device)
 {
 	const struct memory_space *found = NULL;
 
@@ -224,10 +225,11 @@ static const struct memory_space *choose(const struct memory_view *v, const char
 int timeline_write(const struct memory_view *v, const char *device, const char *path,
 		   char *why, size_t size)
 {
-	struct timeline t = { .view = v, .space = choose(v, device) };
+	struct timeline t = { .view = v, .space = choose_space(v, device) };
 	int rc;
 
-	if (!ends(path, ".html") && !ends(path, ".json") && !ends(path, ".json.gz")) {
+	if (!ends_with(path, ".html") && !ends_with(path, ".json") &&
+	    !ends_with(path, ".json.gz")) {
 		snprintf(why, size,
 			 "%s: a timeline's name ends in .html, .json, .json.gz or "
 			 ".raw.json.gz",

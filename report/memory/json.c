@@ -1,13 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
-#include "report/memory.h"
+/* The memory report as JSON. */
+#include "report/memory/category.h"
+#include "report/memory/memory.h"
 #include "report/out.h"
 
 #include <inttypes.h>
 
-static void put(FILE *out, const char *key, int64_t n)
+/* A member with a comma behind it. */
+static void put_member(FILE *out, const char *key, int64_t n)
 {
 	fprintf(out, "\"%s\": %" PRId64 ", ", key, n);
+}
+
+/* null: outside of all operators. No comma. */
+static void put_label(const struct memory_view *v, const char *key, uint32_t label,
+		      FILE *out)
+{
+	fprintf(out, "\"%s\": ", key);
+	if (label == TEXT_NONE)
+		fputs("null", out);
+	else
+		out_json(out, texts_get(&v->model->texts, label));
 }
 
 static void put_rows(const struct memory_view *v, const struct memory_space *s,
@@ -18,22 +31,18 @@ static void put_rows(const struct memory_view *v, const struct memory_space *s,
 		const struct memory_row *r = &t->rows[i];
 
 		fputs(i ? ",\n    {" : "\n    {", out);
-		fputs("\"name\": ", out);
-		if (r->label == TEXT_NONE)
-			fputs("null", out);
-		else
-			out_json(out, texts_get(&v->model->texts, r->label));
+		put_label(v, "name", r->label, out);
 		fputs(", ", out);
-		put(out, "peak", r->peak);
+		put_member(out, "peak", r->peak);
 		if (!s->heap) {
-			put(out, "peak_blocks", r->peak_blocks);
-			put(out, "temporary", r->brief);
+			put_member(out, "peak_blocks", r->peak_blocks);
+			put_member(out, "temporary", r->brief);
 		}
-		put(out, "end", r->end);
-		put(out, "end_blocks", r->end_blocks);
-		put(out, "allocs", r->allocs);
-		put(out, "bytes", r->bytes);
-		put(out, "frees", r->frees);
+		put_member(out, "end", r->end);
+		put_member(out, "end_blocks", r->end_blocks);
+		put_member(out, "allocs", r->allocs);
+		put_member(out, "bytes", r->bytes);
+		put_member(out, "frees", r->frees);
 		fprintf(out, "\"freed\": %" PRId64, r->freed);
 		if (r->steps) {
 			fputs(", \"steps\": [", out);
@@ -53,45 +62,42 @@ static void put_churn(const struct memory_space *s, FILE *out)
 		const struct memory_churn *c = &s->churn[k];
 
 		fputs(k ? ",\n    {" : "\n    {", out);
-		put(out, "step", s->numbers[k]);
-		put(out, "allocs", c->allocs);
-		put(out, "bytes", c->bytes);
-		put(out, "frees", c->frees);
-		put(out, "freed", c->freed);
-		put(out, "temporary", c->brief);
+		put_member(out, "step", s->numbers[k]);
+		put_member(out, "allocs", c->allocs);
+		put_member(out, "bytes", c->bytes);
+		put_member(out, "frees", c->frees);
+		put_member(out, "freed", c->freed);
+		put_member(out, "temporary", c->brief);
 		fprintf(out, "\"end\": %" PRId64 "}", c->end);
 	}
 	putc(']', out);
 }
 
+/* One space: the heap has no categories and no churn, and tensors have both. */
 static void put_space(const struct memory_view *v, const struct memory_space *s,
 		      FILE *out)
 {
 	fputs(" {\"space\": ", out);
 	out_json(out, s->name);
 	fprintf(out, ", \"estimated\": %s, ", s->estimated ? "true" : "false");
-	put(out, "peak", s->peak);
-	put(out, "peak_in_window", s->peak_seen);
+	put_member(out, "peak", s->peak);
+	put_member(out, "peak_in_window", s->peak_seen);
 	fprintf(out, "\"peak_us\": %" PRId64 ".%03d, ", s->peak_ts / 1000,
 		(int)(s->peak_ts % 1000));
 	if (s->peak_step >= 0)
-		put(out, "peak_step", s->peak_step);
+		put_member(out, "peak_step", s->peak_step);
 	else
 		fputs("\"peak_step\": null, ", out);
-	fputs("\"peak_operator\": ", out);
-	if (s->peak_op == TEXT_NONE)
-		fputs("null", out);
-	else
-		out_json(out, texts_get(&v->model->texts, s->peak_op));
+	put_label(v, "peak_operator", s->peak_op, out);
 	fputs(",\n  ", out);
-	put(out, "end", s->end);
-	put(out, "end_blocks", s->end_blocks);
-	put(out, "allocs", s->allocs);
-	put(out, "bytes", s->bytes);
-	put(out, "frees", s->frees);
-	put(out, "freed", s->freed);
-	put(out, "older_frees", s->foreign);
-	put(out, "reserved", s->reserved);
+	put_member(out, "end", s->end);
+	put_member(out, "end_blocks", s->end_blocks);
+	put_member(out, "allocs", s->allocs);
+	put_member(out, "bytes", s->bytes);
+	put_member(out, "frees", s->frees);
+	put_member(out, "freed", s->freed);
+	put_member(out, "older_frees", s->foreign);
+	put_member(out, "reserved", s->reserved);
 	fprintf(out, "\"out_of_memory\": %" PRId64 ",\n  \"steps\": [", s->oom);
 	for (size_t k = 0; k < s->steps_n; k++)
 		fprintf(out, "%s%" PRId64, k ? ", " : "", s->numbers[k]);

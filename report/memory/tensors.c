@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
-#include "report/memory.h"
+/* The tensors of one device: peak, steps, churn. */
+#include "base/search.h"
+#include "report/memory/category.h"
+#include "report/memory/memory.h"
 
 #include <stdlib.h>
 
@@ -40,8 +42,9 @@ static void find_peak(const struct memory_view *v, struct memory_space *s)
 
 /* ---- rows ---- */
 
-static void count(struct memory_row *r, const struct memory_space *s,
-		  const struct block *b, int64_t last)
+/* `last`: the end of the last step, INT64_MIN without steps. */
+static void add_block_to_row(struct memory_row *r, const struct memory_space *s,
+			     const struct block *b, int64_t last)
 {
 	r->allocs++;
 	r->bytes += b->bytes;
@@ -80,8 +83,8 @@ static bool count_rows(struct memory_view *v, struct memory_space *s)
 		site = memory_row(&s->by_site, texts, b->site);
 		if (!op || !site)
 			return false;
-		count(op, s, b, last);
-		count(site, s, b, last);
+		add_block_to_row(op, s, b, last);
+		add_block_to_row(site, s, b, last);
 		s->allocs++;
 		s->bytes += b->bytes;
 		s->brief += b->brief;
@@ -102,17 +105,7 @@ static bool count_rows(struct memory_view *v, struct memory_space *s)
 /* The first step whose end is at or after `ts`. */
 static size_t step_ending(const struct memory_view *v, int64_t ts)
 {
-	size_t low = 0, high = v->steps_n;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (v->ends[middle] < ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_FIRST(i, 0, v->steps_n, v->ends[i] >= ts);
 }
 
 /* The churn of the step that a moment lies in. */
@@ -140,6 +133,7 @@ static void sum_steps(struct memory_table *t, size_t steps)
 			t->rows[i].steps[k] += t->rows[i].steps[k - 1];
 }
 
+/* A block is live at the ends of the steps [from, to). */
 static void count_block(struct memory_view *v, struct memory_space *s,
 			const struct block *b)
 {
@@ -186,29 +180,23 @@ static bool count_steps(struct memory_view *v, struct memory_space *s)
 }
 
 /* What was there before the window, as far as it is known what it is. */
-static void add_older(struct memory_view *v, struct memory_space *s)
+static void add_older_bytes(struct memory_view *v, struct memory_space *s)
 {
-	struct category_before before;
-	int64_t room, *known[3], part;
-	const enum category what[] = { CATEGORY_PARAMETER, CATEGORY_OPTIMIZER,
-				       CATEGORY_INPUT };
+	int64_t before[CATEGORIES], part;
 
 	/* Memory shared between processes is in no allocator's totals. */
 	if (s->peak < s->peak_seen)
 		s->peak = s->peak_seen;
-	room = s->peak - s->peak_seen;
-	categories_before(&v->blocks, s->device, &before);
-	known[0] = &before.parameters;
-	known[1] = &before.optimizer;
-	known[2] = &before.input;
-	for (unsigned i = 0; i < 3; i++) {
-		part = *known[i] < room ? *known[i] : room;
-		room -= part;
-		s->category[what[i]] += part;
+	s->older = s->peak - s->peak_seen;
+	preexisting_set(&v->blocks, s->device, before);
+	for (unsigned i = 0; i < CATEGORY_UNKNOWN; i++) {
+		part = before[i] < s->older ? before[i] : s->older;
+		s->older -= part;
+		s->category[i] += part;
 	}
-	s->older = room;
 }
 
+/* The allocator's totals tell the peak; the blocks of the window tell whose it was. */
 bool memory_tensors(struct memory_view *v, struct memory_space *s)
 {
 	long step;
@@ -218,6 +206,6 @@ bool memory_tensors(struct memory_view *v, struct memory_space *s)
 	s->peak_step = step < 0 ? -1 : (long)v->model->steps[step].number;
 	if (!count_rows(v, s) || !count_steps(v, s))
 		return false;
-	add_older(v, s);
+	add_older_bytes(v, s);
 	return true;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
-#include "report/memory.h"
+/* The memory report as text. */
+#include "base/order.h"
+#include "report/memory/category.h"
+#include "report/memory/memory.h"
 #include "report/out.h"
+#include "report/trend.h"
+#include "report/whose.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,14 +26,12 @@ static int by_key(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key > y->key ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return order_of(y->key, x->key) ?: order_of((intptr_t)x->row, (intptr_t)y->row);
 }
 
 /* Rows in order, those whose key is not above 0 left out. NULL = none, or no memory. */
-static struct ranked *rank(const struct memory_table *t, size_t steps, enum order order,
-			   size_t *n)
+static struct ranked *rank_rows(const struct memory_table *t, size_t steps,
+				enum order order, size_t *n)
 {
 	struct ranked *list = calloc(t->n + 1, sizeof(*list));
 
@@ -53,30 +55,22 @@ static struct ranked *rank(const struct memory_table *t, size_t steps, enum orde
 
 /* ---- pieces ---- */
 
-static const char *label_of(const struct memory_view *v, uint32_t label)
-{
-	return label == TEXT_NONE ? "(outside operators)"
-				  : texts_get(&v->model->texts, label);
-}
-
-static void put_site(FILE *out, const char *text, int indent)
-{
-	out_site(out, text, indent, WIDE);
-}
-
 static void put_rest(FILE *out, size_t shown, size_t n)
 {
 	if (n > shown)
 		fprintf(out, "  ... and %s more\n", out_count((int64_t)(n - shown)));
 }
 
-static double percent(int64_t part, int64_t whole)
+/* 0 where there is no whole. */
+static double percent_of(int64_t part, int64_t whole)
 {
 	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
 }
 
 /* ---- the peak ---- */
 
+/* The allocator's own peak holds what is older than the window; the second line tells
+ * both apart. */
 static void print_peak(const struct memory_view *v, const struct memory_space *s,
 		       FILE *out)
 {
@@ -88,7 +82,7 @@ static void print_peak(const struct memory_view *v, const struct memory_space *s
 		fprintf(out, ", step %ld", s->peak_step);
 	if (s->peak_op != TEXT_NONE) {
 		fputs(", in ", out);
-		out_text(out, label_of(v, s->peak_op), WIDE);
+		out_text(out, memory_label(v, s->peak_op), WIDE);
 	}
 	putc('\n', out);
 	if (s->peak > s->peak_seen)
@@ -101,7 +95,7 @@ static void print_peak(const struct memory_view *v, const struct memory_space *s
 		out_count(s->end_blocks));
 	if (s->foreign)
 		fprintf(out,
-			"  %s blocks that are older than the window were freed in it\n",
+			"  %s blocks that were allocated before recording began were freed\n",
 			out_count(s->foreign));
 	if (s->reserved)
 		fprintf(out,
@@ -119,17 +113,17 @@ static void print_categories(const struct memory_space *s, FILE *out)
 	for (unsigned i = 0; i < CATEGORIES; i++)
 		if (s->category[i])
 			fprintf(out, "  %12s %5.1f %%  %s\n", out_bytes(s->category[i]),
-				percent(s->category[i], s->peak), category_names[i]);
+				percent_of(s->category[i], s->peak), category_names[i]);
 	if (s->older)
-		fprintf(out, "  %12s %5.1f %%  (allocated before the window)\n",
-			out_bytes(s->older), percent(s->older, s->peak));
+		fprintf(out, "  %12s %5.1f %%  (allocated before recording began)\n",
+			out_bytes(s->older), percent_of(s->older, s->peak));
 }
 
 static void print_live(const struct memory_view *v, const struct memory_space *s,
 		       bool site, FILE *out)
 {
 	size_t n;
-	struct ranked *list = rank(site ? &s->by_site : &s->by_op, 0, BY_PEAK, &n);
+	struct ranked *list = rank_rows(site ? &s->by_site : &s->by_op, 0, BY_PEAK, &n);
 
 	/* A program without operators. */
 	if (!site && n == 1 && list[0].row->label == TEXT_NONE)
@@ -139,12 +133,12 @@ static void print_live(const struct memory_view *v, const struct memory_space *s
 			site ? "call site" : "operator");
 	for (size_t i = 0; i < n && i < v->options.top; i++) {
 		fprintf(out, "  %12s %5.1f %%  ", out_bytes(list[i].key),
-			percent(list[i].key, s->peak));
+			percent_of(list[i].key, s->peak));
 		if (s->heap)
-			put_site(out, label_of(v, list[i].row->label), 22);
+			out_site(out, memory_label(v, list[i].row->label), 22, WIDE);
 		else {
 			fprintf(out, "%6s x  ", out_count(list[i].row->peak_blocks));
-			put_site(out, label_of(v, list[i].row->label), 32);
+			out_site(out, memory_label(v, list[i].row->label), 32, WIDE);
 		}
 	}
 	put_rest(out, v->options.top, n);
@@ -153,12 +147,21 @@ static void print_live(const struct memory_view *v, const struct memory_space *s
 
 /* ---- growth and churn ---- */
 
-static bool grows_always(const struct memory_row *r, size_t steps)
+/* A leak suspect: its growth over all steps goes on, whatever single steps do. Of a few
+ * it never fell, and stood still in no two thirds of them. */
+static bool goes_on_growing(const struct memory_space *s, const struct memory_row *r)
 {
-	for (size_t i = 1; i < steps; i++)
-		if (memory_growth(r, i) <= 0)
+	struct trend_of of = { .level = r->steps, .n = s->steps_n };
+	size_t rises = 0;
+
+	if (s->steps_n >= TREND_SURE)
+		return trend_find(&of).is == TREND_GROWS;
+	for (size_t i = 1; i < s->steps_n; i++) {
+		if (memory_growth(r, i) < 0)
 			return false;
-	return true;
+		rises += memory_growth(r, i) > 0;
+	}
+	return 3 * rises >= s->steps_n - 1;
 }
 
 /* Without steps what is left says most. */
@@ -166,7 +169,7 @@ static void print_left(const struct memory_view *v, const struct memory_space *s
 		       FILE *out)
 {
 	size_t n;
-	struct ranked *list = rank(&s->by_site, 0, BY_END, &n);
+	struct ranked *list = rank_rows(&s->by_site, 0, BY_END, &n);
 
 	fputs("\n  growth per step: cannot be told from fewer than two steps (any program "
 	      "has some with --marker time:1000)\n",
@@ -176,7 +179,7 @@ static void print_left(const struct memory_view *v, const struct memory_space *s
 	for (size_t i = 0; i < n && i < v->options.top && !s->counted; i++) {
 		fprintf(out, "  %12s %6s x  ", out_bytes(list[i].key),
 			out_count(list[i].row->end_blocks));
-		put_site(out, label_of(v, list[i].row->label), 24);
+		out_site(out, memory_label(v, list[i].row->label), 24, WIDE);
 	}
 	put_rest(out, v->options.top, s->counted ? 0 : n);
 	free(list);
@@ -186,7 +189,7 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 			 FILE *out)
 {
 	size_t n, first = s->steps_n > 6 ? s->steps_n - 6 : 0;
-	struct ranked *list = rank(&s->by_site, s->steps_n, BY_GROWTH, &n);
+	struct ranked *list = rank_rows(&s->by_site, s->steps_n, BY_GROWTH, &n);
 
 	if (s->steps_n < 2) {
 		free(list);
@@ -198,8 +201,8 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 		      "at the first's\n",
 		      out);
 	else {
-		fputs("\n  growth per step (* = at every step: a leak suspect), live at the ends "
-		      "of steps",
+		fputs("\n  growth per step (* = it goes on: a leak suspect), live at the ends of "
+		      "steps",
 		      out);
 		for (size_t k = first; k < s->steps_n; k++)
 			fprintf(out, " %" PRId64, s->numbers[k]);
@@ -208,9 +211,9 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 	for (size_t i = 0; i < n && i < v->options.top; i++) {
 		const struct memory_row *r = list[i].row;
 
-		fprintf(out, "  %c %10s/step  ", grows_always(r, s->steps_n) ? '*' : ' ',
+		fprintf(out, "  %c %10s/step  ", goes_on_growing(s, r) ? '*' : ' ',
 			out_bytes(list[i].key / (int64_t)(s->steps_n - 1)));
-		put_site(out, label_of(v, r->label), 20);
+		out_site(out, memory_label(v, r->label), 20, WIDE);
 		fprintf(out, "%22s", "");
 		for (size_t k = first; k < s->steps_n; k++)
 			fprintf(out, " %s%s", k > first ? "-> " : "",
@@ -221,11 +224,13 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 	free(list);
 }
 
+/* `end`: live bytes are known at a step's end and nowhere else. */
 static void churn_line(FILE *out, const char *name, const struct memory_churn *c,
 		       bool end)
 {
 	fprintf(out, "  %8s %10s %10s %12s %9.1f %%", name, out_count(c->allocs),
-		out_count(c->frees), out_bytes(c->bytes), percent(c->brief, c->allocs));
+		out_count(c->frees), out_bytes(c->bytes),
+		percent_of(c->brief, c->allocs));
 	fprintf(out, " %12s\n", end ? out_bytes(c->end) : "");
 }
 
@@ -251,7 +256,8 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 			FILE *out)
 {
 	size_t n;
-	struct ranked *list = rank(s->heap ? &s->by_site : &s->by_op, 0, BY_BYTES, &n);
+	struct ranked *list =
+		rank_rows(s->heap ? &s->by_site : &s->by_op, 0, BY_BYTES, &n);
 	int64_t steps = s->steps_n ? (int64_t)s->steps_n : 1;
 
 	print_churn_steps(v, s, out);
@@ -266,8 +272,8 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 			r->allocs % steps ? 1 : 0, (double)r->allocs / (double)steps);
 		if (!s->heap)
 			fprintf(out, "%5.1f %% temporary  ",
-				percent(r->brief, r->allocs));
-		put_site(out, label_of(v, r->label), s->heap ? 33 : 52);
+				percent_of(r->brief, r->allocs));
+		out_site(out, memory_label(v, r->label), s->heap ? 33 : 52, WIDE);
 	}
 	put_rest(out, v->options.top, n);
 	free(list);
@@ -277,23 +283,25 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 
 static void note_stacks(const struct sites *h, FILE *out)
 {
-	if (!h->walks)
+	if (!h->disagreed && !h->ended && !h->cut && !h->unknown)
 		return;
-	fprintf(out,
-		"  call stacks: %s walked, %s of them twice to check frame pointers and caches: "
-		"%s disagreed",
-		out_count(h->walks), out_count(h->checked), out_count(h->disagreed));
+	fprintf(out, "  call stacks: %s walked", out_count(h->walks));
+	if (h->disagreed)
+		fprintf(out, "; %s of %s that were walked twice disagreed",
+			out_count(h->disagreed), out_count(h->checked));
 	if (h->ended)
 		fprintf(out, "; %s end at code without unwind tables",
 			out_count(h->ended));
 	if (h->cut)
-		fprintf(out, "; %s cut at stack_depth", out_count(h->cut));
+		fprintf(out, "; %s without their outer frames (--stack-depth shows more)",
+			out_count(h->cut));
 	if (h->unknown)
 		fprintf(out, "; %s allocations without one, for there was no room",
 			out_count(h->unknown));
 	putc('\n', out);
 }
 
+/* How far the numbers can be believed, in the words of docs/memory.md. */
 static void note_heap(const struct model *m, const struct sites *h, FILE *out)
 {
 	const char *mode = texts_get(&m->texts, h->mode);
@@ -333,10 +341,6 @@ static void print_notes(const struct memory_view *v, FILE *out)
 		fprintf(out,
 			"  %s addresses were given out twice without a free between\n",
 			out_count((int64_t)v->blocks.overwritten));
-	if (m->dropped)
-		fprintf(out,
-			"  INCOMPLETE: %s records are missing; \"drops\" in the file says why\n",
-			out_count((int64_t)m->dropped));
 	if (m->memory_n)
 		fputs("  temporary: freed inside the outermost operator that allocated it\n",
 		      out);
@@ -361,6 +365,8 @@ void memory_print(const struct memory_view *v, const char *path, FILE *out)
 {
 	const struct model *m = v->model;
 
+	whose_print_missing(m, out);
+	whose_print(m, out);
 	out_text(out, path, 1000);
 	fprintf(out, ": %s long, %s steps\n\n",
 		out_ms(m->end > m->begin ? m->end - m->begin : 0),

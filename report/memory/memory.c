@@ -1,67 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/memory.h"
-#include "report/category.h"
+/* The memory view put together: its steps, its spaces, and what is given back. */
+#include "report/memory/memory.h"
+#include "report/memory/category.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- rows ---- */
-
-struct memory_row *memory_row(struct memory_table *t, struct texts *texts, uint32_t label)
-{
-	size_t key = label == TEXT_NONE ? 0 : (size_t)label + 1;
-
-	if (key >= t->labels) {
-		size_t labels = texts->n + texts->n / 2 + 64;
-		uint32_t *grown = realloc(t->row_of, labels * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		memset(grown + t->labels, 0xff, (labels - t->labels) * sizeof(*grown));
-		t->row_of = grown;
-		t->labels = labels;
-	}
-	if (t->row_of[key] == NO_ROW) {
-		if (!GROW(t->rows, t->room, t->n))
-			return NULL;
-		t->rows[t->n] = (struct memory_row){ .label = label };
-		t->row_of[key] = (uint32_t)t->n++;
-	}
-	return &t->rows[t->row_of[key]];
-}
-
-static int most_at_last(const void *a, const void *b)
-{
-	const struct memory_row *x = *(struct memory_row *const *)a;
-	const struct memory_row *y = *(struct memory_row *const *)b;
-
-	if (x->last != y->last)
-		return x->last > y->last ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
-bool memory_keep_steps(struct memory_table *t, size_t steps)
-{
-	struct memory_row **order;
-	bool fine = true;
-
-	if (!t->n || !steps)
-		return true;
-	order = malloc(t->n * sizeof(*order));
-	if (!order)
-		return false;
-	for (size_t i = 0; i < t->n; i++)
-		order[i] = &t->rows[i];
-	qsort(order, t->n, sizeof(*order), most_at_last);
-	for (size_t i = 0; fine && i < t->n && i < MEMORY_GROWING; i++) {
-		if (order[i]->last <= 0)
-			break;
-		order[i]->steps = calloc(steps + 1, sizeof(int64_t));
-		fine = order[i]->steps != NULL;
-	}
-	free(order);
-	return fine;
-}
 
 int64_t memory_growth(const struct memory_row *r, size_t i)
 {
@@ -72,6 +15,7 @@ int64_t memory_growth(const struct memory_row *r, size_t i)
 
 /* ---- the view ---- */
 
+/* The last MEMORY_STEPS of the steps that were asked for, in their order. */
 static bool choose_steps(struct memory_view *v)
 {
 	const struct model *m = v->model;
@@ -103,6 +47,8 @@ static bool is_wanted(const struct memory_view *v, const char *name)
 	return !v->options.device || !strcmp(v->options.device, name);
 }
 
+/* A space for each device with tensor memory and one for the heap, as far as they are
+ * wanted. */
 static bool add_spaces(struct memory_view *v)
 {
 	struct model *m = v->model;
@@ -134,7 +80,7 @@ static bool add_spaces(struct memory_view *v)
 bool memory_make(struct memory_view *v, struct model *m, const struct memory_options *o)
 {
 	*v = (struct memory_view){ .model = m, .options = *o };
-	if (blocks_make(&v->blocks, m, o->depth) && categories_set(&v->blocks) &&
+	if (blocks_make(&v->blocks, m, o->depth) && category_set_all(&v->blocks) &&
 	    choose_steps(v) && add_spaces(v))
 		return true;
 	memory_free(v);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
-#include "report/out.h"
-#include "report/timeline.h"
+/* The memory timeline as a page with a picture. */
+#include "report/memory/category.h"
+#include "report/memory/timeline.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ static const char head[] =
 	"td{padding:.1em 1em .1em 0;vertical-align:top}pre{margin:.3em 0}</style>\n"
 	"</head><body>\n";
 
+/* No library and no network: the page is one file. D is put_data's. */
 static const char script[] =
 	"const B=n=>{let u=['B','KiB','MiB','GiB','TiB'],i=0;while(n>=1024&&i<4){n/=1024;i++}"
 	"return (i?n.toFixed(1):n)+' '+u[i]};\n"
@@ -94,7 +95,7 @@ struct thinned {
 	struct point peak;
 };
 
-static void keep(struct thinned *h, const struct point *p)
+static void keep_point(struct thinned *h, const struct point *p)
 {
 	if (h->n && h->points[h->n - 1].ts == p->ts)
 		h->n--;
@@ -102,16 +103,17 @@ static void keep(struct thinned *h, const struct point *p)
 }
 
 /* Of a bin: the fullest moment, and how it ends. */
-static void flush(struct thinned *h)
+static void flush_bin(struct thinned *h)
 {
 	if (h->bin < 0)
 		return;
-	keep(h, &h->kept);
+	keep_point(h, &h->kept);
 	if (h->now.ts > h->kept.ts)
-		keep(h, &h->now);
+		keep_point(h, &h->now);
 }
 
-static void step(struct thinned *h, const struct timeline_row *r)
+/* Bins are equally wide; POINTS / 2 of them, for each leaves two points at most. */
+static void add_to_bin(struct thinned *h, const struct timeline_row *r)
 {
 	int64_t ts = r->ts < 0 ? h->first : r->ts, bin;
 
@@ -120,7 +122,7 @@ static void step(struct thinned *h, const struct timeline_row *r)
 				  (POINTS / 2 - 1))
 		      : 0;
 	if (bin != h->bin) {
-		flush(h);
+		flush_bin(h);
 		h->bin = bin;
 		h->kept.all = INT64_MIN;
 	}
@@ -156,6 +158,8 @@ static void put_points(const struct thinned *h, FILE *out)
 	putc(']', out);
 }
 
+/* D: t in ms from the first change, s the sizes by category, c the categories, steps
+ * [number, ms], and the peak. */
 static void put_data(const struct timeline *t, FILE *out)
 {
 	const struct memory_view *v = t->view;
@@ -167,9 +171,9 @@ static void put_data(const struct timeline *t, FILE *out)
 		h.first = t->rows[i].ts;
 	h.last = t->n && t->rows[t->n - 1].ts > 0 ? t->rows[t->n - 1].ts : h.first;
 	for (size_t i = 0; h.points && i < t->n; i++)
-		step(&h, &t->rows[i]);
+		add_to_bin(&h, &t->rows[i]);
 	if (h.points && t->n)
-		flush(&h);
+		flush_bin(&h);
 	put_points(&h, out);
 	fputs(",\nsteps:[", out);
 	for (size_t i = 0; i < v->steps_n; i++) {

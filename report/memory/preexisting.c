@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/category.h"
+/* Blocks from before the window: parameters, optimizer states, inputs, by their use. */
+#include "report/memory/category.h"
 
 #include <string.h>
 
 /* ---- what is older and stays ---- */
-
-static bool starts(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
 
 /* How many tensors of a parameter's size an optimizer keeps for it. */
 static int64_t state_factor(const struct model *m)
@@ -25,11 +21,12 @@ static int64_t state_factor(const struct model *m)
 
 	for (uint32_t i = 0; i < m->slices_n; i++) {
 		name = slice_name(m, i);
-		if (m->slices[i].kind != SLICE_NOTE || !starts(name, "Optimizer.step#"))
+		if (m->slices[i].kind != SLICE_NOTE ||
+		    !text_starts_with(name, "Optimizer.step#"))
 			continue;
 		name += strlen("Optimizer.step#");
 		for (size_t k = 0; k < sizeof(known) / sizeof(*known); k++)
-			if (starts(name, known[k].name))
+			if (text_starts_with(name, known[k].name))
 				return known[k].factor;
 		return 0;
 	}
@@ -46,7 +43,7 @@ static bool has_momentum(const struct model *m)
 
 		if (strcmp(name, "aten::_foreach_mul_") && strcmp(name, "aten::mul_"))
 			continue;
-		in = slice_within(m, i, "Optimizer.step#SGD");
+		in = blocks_within(m, i, "Optimizer.step#SGD");
 		if (in != NO_ROW)
 			return true;
 	}
@@ -57,7 +54,7 @@ static bool has_momentum(const struct model *m)
 
 #define DATASETS 64
 
-static bool picks(const char *name)
+static bool picks_items(const char *name)
 {
 	return !strcmp(name, "aten::select") || !strcmp(name, "aten::index") ||
 	       !strcmp(name, "aten::index_select") || !strcmp(name, "aten::slice");
@@ -68,14 +65,14 @@ static bool is_batch(const struct blocks *b, int64_t bytes)
 {
 	for (size_t i = 0; i < b->n; i++)
 		if (b->rows[i].bytes == bytes && b->rows[i].from != NO_ROW &&
-		    slice_within(b->model, b->model->memory[b->rows[i].from].slice,
-				 "enumerate(Data") != NO_ROW)
+		    blocks_within(b->model, b->model->memory[b->rows[i].from].slice,
+				  "enumerate(Data") != NO_ROW)
 			return true;
 	return false;
 }
 
 /* Each size that items are picked from in a DataLoader of this process, once. */
-static int64_t datasets(const struct blocks *b)
+static int64_t sum_dataset_bytes(const struct blocks *b)
 {
 	const struct model *m = b->model;
 	int64_t seen[DATASETS], sum = 0;
@@ -85,8 +82,9 @@ static int64_t datasets(const struct blocks *b)
 		const struct slice *s = &m->slices[at];
 
 		if (s->kind != SLICE_OP || s->input_bytes <= 0 ||
-		    s->input_bytes > INT64_C(1) << 45 || !picks(slice_name(m, at)) ||
-		    slice_within(m, at, "enumerate(Data") == NO_ROW)
+		    s->input_bytes > INT64_C(1) << 45 ||
+		    !picks_items(slice_name(m, at)) ||
+		    blocks_within(m, at, "enumerate(Data") == NO_ROW)
 			continue;
 		for (i = 0; i < n && seen[i] != s->input_bytes; i++)
 			;
@@ -98,14 +96,16 @@ static int64_t datasets(const struct blocks *b)
 	return sum;
 }
 
-void categories_before(const struct blocks *b, uint32_t device,
-		       struct category_before *to)
+/* Of the totals at the first event of a device: parameters, then the optimizer's
+ * states for them, then data sets on the CPU; what is left is unknown. Parameters are
+ * on the device that has most gradients. */
+void preexisting_set(const struct blocks *b, uint32_t device, int64_t to[CATEGORIES])
 {
 	const struct model *m = b->model;
-	int64_t freed = 0, state = 0, grads[MODEL_DEVICES] = { 0 };
+	int64_t freed = 0, rest = 0, state = 0, grads[MODEL_DEVICES] = { 0 };
 	uint32_t main_device = 0, first = NO_ROW;
 
-	*to = (struct category_before){ 0 };
+	memset(to, 0, CATEGORIES * sizeof(*to));
 	for (size_t i = 0; i < b->n; i++) {
 		const struct block *row = &b->rows[i];
 
@@ -123,15 +123,15 @@ void categories_before(const struct blocks *b, uint32_t device,
 		if (m->memory[i].device == device && !m->memory[i].oom)
 			first = i;
 	if (main_device == device) {
-		to->parameters = b->parameters;
-		to->optimizer =
-			b->parameters * (has_momentum(m) ? 1 : state_factor(m)) - state;
-		to->optimizer = to->optimizer > 0 ? to->optimizer : 0;
+		to[CATEGORY_PARAMETER] = b->parameters;
+		state = b->parameters * (has_momentum(m) ? 1 : state_factor(m)) - state;
+		to[CATEGORY_OPTIMIZER] = state > 0 ? state : 0;
 	}
 	if (!m->devices[device].type)
-		to->input = datasets(b);
+		to[CATEGORY_INPUT] = sum_dataset_bytes(b);
 	if (first != NO_ROW && m->memory[first].allocated)
-		to->rest = m->memory[first].allocated - m->memory[first].bytes - freed -
-			   to->parameters - to->optimizer - to->input;
-	to->rest = to->rest > 0 ? to->rest : 0;
+		rest = m->memory[first].allocated - m->memory[first].bytes - freed -
+		       to[CATEGORY_PARAMETER] - to[CATEGORY_OPTIMIZER] -
+		       to[CATEGORY_INPUT];
+	to[CATEGORY_UNKNOWN] = rest > 0 ? rest : 0;
 }

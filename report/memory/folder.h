@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * folder - the trace files of a directory, and a table of whose memory they hold.
+ *
+ * Threads  one at a time.
+ * Memory   folder_free gives all back.
+ * Errors   -1 with a line in `why`.
+ * Units    bytes; bytes a step.
+ */
+#ifndef REPORT_MEMORY_FOLDER_H
+#define REPORT_MEMORY_FOLDER_H
+
+#include "report/memory/memory.h"
+
+struct folder_file {
+	char *path;
+	char *name; /* the program's; NULL = the file does not say */
+	int64_t pid, rank, window;
+	int64_t peak; /* of the space that held most */
+	int64_t resident; /* at most; 0 = not known */
+	int64_t growth; /* of that space, a step; 0 with fewer than two */
+	uint64_t missing;
+	bool read; /* it could be */
+	bool memory; /* it has some */
+	bool small; /* neither libtorch nor more than a few MiB */
+	bool table; /* it is itself a table of small processes */
+};
+
+struct folder {
+	struct folder_file *files;
+	size_t n, room;
+};
+
+/* The *.pt.trace.json[.gz] below a directory, whatever they hold. */
+int folder_list(struct folder *f, const char *path, char *why, size_t size);
+/* What is known of one, out of its report. */
+void folder_note(struct folder_file *file, const struct memory_view *v);
+/* The largest peak first; small processes are one row. */
+void folder_print(struct folder *f, const char *path, FILE *out);
+void folder_json(const struct folder *f, const char *path, FILE *out);
+void folder_free(struct folder *f);
+
+#endif

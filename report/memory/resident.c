@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Resident memory beside the heap: what grows there and is in no malloc. */
+#include "report/memory/resident.h"
+#include "report/memory/marks.h"
+#include "report/out.h"
+#include "report/trend.h"
+
+/* Growth of the heap a step over the last n, as far as it was recorded. */
+static double heap_slope(const struct memory_view *v, size_t n)
+{
+	for (size_t i = 0; i < v->spaces_n; i++) {
+		const struct memory_space *s = &v->spaces[i];
+		const struct memory_table *t = &s->by_site;
+		size_t last = n < s->steps_n ? n : s->steps_n;
+		int64_t growth = 0;
+
+		if (!s->heap || last < 2)
+			continue;
+		for (size_t k = 0; k < t->n; k++)
+			if (t->rows[k].steps)
+				growth += t->rows[k].steps[s->steps_n - 1] -
+					  t->rows[k].steps[s->steps_n - last];
+		return (double)growth / (double)(last - 1);
+	}
+	return 0;
+}
+
+/* What the heap does not hold: maps, and the pools of allocators that have their own.
+ * Pages of files are the kernel's to drop, and not looked at. */
+unsigned resident_print(const struct memory_view *v, const struct leak_options *o,
+			size_t n, FILE *out)
+{
+	static int64_t level[MEMORY_STEPS];
+	struct trend_of of = { .level = level, .n = n };
+	double heap = heap_slope(v, n);
+	struct trend t;
+
+	/* Beside tensors alone, or a heap with gaps, nobody knows what the rest is. */
+	if ((v->spaces_n && !v->model->heap) ||
+	    model_missing(v->model, v->model->dropped_heap))
+		return 0;
+	if (n < TREND_SURE || !marks_are_close(v, v->steps_n - n) ||
+	    !marks_of_counter(v, "RSS", "anonymous", v->steps_n - n, level))
+		return 0;
+	of.limit = (double)o->growth > (double)level[0] / 100 ? (double)o->growth
+							      : (double)level[0] / 100;
+	t = trend_find(&of);
+	if (t.is != TREND_GROWS || t.slope - heap <= of.limit)
+		return 0;
+	fprintf(out, "resident memory grew %s a step over %zu steps",
+		out_bytes((int64_t)t.slope), n - t.since);
+	if (v->model->heap)
+		fprintf(out, ", the heap %s", out_bytes((int64_t)heap));
+	fputs(": the rest is mapped memory or Python's own pools of small objects "
+	      "(PYTHONMALLOC=malloc shows them)\n",
+	      out);
+	return 1;
+}

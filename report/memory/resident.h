@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * resident - does resident memory grow where the heap does not?
+ *
+ * Threads  one at a time.
+ * Memory   8 kB of its own, static.
+ * Errors   none: without counters of it, or with few steps, nothing is said.
+ * Units    bytes a step.
+ */
+#ifndef REPORT_MEMORY_RESIDENT_H
+#define REPORT_MEMORY_RESIDENT_H
+
+#include "report/memory/memory.h"
+
+/* Of the last n steps. A line and 1, or 0. */
+unsigned resident_print(const struct memory_view *v, const struct leak_options *o,
+			size_t n, FILE *out);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands before a file's events: what was lost, whose it is, and the heap. */
+#include "report/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what was lost ---- */
+
+struct tally {
+	const char *key; /* NULL = any */
+	uint64_t *sum; /* NULL = no more of them */
+};
+
+/* An object of counts. */
+static void add_counts(struct parse *p, const struct tally *t)
+{
+	if (!parse_value(p, TOKEN_OBJECT))
+		return;
+	while (parse_next(p) == TOKEN_KEY) {
+		unsigned mine = 0;
+		uint64_t n;
+
+		for (unsigned i = 0; t[i].sum; i++)
+			mine |= (unsigned)(!t[i].key || parse_is(p, t[i].key)) << i;
+		n = parse_value(p, TOKEN_NUMBER) ? number_u64(p) : 0;
+		for (unsigned i = 0; t[i].sum; i++)
+			*t[i].sum += mine >> i & 1 ? n : 0;
+	}
+}
+
+uint64_t model_missing(const struct model *m, uint64_t n)
+{
+	uint64_t inside = m->dropped > m->late ? m->dropped - m->late : 0;
+
+	return n < inside ? n : inside;
+}
+
+/* ---- whose it is ---- */
+
+/* An object, behind its key: `one` takes each member whole. */
+static void members_of(struct model *m, struct parse *p,
+		       void (*one)(struct model *m, struct parse *p))
+{
+	if (parse_value(p, TOKEN_OBJECT))
+		while (parse_next(p) == TOKEN_KEY)
+			one(m, p);
+}
+
+static uint32_t text_value(struct model *m, struct parse *p)
+{
+	return parse_value(p, TOKEN_STRING) ? texts_add(&m->texts, p->text, p->len)
+					    : TEXT_NONE;
+}
+
+static int64_t number_value(struct parse *p)
+{
+	return parse_value(p, TOKEN_NUMBER) ? number_i64(p) : 0;
+}
+
+static void take_process(struct model *m, struct parse *p)
+{
+	if (parse_is(p, "pid"))
+		m->whose.pid = number_value(p);
+	else if (parse_is(p, "name"))
+		m->whose.name = text_value(m, p);
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
+static void take_window(struct model *m, struct parse *p)
+{
+	if (parse_is(p, "number"))
+		m->whose.window = number_value(p);
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
+static void take_fact(struct model *m, struct parse *p)
+{
+	m->whose.torch |= parse_is(p, "torch");
+	parse_skip(p, TOKEN_KEY);
+}
+
+/* Options are texts: "256". */
+static void take_option(struct model *m, struct parse *p)
+{
+	if (!parse_is(p, "buffer_mb"))
+		parse_skip(p, TOKEN_KEY);
+	else if (parse_value(p, TOKEN_STRING))
+		m->whose.buffer_mb = strtoull(p->text, NULL, 10);
+}
+
+/* The size comes behind the rank; the one process of a job is no rank. */
+static void take_rank(struct model *m, struct parse *p)
+{
+	bool size = parse_is(p, "world_size");
+
+	if (!size && !parse_is(p, "rank"))
+		parse_skip(p, TOKEN_KEY);
+	else if (parse_value(p, TOKEN_NUMBER) && !size)
+		m->whose.rank = number_i64(p);
+	else if (size && number_i64(p) <= 1)
+		m->whose.rank = -1;
+}
+
+/* The object "proflaunch": what was lost, and the heap by call site. */
+static bool read_proflaunch_object(struct model *m, struct parse *p)
+{
+	const struct tally drops[] = { { NULL, &m->dropped },
+				       { "heap_allocations", &m->dropped_heap },
+				       { "heap_frees", &m->dropped_heap },
+				       { "memory", &m->dropped_memory },
+				       { "steps", &m->dropped_steps },
+				       { NULL, NULL } };
+	const struct tally reasons[] = { { "after the window's end", &m->late },
+					 { "buffer full", &m->whose.full },
+					 { NULL, NULL } };
+	const struct tally events[] = { { NULL, &m->whose.records }, { NULL, NULL } };
+	bool enough = true;
+
+	if (!parse_value(p, TOKEN_OBJECT))
+		return true;
+	m->ours = true;
+	while (enough && parse_next(p) == TOKEN_KEY) {
+		if (parse_is(p, "drops"))
+			add_counts(p, drops);
+		else if (parse_is(p, "drop reasons"))
+			add_counts(p, reasons);
+		else if (parse_is(p, "events"))
+			add_counts(p, events);
+		else if (parse_is(p, "configuration"))
+			members_of(m, p, take_option);
+		else if (parse_is(p, "facts"))
+			members_of(m, p, take_fact);
+		else if (parse_is(p, "process"))
+			members_of(m, p, take_process);
+		else if (parse_is(p, "window"))
+			members_of(m, p, take_window);
+		else if (parse_is(p, "heap") && !m->heap)
+			m->heap = sites_read(p, &m->texts, &enough);
+		else
+			parse_skip(p, TOKEN_KEY);
+	}
+	return enough;
+}
+
+/* Members of the file itself; *taken false leaves the value to the reader. */
+bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
+{
+	struct model *m = arg;
+
+	*taken = true;
+	if (!strcmp(key, "proflaunch"))
+		return read_proflaunch_object(m, p);
+	if (!strcmp(key, "baseTimeNanoseconds")) {
+		if (parse_value(p, TOKEN_NUMBER))
+			m->base_ns = number_i64(p);
+	} else if (!strcmp(key, "profile_memory")) {
+		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, "distributedInfo")) {
+		members_of(m, p, take_rank);
+	} else {
+		*taken = false;
+	}
+	return true;
+}

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growth that goes on, told from what levels off, comes and goes, or came once. */
+#include "report/trend.h"
+#include "report/rises.h"
+
+#include <stdlib.h>
+
+#define BLOCKS 10u /* low-water marks that a scale has at least */
+
+/* Five rises of one height and no fall: chance does it in one of 32 cases. */
+#define BY_CHANCE  2.2
+#define EXPECTED   12 /* samples of a growth of the limit: then five are none */
+#define SAMPLED    2.0 /* errors of an estimate, up and down */
+#define STOPPED    3.0 /* errors, of many tails of which one may stand still by chance */
+#define ROUGHLY    1.25 /* times the limit, of levels that were seen now and then */
+#define STEPS_MOST 10000
+#define GOES_ON    1.5 /* errors, of its second half */
+
+/* What a sampled growth may be in truth, at most. */
+static double at_most(const struct trend_of *t, double growth, double error,
+		      double errors)
+{
+	double side = errors * rises_root(t->error);
+	double root =
+		(side + rises_root(side * side + 4 * (growth > 0 ? growth : 0))) / 2;
+
+	if (error > rises_root(t->error * (growth > 0 ? growth : 0)))
+		return growth + errors * error + side * side;
+	return root * root;
+}
+
+/* The error of the growth in the last `tail` rises: of blocks that were there before and
+ * after there is none, so what came and went, or all that there is, bounds it. */
+static double error_of(const struct trend_of *t, const struct rises *r, size_t tail)
+{
+	double first = r->lows[r->n - tail], last = r->lows[r->n];
+	double moved = (last > first ? last - first : first - last) +
+		       2 * t->churn * (double)(tail * r->b);
+
+	return rises_root(t->error * (moved < first + last ? moved : first + last));
+}
+
+/* Is a sampled growth above the limit, whatever the sample; and, less strictly, that of
+ * its second half? */
+static bool sample_is_above(const struct trend_of *t, const struct rises *r)
+{
+	double low = r->sum - SAMPLED * error_of(t, r, r->n) +
+		     0.25 * SAMPLED * SAMPLED * t->error;
+	double half = 0, n = (double)(r->n / 2);
+
+	for (size_t i = r->n - r->n / 2; i < r->n; i++)
+		half += r->by[i];
+	half -= GOES_ON * error_of(t, r, r->n / 2);
+	return low > t->limit * (double)(r->n * r->b) &&
+	       half > t->limit * n * (double)r->b;
+}
+
+/* Nothing has risen at the end for three times as long as ever before between two rises,
+ * and for longer than samples of the limit are apart. */
+static size_t find_silence(const struct trend_of *t, const struct rises *r)
+{
+	double least = r->ups / (double)r->n / 10, silent, hidden;
+	size_t last = 0, longest = 0, rises = 0;
+
+	for (size_t i = 0; i < r->n; i++) {
+		if (r->by[i] <= least)
+			continue;
+		if (rises++ && i - last > longest)
+			longest = i - last;
+		last = i;
+	}
+	silent = (double)((r->n - last) * r->b) * t->limit;
+	hidden = at_most(t, 0, error_of(t, r, r->n - last), STOPPED);
+	if (rises > 2 && r->n - last > 3 * longest + 1 && silent > hidden)
+		return last + 1;
+	return r->n;
+}
+
+/* The first of the tail whose growth is no more than the limit, and less than before by
+ * more than chance; r->n: there is none. Of a sampled tail the growth is at most that. */
+static size_t find_slowing(const struct trend_of *t, const struct rises *r)
+{
+	double sum = 0;
+	size_t found = r->n, ask = 3;
+
+	if (rises_slope(r) <= t->limit)
+		return found;
+	for (size_t tail = 1; tail + 2 < r->n; tail++) {
+		double room = t->limit * (double)(tail * r->b);
+
+		sum += r->by[r->n - tail];
+		if (tail < ask || sum > room ||
+		    (t->error > 0 &&
+		     at_most(t, sum, error_of(t, r, tail), STOPPED) > room))
+			continue;
+		ask = tail + 1 + tail / 16;
+		if (rises_differ(r, tail, sum, 1))
+			found = r->n - tail;
+	}
+	return found < r->n ? found : find_silence(t, r);
+}
+
+/* ---- the answer ---- */
+
+enum growing { GROWS_NOT, GROWS_PERHAPS, GROWS };
+
+static bool is_faster(const struct trend_of *t, size_t from)
+{
+	static struct rises all;
+
+	rises_find(&all, t->level, t->n, 0, 1);
+	return rises_differ(&all, t->n - 1 - from,
+			    (double)(t->level[t->n - 1] - t->level[from]), -1);
+}
+
+/* Growth at the end alone counts where it is faster than all before, or slower, and what
+ * grew before was never given back; and only what lies above all that was there. */
+static bool is_new_growth(const struct trend_of *t, const struct rises *r, bool slowed)
+{
+	double most = (double)t->level[0], falls = 0, above, before;
+
+	for (size_t i = 1; i < r->from; i++) {
+		double by = (double)(t->level[i] - t->level[i - 1]);
+
+		falls += by < 0 ? -by : 0;
+		most = (double)t->level[i] > most ? (double)t->level[i] : most;
+	}
+	above = r->lows[r->n] - most;
+	before = most - (double)t->level[0];
+	return above / (double)(t->n - r->from) > t->limit && 4 * falls < above &&
+	       (slowed || (10 * before <= above && is_faster(t, r->from)));
+}
+
+/* One large step, or a few, are no growth that goes on, and hide none: rises count up to
+ * four times the limit, or the middle one of them. */
+static bool rises_always(const struct trend_of *t, const struct rises *r)
+{
+	static double sorted[RISES_MOST];
+	double most = 4 * t->limit * (double)r->b, sum = 0, squares = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->by[i] > r->ups / (double)r->n / 100)
+			sorted[n++] = r->by[i];
+	qsort(sorted, n, sizeof(*sorted), rises_by_size);
+	most = n && sorted[n / 2] > most ? sorted[n / 2] : most;
+	for (size_t i = 0; i < r->n; i++) {
+		double by = r->by[i] < most ? r->by[i] : most;
+
+		sum += by;
+		squares += by * by;
+	}
+	return 20 * r->falls <= r->ups && sum >= BY_CHANCE * rises_root(squares) &&
+	       sum > t->limit * (double)(r->n * r->b);
+}
+
+/* Of the last third. Levels seen now and then hide how a growth slows down. */
+static double third_slope(const struct rises *r)
+{
+	size_t third = r->n / 3;
+
+	return (r->lows[r->n] - r->lows[r->n - third]) / (double)third / (double)r->b;
+}
+
+static enum growing is_growing(const struct trend_of *t, const struct rises *r)
+{
+	bool rises_only = rises_always(t, r);
+
+	if (rises_slope(r) <= t->limit)
+		return GROWS_NOT;
+	if (!rises_only && (rises_low(r) <= t->limit || rises_middle(r) <= t->limit))
+		return GROWS_NOT;
+	if (find_slowing(t, r) < r->n)
+		return GROWS_NOT;
+	if (t->rough && third_slope(r) <= ROUGHLY * t->limit)
+		return GROWS_PERHAPS;
+	return t->error > 0 && !sample_is_above(t, r) ? GROWS_PERHAPS : GROWS;
+}
+
+static struct trend growth_from(const struct rises *r)
+{
+	return (struct trend){ .is = TREND_GROWS,
+			       .slope = rises_slope(r),
+			       .low = rises_low(r),
+			       .since = r->from };
+}
+
+/* Stretches of 1, 2, 3, 5, ... steps, as long as there are enough of them. What slows
+ * down step by step does so in all of them. */
+static enum growing grows_since(const struct trend_of *t, size_t from, bool slowed,
+				struct trend *found)
+{
+	size_t n = t->n - from, most = n / BLOCKS;
+	enum growing best = GROWS_NOT, now;
+	static struct rises r;
+
+	rises_find(&r, t->level, t->n, from, 1);
+	if (find_slowing(t, &r) < r.n)
+		return GROWS_NOT;
+	for (size_t b = 1, next; b && b <= most && best < GROWS; b = next) {
+		next = b + (b + 1) / 2;
+		next = b < most && next > most ? most : next;
+		rises_find(&r, t->level, t->n, from, b);
+		now = is_growing(t, &r);
+		if (from && now && !is_new_growth(t, &r, slowed))
+			now = t->rough && (slowed || 2 * n >= t->n) ? GROWS_PERHAPS
+								    : GROWS_NOT;
+		if (now > best) {
+			best = now;
+			*found = growth_from(&r);
+		}
+	}
+	rises_find(&r, t->level, t->n, from, 1);
+	if (best == GROWS_NOT && from && t->error > 0 &&
+	    at_most(t, r.sum, 0, SAMPLED) > t->limit * (double)n && is_faster(t, from)) {
+		best = GROWS_PERHAPS;
+		*found = growth_from(&r);
+	}
+	return best;
+}
+
+/* Low-water marks of the first and the last third: what is there to stay. */
+static double kept_by_thirds(const struct trend_of *t)
+{
+	size_t third = t->n / 3;
+	int64_t first = INT64_MAX, last = INT64_MAX;
+
+	for (size_t i = 0; i < third; i++) {
+		first = t->level[i] < first ? t->level[i] : first;
+		last = t->level[t->n - 1 - i] < last ? t->level[t->n - 1 - i] : last;
+	}
+	return (double)(last - first) * (double)t->n / (double)(t->n - third);
+}
+
+/* So many steps that the growth differs from the limit by two errors, as long as that is
+ * a number that anybody would record. */
+static size_t steps_more(const struct trend_of *t, double slope)
+{
+	double apart = slope - t->limit, n;
+
+	n = SAMPLED * SAMPLED * t->error * (slope > t->limit ? slope : t->limit) /
+	    (apart * apart + 1);
+	if (t->error <= 0 || n <= (double)t->n)
+		return t->n < TREND_SURE ? TREND_SURE - t->n : t->n;
+	return n > STEPS_MOST ? 0 : (size_t)n + 1 - t->n;
+}
+
+/* It does not grow for all that is seen; may it all the same? A sample of so few rises
+ * is that of a leak only where a leak would be in few samples. */
+static bool may_grow(const struct trend_of *t, const struct rises *r)
+{
+	double kept = kept_by_thirds(t), n = (double)t->n, whole;
+
+	if (t->error <= 0)
+		return t->rough && r->falls > 0 && kept > t->limit * n / 2;
+	if (n * t->limit >= EXPECTED * t->error && 20 * r->falls <= r->ups &&
+	    r->sum < BY_CHANCE * rises_root(r->squares))
+		return false;
+	whole = r->sum < kept ? r->sum : kept;
+	return at_most(t, whole, error_of(t, r, r->n), SAMPLED) > t->limit * n;
+}
+
+/* Too few steps for chance: each must have grown by more than the limit. */
+static struct trend few_steps(const struct trend_of *t, const struct rises *r)
+{
+	struct trend found = growth_from(r);
+	bool each = true;
+
+	for (size_t i = 0; i < r->n; i++)
+		each = each && r->by[i] > t->limit;
+	if (t->n < TREND_LEAST)
+		found.is = TREND_UNSURE;
+	else if (t->error > 0)
+		found.is = at_most(t, r->sum, error_of(t, r, r->n), SAMPLED) >
+					   t->limit * (double)t->n
+				   ? TREND_UNSURE
+				   : TREND_STEADY;
+	else if (!each)
+		found.is = found.slope > t->limit ? TREND_UNSURE : TREND_STEADY;
+	if (found.is == TREND_UNSURE)
+		found.more = steps_more(t, found.slope);
+	return found;
+}
+
+/* The last step before anything rises. */
+static size_t find_begin(const struct trend_of *t)
+{
+	size_t at = 0;
+
+	while (at + 1 < t->n && t->level[at + 1] <= t->level[0])
+		at++;
+	return at;
+}
+
+/* The window, what is left of it when something rises at last, its second half and its
+ * last quarter. */
+static enum growing grows_anywhere(const struct trend_of *t, bool slowed,
+				   struct trend *found)
+{
+	const size_t from[] = { 0, find_begin(t), t->n - t->n / 2, t->n - t->n / 4 };
+	enum growing best = GROWS_NOT, now;
+	struct trend one;
+
+	for (unsigned i = 0; i < 4 && best < GROWS; i++) {
+		if (t->n - from[i] < BLOCKS)
+			continue;
+		now = grows_since(t, from[i], slowed || i == 1, &one);
+		if (now > best) {
+			best = now;
+			*found = one;
+		}
+	}
+	return best;
+}
+
+/* The step at which all but a hundredth of the growth had come. */
+static size_t nearly_all(const struct trend_of *t)
+{
+	double first = (double)t->level[0], growth = (double)t->level[t->n - 1] - first;
+	size_t at = 0;
+
+	while (at + 1 < t->n && (double)t->level[at] - first < 0.99 * growth)
+		at++;
+	return at;
+}
+
+struct trend trend_find(const struct trend_of *t)
+{
+	static struct rises r;
+	struct trend found = { .is = TREND_STEADY };
+	enum growing grows;
+	size_t slowed;
+
+	if (t->n < 2)
+		return (struct trend){ .is = TREND_UNSURE, .more = TREND_SURE - t->n };
+	rises_find(&r, t->level, t->n, 0, 1);
+	if (t->n < TREND_SURE)
+		return few_steps(t, &r);
+	slowed = find_slowing(t, &r);
+	grows = grows_anywhere(t, slowed < r.n, &found);
+	if (grows == GROWS)
+		return found;
+	found = growth_from(&r);
+	found.is = TREND_STEADY;
+	if (grows == GROWS_PERHAPS || (slowed == r.n && may_grow(t, &r))) {
+		found.is = TREND_UNSURE;
+		found.more = steps_more(t, found.slope);
+	} else if (slowed < r.n && found.slope > t->limit) {
+		found.is = TREND_LEVELLED;
+		found.since = nearly_all(t);
+	}
+	return found;
+}
