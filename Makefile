@@ -22,30 +22,54 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 	-fvisibility=hidden $(warn) $(san) $(CFLAGS)
 
 # ---- sources: one folder is one layer ---------------------------------------
-agent  := $(wildcard agent/*.c agent/*/*.c writer/*.c)
-front  := $(wildcard launcher/*.c report/*.c agent/core/*.c agent/sched/schedule.c agent/sched/marker.c) $(filter-out writer/thread.c,$(wildcard writer/*.c))
+# What runs at each start of a program comes first, and of that the large last: its code, its
+# constants and its variables lie on few pages.
+start  := config/config.c config/config_table.c config/config_file.c base/fmt.c base/sys.c \
+	base/sys_call.c agent/core/self.c agent/core/spool_room.c agent/core/clock.c base/log.c agent/core/gate.c \
+	agent/hooks/weak.c agent/hooks/dlsym.c agent/hooks/exec.c agent/hooks/process.c base/elf.c \
+	agent/heap/heap.c agent/heap/record.c agent/cuda/entry.S agent/cuda/cuda.c agent/cuda/functions.c \
+	agent/sched/sched.c agent/sched/steps.c agent/sched/follow.c agent/sched/exit.c agent/sched/auto.c agent/sched/marker.c agent/sched/cycle.c \
+	agent/torch/observe.c agent/torch/torch.c agent/wire_gpu.c agent/cupti/cupti.c agent/cupti/lib/session.c agent/agent.c \
+	agent/begin.c agent/torch/abi.c agent/wire_heap.c agent/sched/marks.c base/arena.c agent/core/spool_file.c agent/core/job.c base/tally.c
+below   = $(sort $(shell find $(1) -name '*.c' -o -name '*.S'))
+ground := $(wildcard base config agent/core)
+agent  := $(start) $(filter-out $(start),$(call below,$(wildcard base config) agent writer))
+front  := $(filter %.c,$(call below,launcher finisher report)) $(filter-out writer/thread.c writer/crew.c writer/ahead.c, \
+	$(call below,$(ground) writer)) agent/sched/schedule.c agent/sched/marker.c
+tables  = $(shell find agent -name '*.def')
 tests  := $(patsubst tests/unit/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
-progs  := $(patsubst tests/prog/%.c,$(BUILD)/prog/%,$(wildcard tests/prog/*.c))
 
-agent_o := $(agent:%.c=$(BUILD)/so/%.o) $(patsubst %.S,$(BUILD)/so/%.o,$(wildcard agent/*/*.S))
-front_o := $(front:%.c=$(BUILD)/bin/%.o)
-unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c,$(agent)) $(addprefix launcher/,args.c refill_find.c span.c) $(wildcard report/*.c))
+agent_o := $(addprefix $(BUILD)/so/,$(addsuffix .o,$(basename $(agent))))
+# A sanitizer brings a start, and functions, of its own.
+front   := $(if $(SAN),$(filter-out launcher/old_libc.c,$(front)),$(front))
+front_o := $(front:%.c=$(BUILD)/bin/%.o) $(if $(SAN),,$(BUILD)/bin/launcher/start.o)
+unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c %.S,$(agent)) \
+	$(filter-out launcher/main.c launcher/old_libc.c %.S,$(call below,launcher finisher report)))
 
 # Static archives by name, so that the agent needs libc alone.
 archives := -l:libdeflate.a -l:libiberty.a
 # What reads traces takes gzip in pieces; the agent has none of it.
 reading  := -l:libz.a
 # Symbols that newer C libraries renamed are bound to their old versions.
-floor   := -include agent/core/libc_floor.h
+floor   := -include base/libc_floor.h
 floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+# A program's start is renamed, too: launcher/start.S takes the place of crt1.o.
+crt      = $(shell $(CC) -print-file-name=$(1))
+start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
+end_l    = $(call crt,crtendS.o) $(call crt,crtn.o)
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
 	check-matrix check-gpu lint bench fuzz install clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
+# A machine without the headers is told so once, before the compiler says it of each file.
+$(BUILD)/needs.%: tests/needs.sh
+	@mkdir -p $(@D)
+	@CC='$(CC)' tests/needs.sh $* && touch $@
+
 # The hook tables, and our public entry points, are all that is exported.
-$(BUILD)/exports.map: $(wildcard agent/*/*.def) Makefile
+$(BUILD)/exports.map: $(tables) Makefile
 	@mkdir -p $(@D)
 	$(call say,GEN,$@){ echo '{ global: proflaunch_step; proflaunch_collect; InitializeInjection;'; \
 		sed -n 's/^HOOK([^,]*, *\([A-Za-z0-9_]*\).*/\1;/p' $(filter %.def,$^); \
@@ -53,12 +77,13 @@ $(BUILD)/exports.map: $(wildcard agent/*/*.def) Makefile
 
 $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 	$(call say,LINK,$@)$(CC) -shared $(san) -o $@.new $(agent_o) $(LDFLAGS) \
-		-Wl,--exclude-libs,ALL $(archives) $(if $(SAN),,$(floor_l)) \
+		-Wl,--exclude-libs,ALL $(archives) \
 		-Wl,--version-script=$< -Wl,-z,now -Wl,-z,relro -Wl,-z,noexecstack \
-		-Wl,-z,text $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
+		-Wl,-z,text -Wl,-z,noseparate-code $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $^ $(LDFLAGS) $(archives) $(reading) -ldl
+	$(call say,LINK,$@)$(CC) $(san) -o $@ $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(archives) $(reading) \
+		$(if $(SAN),-ldl,$(floor_l) $(end_l))
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
@@ -67,23 +92,23 @@ $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
 	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(archives) $(reading) \
 		$(shell pkg-config --libs check)
 
-$(BUILD)/prog/%: tests/prog/%.c
-	@mkdir -p $(@D)
-	$(call say,PROG,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -I. -pthread -rdynamic -o $@ $< -ldl
-
 # Three builds of an object: in the agent, in a program, in a unit test (where
 # it must not replace the test program's own functions).
 $(BUILD)/so/%.o:   extra := -fPIC -ftls-model=initial-exec $(if $(SAN),,$(floor))
+$(BUILD)/bin/%.o:  extra := $(if $(SAN),,$(floor))
 $(BUILD)/unit/%.o: extra := -DHOOK_NO_EXPORT
 define compile
-$(BUILD)/$(1)/%.o: %.c Makefile VERSION
+$(BUILD)/$(1)/%.o: %.c Makefile VERSION | $(BUILD)/needs.build
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)$$(CC) $$(flags) $$(extra) -MMD -MP -c -o $$@ $$<
 endef
+define assemble
+$(BUILD)/$(1)/%.o: %.S Makefile
+	@mkdir -p $$(@D)
+	$$(call say,AS,$$@)$$(CC) $$(flags) -fPIC -MMD -MP -c -o $$@ $$<
+endef
 $(foreach kind,so bin unit,$(eval $(call compile,$(kind))))
-$(BUILD)/so/%.o: %.S Makefile
-	@mkdir -p $(@D)
-	$(call say,AS,$@)$(CC) $(flags) -fPIC -MMD -MP -c -o $@ $<
+$(foreach kind,so bin unit,$(eval $(call assemble,$(kind))))
 
 # ---- checks -----------------------------------------------------------------
 -include tests/tests.mk
@@ -95,8 +120,8 @@ install: all ## honours PREFIX and DESTDIR
 	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 2>/dev/null); do \
 		install -m 644 $$lib $(DESTDIR)$(PREFIX)/lib/; done
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
-	$(BUILD)/proflaunch --print-man proflaunch.1 > $(DESTDIR)$(PREFIX)/share/man/man1/proflaunch.1
-	$(BUILD)/proflaunch --print-man profile.conf.5 > $(DESTDIR)$(PREFIX)/share/man/man5/profile.conf.5
+	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-doctor.1 profile.conf.5; do \
+		$(BUILD)/proflaunch --print-man $$page > $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
 
 clean: ## remove every build folder
 	rm -rf build build-*

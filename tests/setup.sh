@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# setup.sh build|test|bench|NAME... - install what is missing of a list, or of single rows.
+# setup.sh build|test|bench|host|NAME... - install what is missing of a list, or of single rows.
 #
-# Three lists say everything that is ever installed.  A row is apt:PACKAGE, or
+# Four lists say everything that is ever installed.  A row is apt:PACKAGE, or
 # pip:PACKAGE[==VERSION] for the virtual environment $BUILD/venv, suite:NAME for an
 # unpacked older C library under $BUILD, or cupti:PACKAGE==VERSION for the headers and
 # the library of one CUPTI under $BUILD/cupti.  Quick when all is there.
@@ -17,10 +17,11 @@ apt:libzydis4.0 apt:libdw1
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='
 apt:python3 apt:python3-venv apt:python3-torch
-apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libtorch-dev apt:check apt:pkg-config
-apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:gdb apt:valgrind apt:git apt:groff-base
+apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libunwind-dev apt:libtorch-dev apt:check apt:pkg-config
+apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:strace apt:gdb apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
+apt:musl-tools apt:libclang-rt-14-dev apt:perl-base
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
@@ -35,7 +36,21 @@ cupti:nvidia-cuda-cupti==13.3.35 cupti:nvidia-cuda-cupti==13.4.58
 '
 # What `make bench` measures us against.
 bench_list='
-apt:heaptrack apt:libjemalloc2
+apt:heaptrack apt:libjemalloc2 apt:libpython3.11-testsuite
+'
+# What `make check-host` runs bare and under us; some of it starts services when it is installed.
+host_list='
+apt:zsh apt:mksh apt:ksh apt:tcsh apt:yash apt:busybox-static apt:gawk apt:bc apt:dc apt:jq apt:m4
+apt:tcl apt:ed apt:less apt:vim apt:expect apt:socat apt:screen apt:tmux apt:fakeroot
+apt:bubblewrap apt:sudo apt:rsync apt:xz-utils apt:bzip2 apt:zstd apt:lz4 apt:lzop apt:brotli
+apt:pigz apt:zip apt:unzip apt:7zip apt:cpio apt:pv apt:file apt:patch apt:diffutils
+apt:sqlite3 apt:openssl apt:gpg apt:gpg-agent apt:openssh-client apt:openssh-server apt:ffmpeg
+apt:graphviz apt:gdb apt:ltrace apt:musl-tools apt:nasm apt:flex apt:bison apt:cmake
+apt:ninja-build apt:ccache apt:perl apt:ruby apt:php-cli apt:lua5.4 apt:nodejs
+apt:openjdk-17-jdk-headless apt:erlang-base apt:golang-go apt:rustc apt:guile-3.0
+apt:ocaml-nox apt:sbcl apt:swi-prolog-nox apt:curl apt:redis-server apt:memcached
+apt:netcat-openbsd apt:nginx-light apt:apache2 apt:lighttpd apt:haproxy apt:postgresql
+apt:e2fsprogs apt:libpython3.11-testsuite
 '
 
 BUILD=${BUILD:-build}
@@ -46,7 +61,8 @@ for name; do
 	build) rows="$rows $build_list" ;;
 	test)  rows="$rows $test_list" ;;
 	bench) rows="$rows $bench_list" ;;
-	*)     row=$(printf '%s\n' $build_list $test_list $bench_list | grep -m 1 "^[a-z]*:$name") ||
+	host)  rows="$rows $host_list" ;;
+	*)     row=$(printf '%s\n' $build_list $test_list $bench_list $host_list | grep -m 1 "^[a-z]*:$name") ||
 			{ echo "setup: $name is on none of the lists" >&2; exit 2; }
 	       rows="$rows $row" ;;
 	esac

@@ -6,6 +6,8 @@ PYTHONS  ?= $(venv) /usr/bin/python3
 run      := BUILD=$(BUILD) $(if $(SAN),PATIENCE=9) tests/run.sh
 ready    := $(MAKE) --no-print-directory
 
+$(tests:$(BUILD)/%=$(BUILD)/unit/tests/unit/%.o): | $(BUILD)/needs.unit
+
 # A run is "script arguments", one word to run.sh.
 unit_runs  = $(tests)
 lint_runs  = $(wildcard tests/lint/*.sh)
@@ -14,10 +16,22 @@ torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh v
 	'$(venv) tests/fidelity/schedule_property.py $(BUILD)/prog/schedule_at' \
 	$(foreach python,$(PYTHONS),$(foreach prog,$(wildcard tests/fidelity/progs/*.py), \
 	'tests/fidelity/check.sh $(python) $(prog)'))
-cxx_progs = $(patsubst tests/prog/%.cc,$(BUILD)/prog/%,$(wildcard tests/prog/*.cc))
-.PHONY: check-full built-check built-readers
+mutants_try := tests/mutants/try.sh
+.PHONY: check-full docs picture mutants mutants-base coverage journeys built-journeys built-check built-readers built-host check-host
+# A program with holes between its segments, as one in fourteen of a system is.
+$(BUILD)/test_unwind_peer: override LDFLAGS += -Wl,-z,separate-code -Wl,-z,max-page-size=0x200000
+# What is assembled, in a program of its own: the test plays all that it calls.
+$(BUILD)/test_entry: $(BUILD)/unit/tests/unit/test_entry.o $(BUILD)/unit/agent/cuda/entry.o
+$(BUILD)/test_jump: $(BUILD)/unit/tests/unit/test_jump.o $(BUILD)/unit/agent/hooks/jump.o
+$(BUILD)/test_entry $(BUILD)/test_jump:
+	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $^ $(LDFLAGS) $(shell pkg-config --libs check)
+$(BUILD)/unit/agent/hooks/jump.o: flags += -Ddlsym=jump_dlsym
+# A program that begins as the launcher does.
+$(BUILD)/test_old_libc: $(BUILD)/unit/tests/unit/test_old_libc.o $(if $(SAN),,$(BUILD)/unit/launcher/old_libc.o $(BUILD)/unit/launcher/start.o)
+	$(call say,LINK,$@)$(CC) $(san) -pthread -o $@ $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(shell pkg-config --libs check) $(if $(SAN),,$(end_l))
 include tests/fake/fake.mk
-include tests/heap/heap.mk
+include tests/programs/programs.mk
+include tests/host/host.mk
 
 setup: ## install what building and testing need and this machine lacks
 	$(Q)tests/setup.sh build test
@@ -39,22 +53,30 @@ check: setup ## install what is missing, build, test: what must pass before anyt
 check-full: setup ## everything: every test, readers, torch versions, sanitizers, fuzzers; hours
 	$(Q)FULL=1 $(ready) built-check
 	$(Q)FULL=1 $(ready) built-readers
+	$(Q)$(ready) check-host
 	$(Q)$(ready) SAN=address,undefined check-unit
 	$(Q)$(ready) SAN=thread check-unit
 	$(Q)$(ready) check-matrix
 	$(Q)$(ready) fuzz
 
-built-check: all $(tests) $(progs) $(cxx_progs) fake heap
-	$(Q)$(run) $(lint_runs) $(unit_runs) $(e2e_runs) $(torch_runs)
+built-check: all $(tests) $(progs) $(cxx_progs) fake heap host unwind built-journeys
+	$(Q)$(run) $(lint_runs) tests/lint/journeys.py $(unit_runs) $(e2e_runs) $(torch_runs) $(host_small) $(mutants_try)
 
 check-unit: all $(tests) fake ## Check suites
 	$(Q)$(run) $(unit_runs)
 
-check-e2e: all $(progs) $(cxx_progs) fake heap ## real programs under the launcher
+check-e2e: all $(progs) $(cxx_progs) fake heap unwind ## real programs under the launcher
 	$(Q)$(run) $(e2e_runs)
 
 check-torch: all $(progs) ## fidelity: our traces against torch.profiler's, event by event
 	$(Q)$(run) $(torch_runs)
+
+check-host: setup ## other people's programs, bare and under us: nothing may differ
+	$(Q)tests/setup.sh host
+	$(Q)$(ready) built-host
+
+built-host: all host host-musl host-asan $(BUILD)/prog/lives
+	$(Q)$(run) $(host_runs)
 
 check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files
 	$(Q)$(ready) built-readers
@@ -66,19 +88,53 @@ check-matrix: setup ## torch tests on other torch versions; see docs/measured/ma
 	$(Q)$(ready) all
 	$(Q)BUILD=$(BUILD) tests/matrix.sh && BUILD=$(BUILD) tests/matrix_cuda.sh
 
-lint: all ## layers, exports, banned calls, sizes, format, what the binary asks for
-	$(Q)$(run) $(lint_runs)
+docs: all $(BUILD)/fake/run-13.0/done ## write anew what is generated: tables of options, and output that pages show
+	$(Q)$(BUILD)/proflaunch --print-config > profile.conf.example
+	$(Q)tests/docs/options.py --write
+	$(Q)BUILD=$(BUILD) tests/docs/console.py --write README.md docs/cookbook.md
 
-bench: all $(progs) $(BUILD)/fake/run-13.0/done heap ## what recording costs; the table of the README
+picture: all ## docs/trace.png anew: a step in Perfetto
+	$(Q)$(venv) tests/docs/picture.py
+
+lint: all ## layers, exports, banned calls, sizes, format, names, what the binary asks for
+	$(Q)$(run) $(filter-out tests/lint/house.sh,$(lint_runs))
+	$(Q)BUILD=$(BUILD) tests/lint/house.sh
+
+journeys: $(BUILD)/prog/edges $(BUILD)/prog/cuda_times $(BUILD)/prog/heap_pairs $(fake)/run-13.0/done built-journeys ## the files that one record goes through
+	$(Q)tests/lint/journeys.py
+
+# A build of its own, in which each function says that it begins.
+built-journeys:
+	$(Q)mkdir -p $(BUILD)-journeys
+	$(Q)$(CC) -O2 -Wall -Wextra -fPIC -DFOLDER='"$(abspath $(BUILD)-journeys)/calls"' -c \
+		-o $(BUILD)-journeys/journeys.o tests/lint/journeys.c
+	+$(Q)$(ready) BUILD=$(BUILD)-journeys SAN= CFLAGS='-O0 -g -finstrument-functions' \
+		LDFLAGS=$(BUILD)-journeys/journeys.o all
+
+bench: all $(progs) $(BUILD)/fake/run-13.0/done heap unwind ## what recording costs; the tables of docs/costs.md
 	$(Q)tests/bench/run.sh
 
 check-gpu: all ## on a machine with an NVIDIA GPU; leaves a folder of results
 	$(Q)BUILD=$(BUILD) tests/gpu/run
 
+mutants: ## plant faults one at a time: which test notices?  ARGS="--only PATTERN", …
+	$(Q)python3 tests/mutants/mutants.py $(ARGS)
+
+mutants-base: all $(tests) $(progs) $(cxx_progs) fake heap host
+
+# A build of its own, without optimisation: each branch of the source is one of the program.
+# What the programs of the tests are built from is no part of the product, and is shared.
+coverage := build-coverage
+coverage: all $(progs) $(cxx_progs) fake heap host unwind ## what no test enters, by gcov; UNIT=1: the unit suites alone
+	$(Q)find $(coverage) -name '*.gcda' -delete 2>/dev/null; mkdir -p $(coverage)
+	$(Q)for part in fake cupti prog heap host unwind venv suite-bullseye; do \
+		ln -sfn "$$(realpath $(BUILD)/$$part)" $(coverage)/$$part; done
+	$(Q)$(CC) -O1 -fPIC -c -o $(coverage)/exit.o tests/coverage_exit.c
+	$(Q)$(ready) BUILD=$(coverage) CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
+		LDFLAGS='$(coverage)/exit.o --coverage -Wl$(comma)--wrap=_exit' \
+		all $(tests:$(BUILD)/%=$(coverage)/%)
+	-$(Q)BUILD=$(coverage) PATIENCE=9 tests/run.sh $(tests:$(BUILD)/%=$(coverage)/%) $(if $(UNIT),,$(e2e_runs))
+	$(Q)tests/coverage.py $(coverage)
+
 fuzz: all $(cxx_progs) ## hostile configuration lines, names and spools
 	$(Q)BUILD=$(BUILD) tests/fuzz/run.sh
-
-# C++ programs, on the system's libtorch.
-$(BUILD)/prog/%: tests/prog/%.cc
-	@mkdir -p $(@D)
-	$(call say,PROG,$@)$(CXX) -O1 -g -Wall -pthread -rdynamic -o $@ $< -ltorch_cpu -lc10

@@ -118,7 +118,7 @@ def times(number, table):
     return {key: number * value for key, value in table.items()}
 
 
-def cuda_facts(trace):
+def gpu_facts(trace):
     """What our trace says of its GPU part."""
     return trace.facts.get("cuda") or {}
 

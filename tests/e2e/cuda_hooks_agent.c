@@ -9,11 +9,13 @@
 #include "agent/core/gate.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
-#include "agent/core/spool.h"
+#include "agent/core/record_gpu.h"
+#include "agent/core/spool_view.h"
 #include "agent/core/thread.h"
-#include "agent/hooks/cuda.h"
+#include "agent/cuda/cuda.h"
 #include "agent/hooks/hook.h"
-#include "agent/hooks/unwind.h"
+#include "agent/unwind/unwind.h"
+#include "tests/unit/spool_open.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -141,7 +143,8 @@ static void __attribute__((destructor)) stop(void)
 
 static void __attribute__((constructor)) start(void)
 {
-	static const struct cuda_listener to = { begin, end, is_ready };
+	static const struct cuda_listener to = { begin, end, is_ready,
+						 cuda_hooks_driver };
 	const char *want = getenv("HOOKS_WANT"), *path = getenv("HOOKS_OUT");
 
 	tell = getenv("HOOKS_TELL") != NULL;

@@ -32,9 +32,9 @@ typedef struct two (*function)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,
 void mock_succeed(int yes);
 
 #define HOOK(group, symbol, ...) extern void symbol(void);
-#include "agent/hooks/cudart.def"
-#include "agent/hooks/driver.def"
-#include "agent/hooks/nccl.def"
+#include "agent/cuda/cudart.def"
+#include "agent/cuda/driver.def"
+#include "agent/cuda/nccl.def"
 #undef HOOK
 
 enum { P_NONE, P_REGISTER, P_SAME, P_NAMED, P_ENTRY, P_CONFIG, P_COMM };
@@ -56,9 +56,9 @@ static const struct {
 	int pointers;
 } rows[] = {
 #define HOOK(group, symbol, kind, ...) { #symbol, (function)symbol, P_##kind },
-#include "agent/hooks/cudart.def"
-#include "agent/hooks/driver.def"
-#include "agent/hooks/nccl.def"
+#include "agent/cuda/cudart.def"
+#include "agent/cuda/driver.def"
+#include "agent/cuda/nccl.def"
 #undef HOOK
 };
 

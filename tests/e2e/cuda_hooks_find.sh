@@ -65,7 +65,7 @@ with 31 1 ./find asked ./libother.so ./libcuda.so.1 cuGetProcAddress_v2 > got
 has '^at agent.so' got "others ask"
 # A library with a static copy of its own that it exports, as torch 1.13 has of NCCL.
 nccl="-DUSER -DSHALLOW -DFIRST=ncclBcast -DSECOND=ncclGroupEnd -fPIC -shared"
-cc $cflags $nccl -DTABLE='"agent/hooks/nccl.def"' -DVARIANT=4 -o libself.so "$source" \
+cc $cflags $nccl -DTABLE='"agent/cuda/nccl.def"' -DVARIANT=4 -o libself.so "$source" \
 	"$root/tests/e2e/cuda_hooks_mock.c" || fail "cannot build libself.so"
 cc $cflags $nccl -o libusernccl.so "$source" ./libnccl.so.2 -Wl,-rpath,"$work" ||
 	fail "cannot build libusernccl.so"

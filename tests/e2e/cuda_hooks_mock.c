@@ -2,7 +2,7 @@
 /*
  * A library with every function of one hook table. Each tells what it was given: all
  * registers that carry arguments and 160 bytes of stack, as one number.
- * -DTABLE="agent/hooks/cudart.def"; -DVARIANT: a number that goes into results;
+ * -DTABLE="agent/cuda/cudart.def"; -DVARIANT: a number that goes into results;
  * -DSHALLOW: only the first argument does.
  */
 #include <errno.h>

@@ -53,3 +53,12 @@ want "$agent:$libc" "$got" "LD_PRELOAD that had the agent"
 got=$("$prof" -q -- "$prof" -q -- sh -c 'echo $LD_PRELOAD; exit 3'; echo $?)
 want "$agent
 3" "$got" "nested"
+
+# An older C library keeps threads and dlsym elsewhere: the launcher names these, once.
+cat > older.c <<'C'
+const char *gnu_get_libc_version(void) { return "2.31"; }
+C
+${CC:-cc} -shared -fPIC -o older.so older.c || fail "cc"
+# shellcheck disable=SC2016
+got=$(LD_PRELOAD=$work/older.so "$prof" -q -- "$prof" -q -- sh -c 'echo "$LD_PRELOAD"')
+want "$(dirname "$prof")/libproflaunch.so:libpthread.so.0:libdl.so.2:$work/older.so" "$got" "older"

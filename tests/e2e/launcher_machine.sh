@@ -1,11 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# What only the machine refuses never keeps the program from running: one line says why.
+# What only the machine refuses is told before anything is started: one line says why. With
+# --keep-going, and inside of another launcher, the program runs without being profiled.
 . tests/e2e/launcher.inc
 # still TEXT ARGUMENTS: the program runs, unprofiled, and the text is said once
 still() {
 	text=$1; shift
-	run "$@" -- sh -c 'echo "ran ${LD_PRELOAD-}"; exit 3'
+	run "$@" -- sh -c 'echo ran > ran'
+	want 2 $status "$*: status"
+	[ ! -e ran ] || fail "$*: the command was started"
+	has "$text" err "$*"
+	has 'no trace can be written, so the command was not started' err "$*"
+	want 1 "$(wc -l < err)" "$*: lines"
+	PROF_JOB=1:$work/gone run "$@" -- sh -c 'exit 3'
+	want 3 $status "$*: status inside of another launcher"
+	run --keep-going "$@" -- sh -c 'echo "ran ${LD_PRELOAD-}"; exit 3'
 	want 3 $status "$*: status"
 	want "ran " "$(cat out)" "$*: output"
 	has "$text" err "$*"
@@ -25,22 +34,31 @@ if [ "$(id -u)" != 0 ]; then
 	chmod 755 closed
 fi
 
+# What one of our number left when it was killed is in nobody's way; nothing of this run stays behind.
+mkdir there
+sh -c 'touch "there/.proflaunch-try-$$"; exec "$@"' sh "$prof" -q --logdir there -- sh -c 'exit 3'
+want 3 $? "a file that was left there"
+want 1 "$(ls -A there | wc -l)" "the log directory"
+
 # No file may grow: we must neither die of SIGXFSZ nor let the program.
 status=0
 (ulimit -f 0; exec "$prof" -- sh -c 'exit 3' 2> /dev/null) || status=$?
-want 3 $status "RLIMIT_FSIZE 0"
+want 2 $status "RLIMIT_FSIZE 0"
+status=0
+(ulimit -f 0; exec "$prof" --keep-going -- sh -c 'exit 3' 2> /dev/null) || status=$?
+want 3 $status "RLIMIT_FSIZE 0, --keep-going"
 
 if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=4k none full 2> /dev/null; then
 	head -c 8192 /dev/zero > full/filler 2> /dev/null
 	status=0
 	"$prof" --logdir full -- sh -c 'exit 3' > out 2> err || status=$?
 	umount full
-	want 3 $status "a full disk: status"
+	want 2 $status "a full disk: status"
 	has 'No space left on device' err "a full disk"
 	mkdir readonly && mount -t tmpfs -o ro none readonly && {
 		"$prof" --logdir readonly/log -- sh -c 'exit 3' > out 2> err; status=$?
 		umount readonly
-		want 3 $status "a read-only file system: status"
+		want 2 $status "a read-only file system: status"
 		has 'Read-only file system' err "a read-only file system"
 	}
 else

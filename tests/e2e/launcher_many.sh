@@ -18,7 +18,7 @@ while [ $round -lt 5 ]; do
 		want $i $status "launcher $i: status"
 		! grep 'without being profiled' "err$i" || fail "launcher $i gave up"
 		case $(cat "out$i") in
-		"$work/shared/.proflaunch/"*.job) ;;
+		*":$work/shared/.proflaunch/"*/page) ;;
 		*) fail "launcher $i: no job page: $(cat "out$i")" ;;
 		esac
 	done

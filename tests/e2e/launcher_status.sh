@@ -23,9 +23,54 @@ run -- ./script
 want 9 $status "a script without a #! line"
 run
 want 2 $status "no command"
+has 'usage: proflaunch [options] [--] command' err "its usage"
+want 10 "$(wc -l < err)" "lines of the usage"
+
+# The first word: a subcommand, else a command in PATH, else a file.
+run sh -c 'exit 4' --logdir x -- y
+want 4 $status "a command without --"
+[ ! -e x ] || fail "an option behind the command is the command's"
+printf '#!/bin/sh\nexit 5\n' > help; cp help here; chmod 755 help here
+run help
+want 0 $status "a subcommand wins over a file"
+run -- ./help
+want 5 $status "-- always means a command"
+run here
+want 5 $status "a file of this directory"
+run -- here
+want 127 $status "as execvp behind --"
+has 'a file of that name is here: ./here' err "it is said"
+printf '#!/bin/sh\nexit 6\n' > true; chmod 755 true
 run true
-want 2 $status "a command without --"
-has "put -- before the command" err "it is said"
+want 0 $status "a command in PATH comes first"
+rm true help here
+echo 'import sys; sys.exit(len(sys.argv) + 10)' > mine.py
+run mine.py a --logdir
+want 13 $status "a .py file that is not executable"
+has "mine.py is not executable: run by $(command -v python3)" err "it is said"
+run ./mine.py
+want 11 $status "the same by its path"
+chmod 755 mine.py
+run mine.py
+want 11 $status "a .py file without a #! line"
+has 'mine.py has no #! line' err "it is said"
+chmod 644 mine.py
+run -- ./mine.py
+want 126 $status "as the kernel does behind --"
+has 'Permission denied (it is not executable: python3 ./mine.py)' err "it is said"
+mkdir empty
+status=0; PATH=$work/empty "$prof" mine.py 2> err || status=$?
+want 127 $status "no python3"
+has 'PATH has no python3' err "it is said"
+run doctr -- x
+want 127 $status "a word near a subcommand"
+has "doctr: command not found (did you mean 'proflaunch doctor'?)" err "it is said"
+run ./plain
+want 126 $status "a file that may not be run, without --"
+run --record-shapes maybe -- touch started
+want 2 $status "no value of a flag, and no command"
+has "--record-shapes: 'maybe' is neither on nor off" err "it is said"
+[ ! -e started ] || fail "the word behind -- was run"
 
 # Really by the signal, not by a status that looks like it; and no second core file.
 python3 - "$prof" <<'P' || fail "signals"

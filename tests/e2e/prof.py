@@ -33,7 +33,7 @@ class Trace:
         self.path = path
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             self.raw = json.loads(file.read().decode("utf-8"))
-        self.pid = int(re.search(r"_(\d+)\.\d+\.pt\.trace", path)[1])
+        self.pid = int(re.search(r"_(\d+)(\.rank\d+)?(\.\d+)?\.pt\.trace", path)[1])
         self.slices = [e for e in self.raw["traceEvents"]
                        if e["ph"] == "X" and e["cat"] != "Trace"]
         self.slices.sort(key=lambda e: (e["ts"], -e["dur"]))
@@ -62,7 +62,7 @@ class Run:
 
     def paths(self, where=""):
         return sorted(glob.glob(os.path.join(self.logdir, where, "*.pt.trace.json*")),
-                      key=lambda path: re.search(r"\.(\d{19})\.", path)[1])
+                      key=lambda path: re.findall(r"\.(\d{19})\.", path))
 
     def traces(self, where=""):
         return [Trace(path) for path in self.paths(where)]
@@ -108,8 +108,9 @@ def launch(command, logdir, *, env=None, timeout=300, check=True, wrap=(), **giv
 
 
 def plain(command, *, timeout=300, **given):
-    return subprocess.run(command, capture_output=True, text=True, timeout=timeout,
-                          stdin=subprocess.DEVNULL, **given)
+    if "input" not in given:
+        given["stdin"] = subprocess.DEVNULL
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **given)
 
 
 def prog(name):

@@ -32,10 +32,21 @@ def test_torchs_own_switch_is_ours():
         assert seen == ["aten::add_", "aten::add_"], seen
 
 
-def test_without_cpu_activities_only_steps_are_there():
+STEPS = {"marker": "torch:aten::add_", "schedule": "wait=0,active=2,repeat=1", "activities": "cuda"}
+
+
+def test_without_cpu_activities_no_operator_is_there():
     with prof.folder() as log:
-        seen = ops(log, "neither", marker="torch:aten::add_", schedule="wait=0,active=2,repeat=1", activities="cuda")
+        seen = ops(log, "neither", malloc="count", **STEPS)
         assert seen == [], seen
+
+
+def test_step_marks_alone_make_no_file():
+    with prof.folder() as log:
+        run = prof.launch([PYTHON, PROGRAM, "neither"], log, **STEPS)
+        assert not run.paths() and not run.left_over(), (run.paths(), run.left_over())
+        assert "a window had step marks and nothing else that was recorded" in run.err, run.err
+        assert "nothing of a GPU was recorded" in run.err, run.err
 
 
 if __name__ == "__main__":

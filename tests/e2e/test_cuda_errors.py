@@ -5,7 +5,7 @@
 """Each function that we call of CUPTI fails, in several ways: the program is as without us,
 and the file has every row that it has otherwise, or one line says what is missing.
 
-The functions are those of agent/cupti/api.def, so that a new one is in this test.
+The functions are those of agent/cupti/lib/api.def, so that a new one is in this test.
 """
 import collections
 import os
@@ -15,7 +15,7 @@ import sys
 import cuda
 import prof
 
-with open("agent/cupti/api.def", encoding="utf-8") as table:
+with open("agent/cupti/lib/api.def", encoding="utf-8") as table:
     CALLED = ["cupti" + name for name in re.findall(r"^API\((\w+),", table.read(), re.M)]
 VERSIONS = ("11.8", "12.8", "13.0", cuda.NEWEST)
 CODES = (35, 39, 999)  # insufficient privileges, somebody else has subscribed, unknown
@@ -27,7 +27,8 @@ STEPS = 6
 def lines(run):
     """Our lines about the GPU, without the summary of what is in the files."""
     return [line for line in run.err.splitlines() if re.match(r"proflaunch(\[\d+\])?: ", line) and
-            re.search("GPU|CUPTI|CUDA", line) and not line.startswith("proflaunch: on the GPU:")]
+            re.search("GPU|CUPTI|CUDA", line) and
+            not re.match("proflaunch: (on the GPU:|torch-tb-profiler |[0-9]+ trace files? in )", line)]
 
 
 def rows(run):
@@ -58,8 +59,9 @@ def compare(version, error, whole):
         run = launch(version, log, error)
         without = cuda.without(version, "loop", STEPS, ERROR=error)
         assert (run.status, run.out) == without, (version, error, run.out, run.err)
-        assert len(run.paths()) == 2, (version, error, run.err)
         said, found = lines(run), rows(run)
+        # Of steps alone there is no file.
+        assert len(run.paths()) == 2 or said, (version, error, run.err)
         what = (version, error, said, found, run.err)
         # The program's own line; the closing one sums up the gaps.
         assert sum(line.startswith("proflaunch[") for line in said) <= 1, what

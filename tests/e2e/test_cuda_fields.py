@@ -4,7 +4,7 @@
 """Every kind of record of every version of CUPTI, each field with a value of its own: what
 of it is in the finished file, and where.
 
-tests/prog/cuda_fields.c writes down each record as the headers of the version have
+tests/programs/cuda_fields.c writes down each record as the headers of the version have
 it. A field is in FOUND, by what the file says, or in UNSHOWN; there is no third.
 """
 import json
@@ -49,7 +49,7 @@ class File:
     def __init__(self, path):
         self.trace = trace = prof.Trace(path)
         self.base = trace.raw["baseTimeNanoseconds"]
-        self.error = cuda.cuda_facts(trace)["clock error ns"] + 2000
+        self.error = cuda.gpu_facts(trace)["clock error ns"] + 2000
         self.by_id = {}
         for event in trace.raw["traceEvents"]:
             number = event.get("args", {}).get("correlation")
@@ -253,7 +253,7 @@ def test_every_field_of_every_kind_of_every_version():
                 check(version, file, record)
             # Of the two calls without GPU work the one that says it failed, and
             # what did not launch, is not missed.
-            facts = cuda.cuda_facts(file.trace)
+            facts = cuda.gpu_facts(file.trace)
             assert (facts["GPU work"], facts["matched"]) == (5, 5), facts
             assert facts["calls without their GPU work"] == 1, facts
             prof.strict(run.paths())

@@ -96,7 +96,7 @@ def test_estimate():
                 cuda.times(2, cuda.STEP_CALLS), (found, run.err)
             kernels = cuda.of(trace, "kernel")
             assert kernels and all(k["args"]["estimate"] is True for k in kernels), kernels
-            before = cuda.cuda_facts(trace).get("GPU work before its call", 0)
+            before = cuda.gpu_facts(trace).get("GPU work before its call", 0)
             assert before == 0, (before, kernels)
 
 

@@ -39,7 +39,7 @@ def told(which):
 
 
 def rows(table):
-    with open(os.path.join(ROOT, "agent", "hooks", table), encoding="utf-8") as file:
+    with open(os.path.join(ROOT, "agent", "cuda", table), encoding="utf-8") as file:
         return re.findall(r"^HOOK\(\w+, (\w+),", file.read(), re.M)
 
 

@@ -48,7 +48,7 @@ class Beside(prof.Run):
                               **given)
             super().__init__(subprocess.CompletedProcess([], run.status, run.out, run.err), log)
             self.ours = [cuda.of(trace, "kernel") for trace in self.traces()]
-            self.facts = [cuda.cuda_facts(trace) for trace in self.traces()]
+            self.facts = [cuda.gpu_facts(trace) for trace in self.traces()]
             self.told = [trace.facts["facts"]["cuda"] for trace in self.traces()]
         self.kernels = int(re.search(r"^kernels (\d+)$", run.err, re.M)[1])
 

@@ -28,7 +28,7 @@ def test_work_from_before_the_window():
             assert [t.steps() for t in traces] == [[2], [5], [8]], [t.steps() for t in traces]
             found = [cuda.counts(t)["kernel"] for t in traces]
             assert found == [0, 0, 0], (version, found)
-            before = sum(cuda.cuda_facts(t).get(BEFORE, 0) for t in traces)
+            before = sum(cuda.gpu_facts(t).get(BEFORE, 0) for t in traces)
             assert (before > 0) == (version == "12.8"), (version, before)
             prof.strict([t.path for t in traces])
 
@@ -54,7 +54,7 @@ def test_a_gpu_that_is_never_idle():
             assert found and alive, (version, err)
             assert "cuptiActivityDisable 1 0" in told, (version, told)
             assert cuda.counts(prof.Trace(found[0]))["kernel"] == 2, (version, err)
-            assert cuda.cuda_facts(prof.Trace(found[0])).get("calls without their GPU work", 0) == 0
+            assert cuda.gpu_facts(prof.Trace(found[0])).get("calls without their GPU work", 0) == 0
 
 
 def flushes_in_an_open_window(said):

@@ -259,7 +259,7 @@ def test_a_cupti_inside_torch():
         run = train(log, "11.8", what="bundled", steps=10, schedule="wait=1,active=8,repeat=1")
         trace = run.only()
         assert "records the GPU now: our traces have a gap" in run.err, run.err
-        assert cuda.cuda_facts(trace)["gaps"] == 1, cuda.cuda_facts(trace)
+        assert cuda.gpu_facts(trace)["gaps"] == 1, cuda.gpu_facts(trace)
         truth = Truth(log, trace.pid)
         for slice_ in (e for e in trace.slices if e["name"].startswith("ProfilerStep#")):
             step = int(slice_["name"][13:])

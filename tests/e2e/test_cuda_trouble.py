@@ -3,6 +3,7 @@
 # run: timeout 900
 """Trouble with CUPTI, of every kind: the program goes on, the file says what is missing."""
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 
 import cuda
 import prof
+from finisher import children, gone, until
 
 SOME = cuda.VERSIONS
 FUNCTIONS = ("cuptiSubscribe", "cuptiSubscribe_v2", "cuptiGetVersion", "cuptiActivityEnable",
@@ -32,8 +34,9 @@ def compare(version, mode, count, log, fake, **given):
 
 
 def complaints(run):
-    """Our lines about the GPU, but for the sum at the end."""
+    """Our lines about the GPU, but for the sums at the end."""
     return [line for line in run.err.splitlines() if "GPU was not recorded for" not in line
+            and not re.match("proflaunch: (torch-tb-profiler |[0-9]+ trace files? in )", line)
             and "proflaunch" in line and ("GPU" in line or "CUPTI" in line or "CUDA" in line)]
 
 
@@ -51,7 +54,7 @@ def test_errors_from_every_call():
                                   schedule=PLAN)
                     said, found = complaints(run), kernels(run)
                     what = (version, function, code, found, run.err)
-                    assert len(run.paths()) == 2, what
+                    assert len(run.paths()) == 2 or said, what  # none of steps alone
                     assert len(said) <= 1, what
                     assert said or found == 16, what
 
@@ -113,8 +116,8 @@ def test_somebody_else_who_goes():
             traces = [t for t in run.traces() if len(t.steps()) == 2]
             found = [cuda.counts(t)["kernel"] for t in traces]
             assert found[0] == 0 and found[-1] == 2, (version, found, run.err)
-            assert cuda.cuda_facts(traces[0])["gaps"] == 1, cuda.cuda_facts(traces[0])
-            assert "gaps" not in cuda.cuda_facts(traces[-1]), cuda.cuda_facts(traces[-1])
+            assert cuda.gpu_facts(traces[0])["gaps"] == 1, cuda.gpu_facts(traces[0])
+            assert "gaps" not in cuda.gpu_facts(traces[-1]), cuda.gpu_facts(traces[-1])
             assert len(complaints(run)) == 2, (version, run.err)  # with "on the GPU: n kernels"
             prof.strict(run.paths())
 
@@ -135,7 +138,7 @@ def test_dropped():
             run = compare(version, "loop", 20, log, {"DROP_EVERY": 7}, marker="none")
             trace = run.only()
             lost = 140 + 180 - sum(cuda.counts(trace, cuda.WORK + cuda.CALLS).values())
-            facts = cuda.cuda_facts(trace)
+            facts = cuda.gpu_facts(trace)
             assert lost > 10 and facts.get("dropped by CUPTI", 0) >= lost, (version, lost, facts)
 
 
@@ -146,8 +149,8 @@ def test_times_that_cannot_be():
             with prof.folder() as log:
                 run = compare(version, "loop", 30, log, {way: 5}, marker="none")
                 trace = run.only()
-                bad = cuda.cuda_facts(trace).get(fact, 0)
-                assert bad == 24, (version, way, cuda.cuda_facts(trace))
+                bad = cuda.gpu_facts(trace).get(fact, 0)
+                assert bad == 24, (version, way, cuda.gpu_facts(trace))
                 assert cuda.counts(trace)["kernel"] == 120 - bad, cuda.counts(trace)
                 cuda.whole(trace)
 
@@ -164,7 +167,7 @@ def test_before_its_launch():
             run = compare(version, "loop", 20, log, {"EARLY_EVERY": 4}, marker="none")
             trace = run.only()
             assert cuda.counts(trace)["kernel"] == 80
-            assert cuda.cuda_facts(trace).get("GPU work before its call", 0) >= 10, cuda.cuda_facts(trace)
+            assert cuda.gpu_facts(trace).get("GPU work before its call", 0) >= 10, cuda.gpu_facts(trace)
             cuda.whole(trace, early=True)
 
 
@@ -204,8 +207,8 @@ def test_spoiled_buffers():
             run = cuda.run(version, "raw", 8, log, schedule="active=1")
             traces = run.traces()
             assert len(traces) >= 8, run.err
-            bad = sum(cuda.cuda_facts(t).get("buffers not read to their end", 0) for t in traces)
-            assert bad >= 1, (version, [cuda.cuda_facts(t) for t in traces])
+            bad = sum(cuda.gpu_facts(t).get("buffers not read to their end", 0) for t in traces)
+            assert bad >= 1, (version, [cuda.gpu_facts(t) for t in traces])
             assert cuda.counts(traces[0]) == cuda.STEP, cuda.counts(traces[0])
             prof.strict(run.paths())
 
@@ -268,23 +271,26 @@ def test_no_gpu():
 
 
 def kill(after, version):
+    """Kills a program and all of ours; what it had printed, and what recover finds."""
     with prof.folder() as log:
         process = subprocess.Popen(
             [prof.LAUNCHER, "--logdir", log, "--marker", "none", "--",
              prof.prog("cuda_work"), "counting", "1000000"],
             env={**os.environ, **cuda.environment(version)}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-        first = process.stdout.readline()
+        process.stdout.readline()       # reads ahead: the lines count themselves
         time.sleep(after)
         process.send_signal(signal.SIGSTOP)
-        for pid in prof.plain(["pgrep", "-P", str(process.pid)]).stdout.split():
-            os.kill(int(pid), signal.SIGKILL)
+        killed = list(children(process.pid).values())
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
         process.kill()
         rest, err = process.communicate(timeout=300)
-        steps = (first + rest).count("\n")
+        until(lambda: all(gone(pid) for pid in killed))     # they hold the job's lock till then
+        steps = int(rest.splitlines()[-1])
         run = prof.Run(prof.plain([prof.LAUNCHER, "recover", log]), log)
         assert run.status == 0, run.err
-        assert not run.left_over(), run.left_over()
+        assert not run.left_over(), (run.left_over(), run.err)
         prof.strict(run.paths())
         return steps, kernels(run), run.only()
 

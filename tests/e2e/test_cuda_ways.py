@@ -60,9 +60,9 @@ def test_hooks_are_the_second_way_in():
     """A driver that does not look at the variable: the runtime's first launch tells us."""
     for version in cuda.VERSIONS:
         with prof.folder() as log:
-            run = prof.launch([cuda.example(version), "20"], log, marker="kernel:*update*",
+            run = prof.launch([cuda.example(version), "320"], log, marker="kernel:*update*",
                               env=cuda.environment(version, INJECT=0),
-                              schedule="wait=5,warmup=5,active=4,repeat=1")
+                              schedule="wait=5,warmup=300,active=4,repeat=1")
             trace = run.only()
             assert cuda.counts(trace) == {"kernel": 12, "gpu_memcpy": 16, "gpu_memset": 8}, \
                 (version, cuda.counts(trace), run.err)

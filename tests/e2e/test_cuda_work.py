@@ -204,11 +204,12 @@ def test_switched_in_the_running_program():
 
 
 def test_example():
+    """Its steps are short here: many of them are warmup, in which kinds go on."""
     for version in cuda.VERSIONS:
         with prof.folder() as log:
-            run = prof.launch([cuda.example(version), "20"], log, marker="kernel:*update*",
+            run = prof.launch([cuda.example(version), "320"], log, marker="kernel:*update*",
                               env=cuda.environment(version),
-                              schedule="wait=5,warmup=5,active=4,repeat=1")
+                              schedule="wait=5,warmup=300,active=4,repeat=1")
             trace = run.only()
             assert cuda.counts(trace) == {"kernel": 12, "gpu_memcpy": 16, "gpu_memset": 8}, \
                 (version, cuda.counts(trace), run.err)

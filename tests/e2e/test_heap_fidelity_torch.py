@@ -15,8 +15,8 @@ import heap_fidelity as fidelity
 import prof
 
 PYTHON = os.path.join(prof.BUILD, "venv", "bin", "python")
-HEAP_PROGRAMS = os.path.join(prof.HERE, "..", "heap")
-TRAIN = [PYTHON, os.path.join(HEAP_PROGRAMS, "train.py")]
+HEAP_PROGRAMS = os.path.join(prof.HERE, "..", "programs")
+TRAIN = [PYTHON, os.path.join(HEAP_PROGRAMS, "heap_train.py")]
 SCHEDULE = "wait=1,active=3,repeat=1"
 CHECK = os.path.join(prof.HERE, "..", "fidelity", "check.sh")
 BIRTHS = range(256, 1025, 16)  # bytes of a thread's table of modules (dtv)

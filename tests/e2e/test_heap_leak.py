@@ -3,6 +3,7 @@
 # run: timeout 300
 """A leak planted in a C++ extension is found: the function, the line, and who called it."""
 import os
+import re
 import sys
 
 import prof
@@ -14,7 +15,7 @@ import ctypes, sys, torch
 lib = ctypes.CDLL(sys.argv[1])
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(14):
+for step in range(26):
     optimizer.zero_grad()
     model(torch.ones(8, 64)).sum().backward()
     if sys.argv[2] == "leak":
@@ -51,7 +52,7 @@ def train(log, how):
     got = prof.plain(["g++", "-g", "-O2", "-shared", "-fPIC", "-o", library, source])
     assert got.returncode == 0, got.stderr
     run = prof.launch([PYTHON, "-c", TRAIN, library, how], log, malloc="all", buffer_mb=1024,
-                      schedule="wait=2,warmup=2,active=9,repeat=1")
+                      schedule="wait=2,warmup=2,active=21,repeat=1")
     return run.only().path, library
 
 
@@ -93,7 +94,7 @@ void proflaunch_step(void) __attribute__((weak));
 void *volatile kept;
 int main(void)
 {
-	for (int step = 0; step < 12; step++) {
+	for (int step = 0; step < 26; step++) {
 		for (int i = 0; i < 100; i++)
 			kept = malloc(4096);
 		if (proflaunch_step)
@@ -117,7 +118,7 @@ def test_counters_that_are_too_far_apart_say_nothing():
         program = compiled(log, STEPS)
         for malloc, status in (("count", 2), ("all", 1)):
             run = prof.launch([program], os.path.join(log, malloc), malloc=malloc,
-                              schedule="wait=1,warmup=1,active=8,repeat=1")
+                              schedule="wait=1,warmup=1,active=22,repeat=1")
             answer = leaks(run.only().path)
             assert answer.returncode == status, (malloc, answer.stdout, answer.stderr)
 
@@ -139,7 +140,7 @@ static void *work(void *arg)
 }
 int main(void)
 {
-	for (int step = 0; step < 12; step++) {
+	for (int step = 0; step < 26; step++) {
 		pthread_t thread;
 		pthread_create(&thread, NULL, work, NULL);
 		pthread_join(thread, NULL);
@@ -156,11 +157,25 @@ def test_lost_records_say_nothing():
         program = compiled(log, WORKER)
         for room, status in ((1, 2), (256, 1)):
             run = prof.launch([program], os.path.join(log, str(room)), malloc="all",
-                              buffer_mb=room, schedule="wait=1,warmup=1,active=8,repeat=1")
+                              buffer_mb=room, schedule="wait=1,warmup=1,active=22,repeat=1")
             assert ("heap_frees" in run.only().facts["drops"]) == (room == 1)
             answer = leaks(run.only().path)
             assert answer.returncode == status, (room, answer.stdout, answer.stderr)
             assert ("larger --buffer-mb" in answer.stdout) == (room == 1), answer.stdout
+
+
+def test_the_advised_buffer_holds_all():
+    """What is missing is said first, and with the number that is said nothing is."""
+    with prof.folder() as log:
+        program = compiled(log, WORKER)
+        how = {"malloc": "all", "schedule": "wait=1,warmup=1,active=22,repeat=1"}
+        run = prof.launch([program], os.path.join(log, "1"), buffer_mb=1, **how)
+        first = prof.plain([prof.LAUNCHER, "memory", run.only().path]).stdout.splitlines()[0]
+        found = re.fullmatch(r"INCOMPLETE: [\d,]+ records are missing; "
+                             r"--buffer-mb (\d+) would have held them", first)
+        assert found, first
+        run = prof.launch([program], os.path.join(log, "2"), buffer_mb=int(found[1]), **how)
+        assert not run.only().facts["drops"], run.only().facts["drops"]
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def test_fork_under_load():
 
 
 def test_fork_under_load_with_children_recorded():
-    assert storm(ROUNDS) == ROUNDS
+    assert storm(ROUNDS, children="each") == ROUNDS
 
 
 def test_fork_under_load_sampled_and_counted():

@@ -95,6 +95,16 @@ def test_unshare_in_a_window():
     both(["unshare", "-U", "true"], marker="none")
 
 
+def test_limits_of_a_vfork_child_are_its_own():
+    """It has its parent's memory: what the parent records goes on."""
+    program = os.path.join(prof.BUILD, "host", "vforked")
+    said = []
+    for more in ([], ["none"]):
+        run = both([program, *more], marker="none", malloc="all")
+        said += [line for line in run.err.splitlines() if "on the heap:" in line]
+    assert len(said) == 2 and said[0] == said[1], said
+
+
 def test_python_warnings_as_errors():
     """Python 3.12 warns at fork when it sees threads; a subprocess must still start."""
     script = ("import os, subprocess, sys\n"

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`recover` finishes what is dead, and leaves alone what lives, is foreign or is false."""
+import contextlib
 import fcntl
+import mmap
 import os
+import socket
 import struct
 import subprocess
 import sys
@@ -27,7 +30,7 @@ HOST, BOOT = read("/proc/sys/kernel/hostname"), read("/proc/sys/kernel/random/bo
 
 
 FIELDS = ("magic version header_size cap used ready reserved kept host boot_id job pid ppid "
-          "start_time pid_ns").split()
+          "start_time pid_ns config").split()
 
 
 def layout():
@@ -68,14 +71,24 @@ class Place:
         os.makedirs(self.spools)
 
     def put(self, name, data):
-        path = os.path.join(self.spools, name)
+        path = os.path.normpath(os.path.join(self.spools, name))
         with open(path, "wb") as file:
             file.write(data)
         return path
 
-    def recover(self, where=None):
+    def recover(self, where=None, **env):
         return subprocess.run([LAUNCHER, "recover", where or self.logdir], text=True,
-                              capture_output=True, check=False, timeout=300)
+                              capture_output=True, check=False, timeout=300,
+                              env={**os.environ, **env})
+
+
+@contextlib.contextmanager
+def locked(path, byte=None):
+    """As its process holds a spool, or a launcher or finisher its byte of the page."""
+    with open(path, "r+b") as file:
+        start, length = (0, 0) if byte is None else (byte, 1)
+        fcntl.fcntl(file, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, start, length, 0))
+        yield file
 
 
 def gone():
@@ -101,7 +114,7 @@ def test_nothing_to_do(place):
 def test_no_directory(place):
     expect(place.recover(os.path.join(place.logdir, "none")), 1, "No such file or directory")
     path = place.put("a", b"")
-    expect(place.recover(path), 1, "Not a directory")
+    expect(place.recover(path), 1, "neither a log directory nor a trace file")
 
 
 def test_a_dead_process_without_records_leaves_nothing(place):
@@ -114,22 +127,65 @@ def test_a_dead_process_without_records_leaves_nothing(place):
 def test_a_live_process_keeps_its_spool(place):
     pid = os.getpid()
     path = place.put("a.spool", header(pid, start_time(pid)))
-    with open(path, "r+b") as file:
-        fcntl.fcntl(file, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
-        expect(place.recover(), 0, f"process {pid} is still running")
+    with locked(path) as file:
+        with mmap.mmap(file.fileno(), 4096):
+            expect(place.recover(), 0, f"process {pid} is still running")
         assert os.path.exists(path)
-    # The lock is gone, the process is not: an image that exec replaced.
-    expect(place.recover(), 0)
+        # The lock is there, but not in its memory: a child of an image that exec replaced.
+        expect(place.recover(), 0)
     assert not os.path.exists(path)
 
 
 def test_an_inherited_lock_does_not_save_a_dead_owner(place):
     pid, start = gone()
     path = place.put("a.spool", header(pid, start))
-    with open(path, "r+b") as file:
-        fcntl.fcntl(file, OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+    with locked(path):
         expect(place.recover(), 0)
     assert not os.path.exists(path)
+
+
+def test_one_of_another_namespace_lives_by_its_lock(place):
+    pid, start = gone()
+    head = bytearray(header(pid, start))
+    head[LAYOUT["pid_ns"][0]] ^= 1
+    path = place.put("a.spool", bytes(head))
+    with locked(path):
+        expect(place.recover(), 0, "its process is still running")
+    assert os.path.exists(path)
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def test_what_a_process_is_making_stays(place):
+    os.makedirs(os.path.join(place.spools, "vm_1.2"))
+    path = place.put("vm_1.2/3.4.5.new", b"")
+    with locked(path):
+        expect(place.recover(), 0)
+        assert os.path.exists(path)
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
+
+
+def test_spools_of_other_log_directories_stay(place):
+    """Several share a place; which is whose says the option, not a text that ends so."""
+    (pid, start), shared = gone(), place.logdir + "-spools"
+    at = LAYOUT["config"][0]
+    for stays, lines in ((True, f"logdir = /elsewhere\nmetadata.logdir = {place.logdir}\n"),
+                         (False, f"metadata.logdir = x\nlogdir = {place.logdir}\n")):
+        head = bytearray(header(pid, start))
+        head[at:at + len(lines)] = lines.encode()
+        os.makedirs(os.path.join(shared, "vm_1.2"), exist_ok=True)
+        path = os.path.join(shared, "vm_1.2", f"{HOST}_{pid}.{start}.spool")
+        with open(path, "wb") as file:
+            file.write(head)
+        expect(place.recover(PROF_SPOOL=shared), 0)
+        assert os.path.exists(path) == stays, lines
+
+
+def test_a_trace_that_cannot_be_read_fails(place):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.join(place.logdir, "x.pt.trace.json"))
+        expect(place.recover(), 1, "x.pt.trace.json: No such device or address")
 
 
 def test_two_recovers_do_not_meet(place):
@@ -141,11 +197,12 @@ def test_two_recovers_do_not_meet(place):
         assert os.path.exists(path)
 
 
-def test_another_host_keeps_its_spool(place):
+def test_a_folder_that_was_copied_is_finished(place):
+    """On a disk of this machine nobody else can be at work."""
     pid, start = gone()
     path = place.put("a.spool", header(pid, start, host="elsewhere", boot="other-boot"))
-    expect(place.recover(), 0, "it belongs to host elsewhere")
-    assert os.path.exists(path)
+    expect(place.recover(), 0)
+    assert not os.path.exists(path)
 
 
 def test_this_host_before_its_reboot_is_dead(place):
@@ -154,31 +211,42 @@ def test_this_host_before_its_reboot_is_dead(place):
     assert not os.path.exists(path)
 
 
-def page(launcher):
-    return (b"PROFJOB1" + struct.pack("<IIq", 1, 0, 0)).ljust(8 + 16 + 72, b"\0") + \
-        struct.pack("<II", launcher, 0)
+def job(place):
+    """A job's folder with a page, and a spool of a dead process."""
+    pid, start = gone()
+    name = f"{HOST}_{pid}.{start}"
+    folder = os.path.join(place.spools, name)
+    os.mkdir(folder)
+    page = place.put(os.path.join(name, "page"), b"PROFJOB3".ljust(400000, b"\0"))
+    spool = place.put(os.path.join(name, f"{pid}.{start}.1f.spool"),
+                      header(pid, start, job=name))
+    return folder, page, spool
 
 
 def test_a_running_launcher_finishes_its_own(place):
-    pid, start = gone()
-    me = f"{HOST}_{os.getpid()}.{start_time(os.getpid())}"
-    path = place.put("a.spool", header(pid, start, job=me))
-    job = place.put(me + ".job", page(os.getpid()))
-    expect(place.recover(), 0, "left to the proflaunch that is running it")
-    assert os.path.exists(path) and os.path.exists(job)
-    # A job whose name leads out of the directory is no job.
-    place.put("a.spool", header(pid, start, job="../../x"))
-    expect(place.recover(), 0)
-    assert not os.path.exists(path)
+    for byte, who in ((0, "the proflaunch that is running it"),
+                      (1, "the proflaunch that finishes it")):
+        _, page, spool = job(place)
+        with locked(page, byte):
+            expect(place.recover(), 0, f"{page}: left to {who}")
+            assert os.path.exists(spool) and os.path.exists(page)
+        expect(place.recover(), 0)
+        assert not os.path.exists(place.spools)
+        os.makedirs(place.spools)
 
 
-def test_a_dead_launcher_leaves_its_work_to_recover(place):
-    pid, start = gone()
-    name = f"{HOST}_{pid}.{start}"
-    place.put("a.spool", header(pid, start, job=name))
-    place.put(name + ".job", page(pid))
+def test_a_job_s_folder_may_be_named(place):
+    folder, _, _ = job(place)
+    expect(place.recover(folder), 0)
+    assert not os.path.exists(folder)
+
+
+def test_what_others_keep_there_stays(place):
+    """A log directory is not ours alone: only spools are."""
+    mine = [place.put(os.path.join("..", name), b"mine")
+            for name in ("rows", "a.new", "page")]
     expect(place.recover(), 0)
-    assert not os.path.exists(place.spools)
+    assert all(map(os.path.exists, mine))
 
 
 def test_what_is_no_spool_is_left_alone(place):
@@ -200,13 +268,14 @@ def test_what_is_no_spool_is_left_alone(place):
 
 def test_cut_files_are_taken_for_what_they_are(place):
     pid, start = gone()
-    mine = f"{HOST}_{pid}.{start}"
-    place.put(mine + ".spool", b"")                              # died before its first byte
-    place.put(mine + ".1.spool", b"\0" * HEADER)                 # ... before its header
+    place.put(f"{pid}.{start}.1.spool", b"")                     # died before its first byte
+    place.put(f"{pid}.{start}.2.spool", b"\0" * HEADER)          # ... before its header
+    place.put(f"{os.getpid()}.{start_time(os.getpid())}.3.spool", b"\0" * 100)
     place.put("lies.spool", header(pid, start, used=1 << 40))    # claims more than there is
-    alive = place.put(f"{HOST}_{os.getpid()}.{start_time(os.getpid())}.spool", b"\0" * 100)
+    alive = place.put(f"{os.getpid()}.{start_time(os.getpid())}.4.spool", b"\0" * 5000)
     short = place.put("short.spool", header(pid, start)[:1000])
-    expect(place.recover(), 1, "short.spool")
+    with locked(alive) as file, mmap.mmap(file.fileno(), 4096):
+        expect(place.recover(), 1, "short.spool")
     assert sorted(os.listdir(place.spools)) == sorted(map(os.path.basename, [alive, short]))
 
 

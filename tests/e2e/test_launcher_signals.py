@@ -123,11 +123,13 @@ def test_stopping_the_program_alone_is_its_own_affair():
     assert (out, status) == ([], 0), (out, status)
 
 
-def test_ignored_signals_stay_ignored():
-    child = start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+def test_what_was_ignored_is_for_the_program_to_handle():
+    child = start(preexec_fn=lambda: [signal.signal(n, signal.SIG_IGN)
+                                      for n in (signal.SIGHUP, signal.SIGPIPE)])
     child.send_signal(signal.SIGHUP)
+    child.send_signal(signal.SIGPIPE)           # that it ignores still
     out, status = finish(child)
-    assert (out, status) == ([], 0), (out, status)
+    assert (out, status) == (["HUP"], 1), (out, status)
 
 
 def main():

@@ -255,6 +255,9 @@ def test_a_file_that_was_replaced():
         assert ask(path, offsets, identity=identity[:-2]) == [[]] * len(offsets)
         compiled(place, "-O2")
         assert ask(path, offsets, identity=identity) == [[]] * len(offsets)
+        compiled(place, "-O1", "-Wl,--build-id=none")
+        assert ask(path, offsets, identity=identity) == [[]] * len(offsets)
+        assert ask(path, offsets, identity="")[0]
         os.unlink(path)
         assert ask(path, offsets, identity=identity) == [[]] * len(offsets)
         os.mkfifo(path)

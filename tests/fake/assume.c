@@ -271,9 +271,9 @@ static const char *a45_off_while_it_runs(void)
 	return NULL;
 }
 
-#include "tests/fake/assume_more.h"
+#include "tests/fake/assume_launch.h"
 
-#include "tests/fake/assume_last.h"
+#include "tests/fake/assume_clients.h"
 
 static const struct check {
 	unsigned number;

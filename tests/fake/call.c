@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* call - API calls as the observer sees them; which of them fail. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cudart - libcudart: start, the kernels of the program, devices, errors. */
-#include "tests/fake/cudart_parts.h"
+#include "tests/fake/cudart_internal.h"
 
 #include <pthread.h>
 

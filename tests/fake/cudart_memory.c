@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cudart_memory - libcudart: memory, copies and sets. */
-#include "tests/fake/cudart_parts.h"
+#include "tests/fake/cudart_internal.h"
 
 struct extent {
 	size_t width, height, depth;

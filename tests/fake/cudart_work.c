@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cudart_work - libcudart: launches, streams, events, graphs. */
-#include "tests/fake/cudart_parts.h"
+#include "tests/fake/cudart_internal.h"
 
 static int launch(const void *function, dim3 g, dim3 b, void **args, size_t shared,
 		  CUstream stream, bool per_thread)

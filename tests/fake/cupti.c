@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti - the synthetic libcupti: state, clock, kinds, attributes, buffers' functions. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 #include <fcntl.h>
 #include <signal.h>

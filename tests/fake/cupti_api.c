@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_api - the synthetic libcupti: subscribers, names, ids, and what is only a switch.
  */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 EXPORT CUptiResult cuptiGetVersion(uint32_t *version)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_buffers - buffers: asked for, filled, completed, handed back. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 #include <sys/prctl.h>
 #include <time.h>

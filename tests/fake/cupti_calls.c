@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_calls - API calls: correlation ids, their records, a subscriber's callbacks,
  * external correlation ids. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 #include <unistd.h>
 

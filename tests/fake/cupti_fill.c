@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_fill - records to order: every field distinct, raw bytes, many threads. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 /* Texts are CUPTI's and stay; but a device's name is the client's to free. */
 static char *keep(const char *text, uint32_t kind)

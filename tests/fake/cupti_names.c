@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_names - what this version's headers call things, and how large records are. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 enum { MAX_CALLS = 1024, NAME_SIZE = 512 };
 

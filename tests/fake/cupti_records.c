@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cupti_records - records of GPU work, synchronisation, memory, devices, overhead; each
  * written field by field into the client's buffer: pads stay as they were. */
-#include "tests/fake/cupti_parts.h"
+#include "tests/fake/cupti_internal.h"
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device - devices, contexts, streams and kernels of the virtual GPU. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 #include <pthread.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver - libcuda.so.1: start, devices, contexts, modules, and who has which name. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 EXPORT CUresult cuInit(unsigned flags)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver_work - libcuda.so.1: launches, memory, streams, events, graphs. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 static const char *symbol(CUfunction f)
 {

@@ -14,7 +14,8 @@ fake_cudart    = libcudart.so.$(if $(filter 11.%,$(1)),11.0,$(basename $(1)))
 fake_libraries := $(fake)/libcuda.so.1 $(fake)/libnccl.so.2 \
 	$(addprefix $(fake)/cudart/,libcudart.so.11.0 libcudart.so.12 libcudart.so.13 \
 	libcudart-e409450e.so.11.0)
-fake_all := $(foreach v,$(fake_versions),$(fake)/run-$(v)/done)
+fake_torch := $(addprefix $(fake)/torch/,new.so old.so half.so)
+fake_all := $(foreach v,$(fake_versions),$(fake)/run-$(v)/done) $(fake_torch)
 
 .PHONY: fake
 fake: $(fake_all) ## a GPU, its driver, cudart, CUPTI and NCCL for tests
@@ -26,17 +27,23 @@ define fake_library
 		$(filter %.c,$^) -ldl $(3) && mv $@.new $@
 endef
 
-$(fake)/libcuda.so.1: $(addprefix tests/fake/,driver.c driver_work.c driver_more.c call.c device.c \
+$(fake)/libcuda.so.1: $(addprefix tests/fake/,driver.c driver_work.c driver_libraries.c call.c device.c \
 		graph.c memory.c script.c time.c) $(fake_headers)
 	$(call fake_library,,libcuda.so.1,)
 
 $(fake)/libnccl.so.2: tests/fake/nccl.c $(fake_headers)
 	$(call fake_library,,libnccl.so.2,)
 
+$(fake)/torch/new.so: fake_way :=
+$(fake)/torch/old.so: fake_way := -DFAKE_TORCH_OLD
+$(fake)/torch/half.so: fake_way := -DFAKE_TORCH_HALF
+$(fake_torch): tests/fake/torch.c agent/torch/abi.h $(fake_headers)
+	$(call fake_library,$(fake_way),libtorch_cpu.so,)
+
 # $(1) file, $(2) symbol version, $(3) flags
 define fake_cudart_rule
 $(fake)/cudart/$(1): $(addprefix tests/fake/,cudart.c cudart_work.c cudart_memory.c \
-		cudart_more.c) \
+		cudart_arrays.c) \
 		$(fake_headers)
 	@mkdir -p $$(@D)
 	@echo '$(2) { global: cuda*; __cuda*; local: *; };' > $$@.map

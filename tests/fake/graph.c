@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* graph - stream capture and graphs: a list of nodes, each on the lane it came from. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 enum { MAX_LANES = 16 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory - "device" and pinned memory: the host's, with a list of what is ours. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 struct block {
 	struct block *next;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* script - settings of the fakes: the environment, fake_set over it. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 #include <fnmatch.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* time - the timelines of the streams: what runs when, and waiting for it. */
-#include "tests/fake/gpu_parts.h"
+#include "tests/fake/driver_internal.h"
 
 #include <pthread.h>
 #include <time.h>

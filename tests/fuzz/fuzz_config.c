@@ -3,7 +3,8 @@
  * Whatever a profile.conf holds: nothing is read or written out of bounds, a refused
  * line changes nothing, and what was taken is the same after printing and reading back.
  */
-#include "agent/core/config.h"
+#include "config/config.h"
+#include "config/config_comment.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MOST 3000
@@ -14,7 +15,9 @@ static const char *const pieces[] = {
 	" = ",
 	"=",
 	"\"",
+	"'",
 	"#",
+	" # ",
 	" ",
 	"\r",
 	"logdir",
@@ -32,6 +35,8 @@ static const char *const pieces[] = {
 	"metadata.key",
 	"on_trace",
 	"logdri",
+	"buffer-mb",
+	"metadata.k = 'v' ",
 	"schedule = ",
 	"quiet = YES",
 	"on_trace = a {} \"b\"",
@@ -76,6 +81,7 @@ static void try_text(const uint8_t *data, size_t size)
 		if (end)
 			*end = '\0';
 		before = c;
+		config_comment_cut(line);
 		if (config_line(&c, line))
 			fuzz_require(!memcmp(&before, &c, sizeof(c)));
 	}

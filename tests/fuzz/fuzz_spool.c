@@ -9,15 +9,32 @@
 #include "agent/core/clock.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
+#include "agent/core/record_inputs.h"
+#include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
+#include "finisher/totals.h"
 #include "tests/fuzz/fuzz.h"
+#include "writer/copy.h"
 #include "writer/json.h"
 #include "writer/writer.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 static uint64_t files;
+static struct totals totals; /* what the launcher would tell of them all */
+
+static void check_totals(void)
+{
+	const uint64_t *first = &totals.files, *last = &totals.marker_hits;
+
+	for (; first <= last; first++)
+		fuzz_require(*first <= TOTALS_MOST);
+	fuzz_require(memchr(totals.chosen, 0, sizeof(totals.chosen)));
+	fuzz_require(memchr(totals.last_file, 0, sizeof(totals.last_file)));
+}
 
 static char *slurp(const char *path, size_t *len)
 {
@@ -34,12 +51,17 @@ static char *slurp(const char *path, size_t *len)
 	return text;
 }
 
-static void finished(const struct writer_result *r, void *arg)
+static void finished(const struct cycle_info *info, uint64_t state, int err,
+		     const struct writer_result *r, void *arg)
 {
 	size_t len;
 	char *text;
 
+	(void)state;
+	(void)err;
 	(void)arg;
+	totals_add_window(&totals, info);
+	totals_add_result(&totals, r);
 	if (!r->path[0])
 		return;
 	text = slurp(r->path, &len);
@@ -246,7 +268,7 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 		p.begin = info->begin;
 	}
 	fuzz_require(cycle);
-	p.ns = (uint64_t)clock_real_ns(head, p.begin);
+	p.ns = (uint64_t)clock_line_at(head, p.begin, p.begin).ns;
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
 	add_heap_records(&p);
@@ -277,6 +299,7 @@ int main(int argc, char **argv)
 	uint8_t *good[SPOOLS], *bad;
 	size_t len[SPOOLS];
 	unsigned n = 0;
+	int fd = memfd_create("spool", MFD_CLOEXEC);
 
 	for (; n < SPOOLS && 3 + (int)n < argc; n++) {
 		good[n] = (uint8_t *)slurp(argv[3 + n], &len[n]);
@@ -284,15 +307,22 @@ int main(int argc, char **argv)
 	}
 	fuzz_require(n);
 	while (fuzz_goes_on(argc, argv)) {
-		struct spool_view view;
+		struct writer_plan plan = { .done = finished };
+		struct copy copy;
 		unsigned i = (unsigned)fuzz_below(n);
 		size_t part = fuzz_below(10) ? len[i] : fuzz_below(len[i]);
 
 		bad = malloc(len[i]);
 		memcpy(bad, good[i], len[i]);
 		damage(bad, part);
-		if (!spool_view_init(&view, bad, part))
-			writer_recover(&view, finished, NULL);
+		fuzz_require(!ftruncate(fd, 0) && !ftruncate(fd, (off_t)part) &&
+			     pwrite(fd, bad, part, 0) == (ssize_t)part);
+		if (!copy_open(&copy, fd)) {
+			writer_recover(&copy, &plan);
+			totals_add_header(&totals, copy.view.head);
+			check_totals();
+			copy_close(&copy);
+		}
 		free(bad);
 	}
 	printf("%llu files\n", (unsigned long long)files);

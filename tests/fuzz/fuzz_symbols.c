@@ -5,13 +5,13 @@
  *
  * fuzz_symbols SECONDS SEED ELF-FILE
  */
-#include "launcher/refill_events.c"
-#include "launcher/refill_find.c"
-#include "launcher/refill_frames.c"
-#include "launcher/refill_heap.c"
-#include "launcher/span.c"
-#include "launcher/symbol_file.c"
-#include "launcher/symbol_table.c"
+#include "launcher/recover/refill_events.c"
+#include "launcher/recover/refill_find.c"
+#include "launcher/recover/refill_frames.c"
+#include "launcher/recover/refill_heap.c"
+#include "launcher/recover/span.c"
+#include "launcher/symbols/file.c"
+#include "launcher/symbols/table.c"
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/mman.h>

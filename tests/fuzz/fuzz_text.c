@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hostile text: configuration lines, plans, markers, globs, names for JSON. */
-#include "agent/core/config.h"
 #include "agent/sched/marker.h"
 #include "agent/sched/schedule.h"
+#include "config/config.h"
 #include "tests/fuzz/fuzz.h"
 #include "writer/json.h"
 

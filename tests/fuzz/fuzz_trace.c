@@ -5,8 +5,8 @@
  * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
  * output of the memory view.
  */
-#include "report/memory.h"
-#include "report/timeline.h"
+#include "report/memory/memory.h"
+#include "report/memory/timeline.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <unistd.h>
@@ -63,8 +63,7 @@ static void look(struct model *m, FILE *out)
 				    .depth = (unsigned)fuzz_below(6) + 1,
 				    .first = INT64_MIN,
 				    .last = INT64_MAX };
-	struct leak_options l = { (unsigned)fuzz_below(4) + 1,
-				  (int64_t)fuzz_below(5000) };
+	struct leak_options l = { (unsigned)fuzz_below(40), (int64_t)fuzz_below(5000) };
 	static const char *const names[] = { "html", "raw.json", "json" };
 	char path[64], why[256];
 	struct memory_view v;

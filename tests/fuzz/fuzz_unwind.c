@@ -7,8 +7,8 @@
  * fuzz_unwind SECONDS [SEED]
  */
 #include "agent/core/stacks.h"
-#include "agent/hooks/unwind.h"
-#include "agent/hooks/unwind_parts.h"
+#include "agent/unwind/rewalk.h"
+#include "agent/unwind/unwind.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <link.h>

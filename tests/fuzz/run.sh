@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 
 BUILD=$plain make --no-print-directory "$plain/prog/symbols"
 BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
-for name in config text spool unwind trace symbols; do
+for name in config text spool unwind trace symbols image; do
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
 		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a -l:libz.a
@@ -36,3 +36,4 @@ done
 "$san/fuzz_unwind" "$seconds" "$seed"
 "$san/fuzz_trace" "$seconds" "$seed" tests/fuzz/trace.json
 "$san/fuzz_symbols" "$seconds" "$seed" "$plain/prog/symbols"
+"$san/fuzz_image" "$seconds" "$seed" "$plain/prog/symbols" "$plain/proflaunch"

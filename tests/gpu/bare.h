@@ -25,7 +25,7 @@
 
 #define KINDS 64
 #define SAVED 256
-/* As large as ours: agent/cupti/buffers.c. */
+/* As large as ours: agent/cupti/flow/buffers.c. */
 #define EACH_THREAD (1u << 19)
 #define EACH_SHARED (4u << 20)
 #define FRONT       4096u /* before each buffer: who asked for it, and when */

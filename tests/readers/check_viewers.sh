@@ -20,7 +20,7 @@ died() {	# PROGRAM: what it wrote, then whose failure it is
 }
 record() {	# FORMAT PROGRAM FOLDER
 	"$BUILD/proflaunch" --logdir "$3" --format "$1" --marker none --record-shapes \
-		--profile-memory -- $python "$2" > "$work/out" 2> "$work/err" ||
+		--profile-memory "--metadata.ends\\=C:\\runs\\" -- $python "$2" > "$work/out" 2> "$work/err" ||
 		died "$2"
 }
 

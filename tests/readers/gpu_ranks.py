@@ -98,7 +98,7 @@ def check_table(rank, library, size, kernel_ns, view):
 
 def check_gpus(ranks, view):
     (node,) = view["data"].values()
-    wanted = {f"Process {rank.worker.rsplit('_', 1)[1]}":
+    wanted = {f"Process {re.match(r'.*_([0-9]+)', rank.worker)[1]}":
               sorted({f"GPU{work.pid}" for work in rank.trace.work}) for rank in ranks}
     found = {process: sorted(gpus) for process, gpus in node.items()}
     if wanted != found:

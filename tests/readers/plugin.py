@@ -141,7 +141,7 @@ def main(torch_path, our_path, times="times"):
         respell(torch)
     comparison = Comparison(Numbers(torch), Numbers(ours), times == "times")
     comparison.run()
-    for problem in comparison.problems[:30]:
+    for problem in comparison.problems[:300]:
         print(problem)
     print(f"{dialect}: {len(comparison.torch.steps)} steps, {len(comparison.torch.operators)} "
           f"operators, {len(comparison.torch.shaped)} with shapes, {comparison.points} points of the memory curve; "

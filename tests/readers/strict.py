@@ -16,7 +16,7 @@ import sys
 
 MEMORY = {"Total Reserved", "Total Allocated", "Bytes", "Addr", "Device Id", "Device Type",
           "Ev Idx"}
-NAME = re.compile(r".+?\.\d{19}\.pt\.trace\.json(\.gz)?$")
+NAME = re.compile(r".+?(\.\d{19})?\.pt\.trace\.json(\.gz)?$")
 
 
 class Decimal(float):

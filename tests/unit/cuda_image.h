@@ -12,7 +12,9 @@
 #ifndef TESTS_CUDA_IMAGE_H
 #define TESTS_CUDA_IMAGE_H
 
+#include "agent/core/chunk.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_gpu.h"
 #include "tests/unit/spool_image.h"
 
 static int64_t cuda_skew; /* ns that CUPTI's clock is ahead */
@@ -23,7 +25,7 @@ static inline uint64_t cuda_time(uint64_t ticks)
 	return ticks ? (uint64_t)(IMAGE_BASE + (int64_t)ticks + cuda_skew) : 0;
 }
 
-static inline void *cuda_record(struct image *m, enum record_kind kind, size_t size,
+static inline void *cuda_record(struct spool_image *m, enum record_kind kind, size_t size,
 				const char *name, uint64_t begin, uint64_t end)
 {
 	uint32_t id = name ? image_name(m, name, strlen(name), "") : 0;
@@ -43,9 +45,9 @@ static inline void *cuda_record(struct image *m, enum record_kind kind, size_t s
 }
 
 /* A window of thread 4242, and two moments that tie the clocks. */
-static inline struct image *cuda_image(uint64_t begin, uint64_t end, uint64_t error)
+static inline struct spool_image *cuda_image(uint64_t begin, uint64_t end, uint64_t error)
 {
-	struct image *m = image_new(begin, end);
+	struct spool_image *m = image_new(begin, end);
 	uint64_t ticks[] = { begin, end };
 
 	cuda_chunk = NULL;
@@ -60,8 +62,8 @@ static inline struct image *cuda_image(uint64_t begin, uint64_t end, uint64_t er
 	return m;
 }
 
-static inline struct rec_call *cuda_call(struct image *m, const char *name, uint32_t id,
-					 uint64_t begin, uint64_t end)
+static inline struct rec_call *cuda_call(struct spool_image *m, const char *name,
+					 uint32_t id, uint64_t begin, uint64_t end)
 {
 	struct rec_call *c = cuda_record(m, REC_CALL, sizeof(*c), name, begin, end);
 
@@ -80,7 +82,7 @@ static inline void cuda_where(struct rec_gpu *g, uint32_t id, uint32_t stream)
 }
 
 /* `behind`: bytes for what the flags say. */
-static inline struct rec_kernel *cuda_kernel(struct image *m, const char *name,
+static inline struct rec_kernel *cuda_kernel(struct spool_image *m, const char *name,
 					     uint32_t id, uint32_t stream, uint64_t begin,
 					     uint64_t end, size_t behind)
 {
@@ -95,8 +97,9 @@ static inline struct rec_kernel *cuda_kernel(struct image *m, const char *name,
 	return k;
 }
 
-static inline struct rec_copy *cuda_copy(struct image *m, uint32_t id, uint32_t stream,
-					 uint64_t begin, uint64_t end, size_t behind)
+static inline struct rec_copy *cuda_copy(struct spool_image *m, uint32_t id,
+					 uint32_t stream, uint64_t begin, uint64_t end,
+					 size_t behind)
 {
 	struct rec_copy *c =
 		cuda_record(m, REC_COPY, sizeof(*c) + behind, NULL, begin, end);
@@ -109,8 +112,8 @@ static inline struct rec_copy *cuda_copy(struct image *m, uint32_t id, uint32_t 
 	return c;
 }
 
-static inline struct rec_set *cuda_set(struct image *m, uint32_t id, uint32_t stream,
-				       uint64_t begin, uint64_t end)
+static inline struct rec_set *cuda_set(struct spool_image *m, uint32_t id,
+				       uint32_t stream, uint64_t begin, uint64_t end)
 {
 	struct rec_set *s = cuda_record(m, REC_SET, sizeof(*s), NULL, begin, end);
 
@@ -120,7 +123,7 @@ static inline struct rec_set *cuda_set(struct image *m, uint32_t id, uint32_t st
 	return s;
 }
 
-static inline struct rec_device *cuda_device(struct image *m, uint32_t id,
+static inline struct rec_device *cuda_device(struct spool_image *m, uint32_t id,
 					     const char *name)
 {
 	struct rec_device *d = cuda_record(m, REC_GPU, sizeof(*d), name, 0, 0);
@@ -143,8 +146,8 @@ static inline struct rec_device *cuda_device(struct image *m, uint32_t id,
 }
 
 /* A member of the args of the n-th event of that name, up to its end; NULL: not there. */
-static inline const char *cuda_arg(const struct image *m, const char *name, unsigned n,
-				   const char *key)
+static inline const char *cuda_arg(const struct spool_image *m, const char *name,
+				   unsigned n, const char *key)
 {
 	static char text[4096];
 	const char *line = image_event(m, name, n), *end, *at;
@@ -162,7 +165,7 @@ static inline const char *cuda_arg(const struct image *m, const char *name, unsi
 	return text;
 }
 
-static inline long cuda_number(const struct image *m, const char *name, unsigned n,
+static inline long cuda_number(const struct spool_image *m, const char *name, unsigned n,
 			       const char *key)
 {
 	const char *text = cuda_arg(m, name, n, key);
@@ -170,12 +173,12 @@ static inline long cuda_number(const struct image *m, const char *name, unsigned
 	return text ? atol(text) : -1;
 }
 
-static inline bool image_has(const struct image *m, const char *text)
+static inline bool image_has(const struct spool_image *m, const char *text)
 {
 	return strstr(m->text, text) != NULL;
 }
 
-static inline unsigned image_times(const struct image *m, const char *text)
+static inline unsigned image_times(const struct spool_image *m, const char *text)
 {
 	unsigned n = 0;
 

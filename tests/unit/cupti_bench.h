@@ -10,10 +10,29 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
-#include "agent/core/log.h"
 #include "agent/core/names.h"
-#include "agent/cupti/parts.h"
+#include "agent/core/spool_view.h"
+#include "agent/cupti/client/retreat.h"
+#include "agent/cupti/exit.h"
+#include "agent/cupti/flow/bell.h"
+#include "agent/cupti/flow/buffers.h"
+#include "agent/cupti/flow/consumer.h"
+#include "agent/cupti/flow/contexts.h"
+#include "agent/cupti/flow/correlation.h"
+#include "agent/cupti/flow/decode_calls.h"
+#include "agent/cupti/flow/moments.h"
+#include "agent/cupti/flow/round.h"
+#include "agent/cupti/lib/calls.h"
+#include "agent/cupti/lib/devices.h"
+#include "agent/cupti/lib/facts.h"
+#include "agent/cupti/lib/kinds.h"
+#include "agent/cupti/lib/layout.h"
+#include "agent/cupti/lib/lock.h"
+#include "agent/cupti/lib/say.h"
+#include "agent/cupti/subscription.h"
+#include "base/log.h"
 #include "tests/fake/fake.h"
+#include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -171,10 +190,10 @@ static inline void bench_seal(struct cycle_info *info, bool kept)
 
 static inline bool bench_settles(struct cycle_info *info, unsigned ms)
 {
-	int64_t until = clock_get_ns(CLOCK_MONOTONIC) + ms * 1000000ll;
+	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + ms * 1000000ll;
 
 	while (atomic_load(&info->cuda_state) == CUDA_PENDING &&
-	       clock_get_ns(CLOCK_MONOTONIC) < until)
+	       sys_clock_ns(CLOCK_MONOTONIC) < until)
 		usleep(1000);
 	return atomic_load(&info->cuda_state) == CUDA_SETTLED;
 }

@@ -114,7 +114,7 @@ static inline void put(uint8_t *record, uint32_t kind, const char *field, uint64
 static inline void run(void)
 {
 	windows_collect();
-	decode_buffer(buffer, filled);
+	decode_buffer(buffer, filled, 0);
 	filled = 0;
 	memset(buffer, 0, sizeof(buffer));
 }

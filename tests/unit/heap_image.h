@@ -13,11 +13,9 @@
 
 #include "tests/unit/spool_image.h"
 
-enum { MALLOC_OFF, MALLOC_COUNT, MALLOC_SAMPLE, MALLOC_ALL };
-
-static inline struct image *heap_image(uint64_t begin, uint64_t end)
+static inline struct spool_image *heap_image(uint64_t begin, uint64_t end)
 {
-	struct image *m = image_new(begin, end);
+	struct spool_image *m = image_new(begin, end);
 
 	m->config.malloc = MALLOC_ALL;
 	image_thread(m, 4242, 1, "python3");
@@ -45,7 +43,7 @@ static inline const char *heap_after(const char *from, const char *key, unsigned
 	return from;
 }
 
-static inline const char *heap_object(const struct image *m)
+static inline const char *heap_object(const struct spool_image *m)
 {
 	const char *at = heap_after(m->text, "\n\"heap\": {", 0);
 
@@ -114,12 +112,12 @@ static inline bool heap_next_site(const char **at, struct site *s)
 	return true;
 }
 
-static inline const char *heap_sites(const struct image *m)
+static inline const char *heap_sites(const struct spool_image *m)
 {
 	return heap_after(heap_object(m), "\"sites\": [", 0);
 }
 
-static inline size_t heap_site_count(const struct image *m)
+static inline size_t heap_site_count(const struct spool_image *m)
 {
 	const char *at = heap_sites(m);
 	struct site s;
@@ -130,7 +128,7 @@ static inline size_t heap_site_count(const struct image *m)
 	return n;
 }
 
-static inline struct site heap_site_at(const struct image *m, unsigned n)
+static inline struct site heap_site_at(const struct spool_image *m, unsigned n)
 {
 	const char *at = heap_sites(m);
 	struct site s;
@@ -141,13 +139,13 @@ static inline struct site heap_site_at(const struct image *m, unsigned n)
 	return s;
 }
 
-static inline struct site heap_other(const struct image *m)
+static inline struct site heap_other(const struct spool_image *m)
 {
 	return heap_numbers(heap_after(heap_object(m), "\"other\": {", 0));
 }
 
 /* The only site with that operator; "" = none. */
-static inline struct site heap_site_of(const struct image *m, const char *op)
+static inline struct site heap_site_of(const struct spool_image *m, const char *op)
 {
 	const char *at = heap_sites(m);
 	struct site s, found = { 0 };
@@ -166,7 +164,7 @@ struct total {
 	int64_t allocs, bytes, frees, freed, foreign, peak, end, blocks;
 };
 
-static inline struct total heap_total(const struct image *m)
+static inline struct total heap_total(const struct spool_image *m)
 {
 	const char *at = heap_object(m), *total = heap_after(at, "\"total\": {", 0);
 
@@ -183,7 +181,7 @@ static inline struct total heap_total(const struct image *m)
 }
 
 /* The sites and the others are the whole. */
-static inline void heap_adds_up(const struct image *m)
+static inline void heap_adds_up(const struct spool_image *m)
 {
 	struct site sum = heap_other(m);
 	struct total all = heap_total(m);
@@ -213,8 +211,8 @@ static inline void heap_adds_up(const struct image *m)
 }
 
 /* Points of a counter track; the largest and the last value of its first series. */
-static inline unsigned heap_track(const struct image *m, const char *name, int64_t *most,
-				  int64_t *last)
+static inline unsigned heap_track(const struct spool_image *m, const char *name,
+				  int64_t *most, int64_t *last)
 {
 	const char *line, *at;
 	char want[128];

@@ -9,48 +9,82 @@
 #define TESTS_SCHED_BENCH_H
 
 #include "agent/core/emit.h"
-#include "agent/core/log.h"
+#include "agent/core/spool_view.h"
 #include "agent/sched/cycle.h"
 #include "agent/sched/sched.h"
+#include "agent/sched/state.h"
+#include "base/log.h"
+#include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 static struct {
-	unsigned observe_on, observe_off, arm, sealed, begin;
+	unsigned observe_on, observe_off, arm, sealed, begin, opened_now, patch;
 	bool observing;
+	bool locked; /* opened_now came under the lock */
+	bool refuses; /* begin */
+	void (*begins)(void); /* does what it likes before begin answers */
 } did;
+
+/* What is caused elsewhere may change errno: each of these does. */
 
 static inline void observe(bool on)
 {
 	if (on != did.observing)
 		*(on ? &did.observe_on : &did.observe_off) += 1;
 	did.observing = on;
+	errno = EIO;
 }
 
 static inline void arm(void)
 {
 	did.arm++;
+	errno = EIO;
 }
 
 static inline void sealed(void)
 {
 	did.sealed++;
+	errno = EIO;
 }
 
 static inline bool begin(void)
 {
 	did.begin++;
-	return true;
+	errno = EIO;
+	if (did.begins)
+		did.begins();
+	return !did.refuses;
 }
+
+static inline void opened_now(void)
+{
+	did.opened_now++;
+	did.locked |= sched_locked();
+}
+
+static inline bool patch(const char *symbol, void (*hit)(void))
+{
+	(void)symbol;
+	(void)hit;
+	did.patch++;
+	return false;
+}
+
+static bool heap_records; /* before start(): the heap is recorded */
 
 static inline void start_sized(const char *schedule, const char *marker, uint64_t cap)
 {
 	static struct config config;
-	struct sched_actions actions = {
-		.observe = observe, .arm = arm, .sealed = sealed, .begin = begin
-	};
+	struct sched_actions actions = { .observe = observe,
+					 .arm = arm,
+					 .sealed = sealed,
+					 .begin = begin,
+					 .opened_now = opened_now,
+					 .patch = patch };
 
 	clock_start();
 	ck_assert_int_eq(gate_start(), 0);
@@ -63,7 +97,7 @@ static inline void start_sized(const char *schedule, const char *marker, uint64_
 	strcpy(config.marker, marker);
 	clock_sample(spool.head);
 	sched_start(&config, &actions);
-	sched_main();
+	sched_main(heap_records || !strcmp(marker, "none"));
 }
 
 static inline void start(const char *schedule, const char *marker)

@@ -13,13 +13,13 @@
 #define TESTS_SPOOL_IMAGE_H
 
 #include "agent/core/clock.h"
-#include "agent/core/fmt.h"
 #include "agent/core/names.h"
 #include "agent/core/record_heap.h"
+#include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
+#include "base/fmt.h"
 #include "tests/unit/unit.h"
-#include "writer/json.h"
-#include "writer/writer.h"
+#include "writer/trace.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@
 #define IMAGE_BASE  1700000000000000000ll
 #define IMAGE_STAMP 1700000000123456789ll
 
-struct image {
+struct spool_image {
 	uint8_t *base;
 	struct spool_header *head;
 	struct cycle_info *info;
@@ -45,7 +45,7 @@ struct image {
 	size_t len;
 };
 
-static inline struct chunk *image_chunk_of(struct image *m, enum chunk_kind kind,
+static inline struct chunk *image_chunk_of(struct spool_image *m, enum chunk_kind kind,
 					   uint32_t size)
 {
 	uint64_t at = m->head->used;
@@ -62,14 +62,14 @@ static inline struct chunk *image_chunk_of(struct image *m, enum chunk_kind kind
 }
 
 /* Records go into a new chunk from here on. */
-static inline void image_chunk(struct image *m)
+static inline void image_chunk(struct spool_image *m)
 {
 	m->data = image_chunk_of(m, CHUNK_DATA, CHUNK_LARGE);
 }
 
-static inline struct image *image_new(uint64_t begin, uint64_t end)
+static inline struct spool_image *image_new(uint64_t begin, uint64_t end)
 {
-	struct image *m = calloc(1, sizeof(*m));
+	struct spool_image *m = calloc(1, sizeof(*m));
 	struct chunk *c;
 
 	m->base = aligned_alloc(4096, IMAGE_SIZE);
@@ -107,7 +107,7 @@ static inline struct image *image_new(uint64_t begin, uint64_t end)
 	return m;
 }
 
-static inline void image_free(struct image *m)
+static inline void image_free(struct spool_image *m)
 {
 	char command[256];
 
@@ -118,7 +118,7 @@ static inline void image_free(struct image *m)
 	free(m);
 }
 
-static inline uint32_t image_name(struct image *m, const char *text, size_t len,
+static inline uint32_t image_name(struct spool_image *m, const char *text, size_t len,
 				  const char *extra)
 {
 	size_t extra_len = strlen(extra),
@@ -140,8 +140,8 @@ static inline uint32_t image_name(struct image *m, const char *text, size_t len,
 }
 
 /* The next record, committed. */
-static inline void *image_record(struct image *m, enum record_kind kind, size_t size,
-				 uint32_t name, uint64_t begin, uint64_t end)
+static inline void *image_record(struct spool_image *m, enum record_kind kind,
+				 size_t size, uint32_t name, uint64_t begin, uint64_t end)
 {
 	struct record *r;
 
@@ -163,7 +163,7 @@ static inline void *image_record(struct image *m, enum record_kind kind, size_t 
 	return r;
 }
 
-static inline void image_thread(struct image *m, uint32_t tid, uint32_t ordinal,
+static inline void image_thread(struct spool_image *m, uint32_t tid, uint32_t ordinal,
 				const char *comm)
 {
 	struct rec_thread *t =
@@ -175,8 +175,8 @@ static inline void image_thread(struct image *m, uint32_t tid, uint32_t ordinal,
 	m->thread = *t;
 }
 
-static inline struct rec_op *image_op(struct image *m, const char *name, uint64_t begin,
-				      uint64_t end)
+static inline struct rec_op *image_op(struct spool_image *m, const char *name,
+				      uint64_t begin, uint64_t end)
 {
 	struct rec_op *op =
 		image_record(m, REC_OP, sizeof(*op),
@@ -186,8 +186,8 @@ static inline struct rec_op *image_op(struct image *m, const char *name, uint64_
 	return op;
 }
 
-static inline struct rec_step *image_step(struct image *m, int64_t number, uint64_t begin,
-					  uint64_t end)
+static inline struct rec_step *image_step(struct spool_image *m, int64_t number,
+					  uint64_t begin, uint64_t end)
 {
 	struct rec_step *s = image_record(m, REC_STEP, sizeof(*s), 0, begin, end);
 
@@ -197,7 +197,7 @@ static inline struct rec_step *image_step(struct image *m, int64_t number, uint6
 
 /* ---- the heap ---- */
 
-static inline struct rec_alloc *image_alloc(struct image *m, enum heap_call call,
+static inline struct rec_alloc *image_alloc(struct spool_image *m, enum heap_call call,
 					    uint32_t stack, uint64_t address,
 					    uint64_t bytes, uint64_t ticks)
 {
@@ -209,7 +209,7 @@ static inline struct rec_alloc *image_alloc(struct image *m, enum heap_call call
 	return a;
 }
 
-static inline struct record *image_release(struct image *m, uint64_t address,
+static inline struct record *image_release(struct spool_image *m, uint64_t address,
 					   uint64_t ticks)
 {
 	struct record *r = image_record(m, REC_FREE, sizeof(*r), 0, ticks, address);
@@ -218,7 +218,7 @@ static inline struct record *image_release(struct image *m, uint64_t address,
 	return r;
 }
 
-static inline struct rec_heap *image_counters(struct image *m, uint64_t ticks,
+static inline struct rec_heap *image_counters(struct spool_image *m, uint64_t ticks,
 					      uint64_t rss)
 {
 	struct rec_heap *h = image_record(m, REC_HEAP, sizeof(*h), 0, ticks, 0);
@@ -228,7 +228,7 @@ static inline struct rec_heap *image_counters(struct image *m, uint64_t ticks,
 	return h;
 }
 
-static inline void *image_stacks_room(struct image *m, size_t size)
+static inline void *image_stacks_room(struct spool_image *m, size_t size)
 {
 	void *at;
 
@@ -239,7 +239,7 @@ static inline void *image_stacks_room(struct image *m, size_t size)
 	return at;
 }
 
-static inline uint32_t image_module(struct image *m, const char *path)
+static inline uint32_t image_module(struct spool_image *m, const char *path)
 {
 	size_t len = strlen(path);
 	struct stack_module *to = image_stacks_room(m, sizeof(*to) + len + 1);
@@ -253,8 +253,8 @@ static inline uint32_t image_module(struct image *m, const char *path)
 }
 
 /* Frames at offset, offset + 16, ... of one module. */
-static inline uint32_t image_call_stack(struct image *m, uint32_t module, uint64_t offset,
-					unsigned depth)
+static inline uint32_t image_call_stack(struct spool_image *m, uint32_t module,
+					uint64_t offset, unsigned depth)
 {
 	uint32_t id = 0;
 
@@ -272,7 +272,7 @@ static inline uint32_t image_call_stack(struct image *m, uint32_t module, uint64
 
 /* ---- the file ---- */
 
-static inline void image_read(struct image *m, const char *path)
+static inline void spool_image_read(struct spool_image *m, const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	long len;
@@ -287,23 +287,41 @@ static inline void image_read(struct image *m, const char *path)
 	fclose(f);
 }
 
+/* A cycle as the only one of its spool. */
+static inline int writer_cycle(const struct spool_view *v, const struct cycle_info *info,
+			       const struct config *config, struct writer_result *result)
+{
+	struct read_index ix;
+	int err = index_make(&ix, v);
+
+	if (err)
+		return err;
+	err = write_trace(v, &ix, info, config, NULL, result);
+	index_free(&ix);
+	return err;
+}
+
 /* Writes the cycle, reads the file back; its JSON must be good. */
-static inline void image_write(struct image *m)
+static inline void image_write(struct spool_image *m)
 {
 	struct spool_view v;
 
+	/* Written again it has the same id, and its first file would be taken for it. */
+	if (m->result.path[0])
+		unlink(m->result.path);
 	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
 	ck_assert_int_eq(writer_cycle(&v, m->info, &m->config, &m->result), 0);
 	if (!m->result.path[0])
 		return;
-	image_read(m, m->result.path);
+	spool_image_read(m, m->result.path);
 	ck_assert_uint_eq(m->len, m->result.bytes);
 	if (m->config.format == FORMAT_JSON)
 		ck_assert(json_valid(m->text, m->len));
 }
 
 /* Finds the n-th (from 0) event of that name; its line's begin, or NULL. */
-static inline const char *image_event(const struct image *m, const char *name, unsigned n)
+static inline const char *image_event(const struct spool_image *m, const char *name,
+				      unsigned n)
 {
 	char want[256];
 	const char *at = strstr(m->text, "\"traceEvents\": [");
@@ -348,7 +366,8 @@ static inline struct slice image_slice(const char *line)
 	return s;
 }
 
-static inline struct slice image_find(const struct image *m, const char *name, unsigned n)
+static inline struct slice image_find(const struct spool_image *m, const char *name,
+				      unsigned n)
 {
 	const char *line = image_event(m, name, n);
 
@@ -357,7 +376,7 @@ static inline struct slice image_find(const struct image *m, const char *name, u
 }
 
 /* The trace is that of tests/golden; GOLDEN_UPDATE=1 makes it so. */
-static inline void image_golden(struct image *m, const char *name)
+static inline void image_golden(struct spool_image *m, const char *name)
 {
 	char path[256], *mine = m->text, *dir;
 
@@ -373,7 +392,7 @@ static inline void image_golden(struct image *m, const char *name)
 		fputs(mine, f);
 		fclose(f);
 	}
-	image_read(m, path);
+	spool_image_read(m, path);
 	ck_assert_msg(!strcmp(mine, m->text), "not %s (GOLDEN_UPDATE=1)", path);
 	free(mine);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tee_bench - a profiler inside the test itself, which calls what yield.c exports.
+ * tee_bench - a profiler inside the test itself, which calls what client/calls.c exports.
  *
  * Threads  its callbacks: CUPTI's.  Memory  64 buffers at most; `it` is reset before
  *          each test.  Errors  assertions.  Units  none.
@@ -8,7 +8,9 @@
 #ifndef TESTS_TEE_BENCH_H
 #define TESTS_TEE_BENCH_H
 
-#include "agent/cupti/yield.h"
+#include "agent/cupti/client/calls.h"
+#include "agent/cupti/client/translate.h"
+#include "agent/cupti/client/wants.h"
 #include "tests/unit/cupti_bench.h"
 
 #include <pthread.h>
@@ -51,7 +53,7 @@ static inline void look(const uint8_t *r)
 		it.calls++;
 		it.thread = (uint32_t)layout_read(r + 28, 4);
 		break;
-	case LAYOUT_KIND_EXTERNAL_CORRELATION:
+	case KIND_EXTERNAL_CORRELATION:
 		it.externals++;
 		break;
 	default:
@@ -116,7 +118,7 @@ static inline void without_us(const char *version)
 	bench_spool();
 	bench_libraries(version);
 	session.wanted = true;
-	session.config = bench.config;
+	session.config = &bench.config;
 	session.act = (struct cupti_actions){ bench_begin, bench_used, bench_settled,
 					      bench_estimate };
 	ck_assert_int_eq(bench.init(0), 0);

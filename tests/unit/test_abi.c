@@ -125,7 +125,7 @@ START_TEST(one_operator_confirms_the_record)
 	begin(_i);
 	ck_assert(!abi_settled(false));
 	operator("aten::add", NULL, 0);
-	abi_learn(rf, false);
+	learn_event(rf, false);
 	ck_assert_uint_eq(abi.record, ABI_GOOD);
 	ck_assert_uint_eq(abi.fwd_at, l->fwd_at);
 	ck_assert_uint_eq(abi.schema_overload_at, l->new_strings ? 32 : 8);
@@ -139,7 +139,7 @@ START_TEST(an_annotation_alone_confirms_nothing)
 	operator("step", NULL, 0);
 	((uint8_t *)rf)[abi.index_at] = 0;
 	put_pointer(rf, 160, event_name);
-	abi_learn(rf, false);
+	learn_event(rf, false);
 	ck_assert_uint_eq(abi.record, ABI_UNKNOWN);
 	ck_assert(!abi_settled(false));
 }
@@ -177,7 +177,7 @@ START_TEST(a_record_that_does_not_fit_is_off)
 	operator("aten::add", NULL, 0);
 	fault(_i / LAYOUTS);
 	for (int i = 0; i < 100; i++)
-		abi_learn(rf, true);
+		learn_event(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_OFF);
 	ck_assert_uint_eq(abi.values, ABI_OFF);
 	ck_assert(abi_settled(true));
@@ -191,10 +191,11 @@ START_TEST(a_few_that_do_not_fit_decide_nothing)
 	begin(_i);
 	operator("aten::add", NULL, 0);
 	event_thread++;
-	abi_learn(rf, true);
+	for (unsigned i = 0; i < 64; i++)
+		learn_event(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_UNKNOWN);
 	event_thread--;
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_GOOD);
 }
 END_TEST
@@ -207,7 +208,7 @@ START_TEST(an_overload_that_is_not_there_is_left_out)
 	operator("aten::add", NULL, 0);
 	s = schema("aten::add", "Tensor");
 	put_word(s, abi.schema_overload_at, 0x123456789000);
-	abi_learn(rf, false);
+	learn_event(rf, false);
 	ck_assert_uint_eq(abi.record, ABI_GOOD);
 	ck_assert_uint_eq(abi.schema_overload_at, 0);
 }
@@ -226,7 +227,7 @@ START_TEST(copy_shows_all_but_the_lists)
 				 { .u.i = 0, .tag = l->bool_tag } };
 	event_sizes[2].begin = event_sizes[2].end = NULL;
 	operator("aten::copy_", v, 3);
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.values, ABI_GOOD);
 	ck_assert_uint_eq(abi.sizes_at, l->sizes_at);
 	ck_assert_uint_eq(abi.bool_tag, l->bool_tag);
@@ -248,7 +249,7 @@ START_TEST(a_list_settles_the_rest)
 				   .tag = l->bool_tag + 4u } };
 	event_sizes[1].begin = event_sizes[1].end = NULL;
 	operator("aten::sum", v, 2);
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.list_at, l->list_at);
 	ck_assert_uint_eq(abi.sizes_at, l->sizes_at);
 	ck_assert_uint_eq(abi.values, ABI_GOOD);
@@ -264,7 +265,7 @@ START_TEST(an_empty_list_is_enough)
 	struct abi_value v = { .u.p = image_list(l, NULL, 0, other_type),
 			       .tag = l->bool_tag + 4u };
 	operator("aten::sum", &v, 1);
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.list_at, l->list_at);
 }
 END_TEST
@@ -278,8 +279,8 @@ START_TEST(sizes_that_torch_contradicts_are_off)
 	event_sizes[0].begin = (uint8_t *)(uintptr_t)others;
 	event_sizes[0].end = (uint8_t *)(uintptr_t)(others + 2);
 	operator("aten::neg", &v, 1);
-	abi_learn(rf, true);
-	abi_learn(rf, true);
+	learn_event(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.record, ABI_GOOD);
 	ck_assert_uint_eq(abi.values, ABI_OFF);
 	ck_assert(abi_settled(true));
@@ -302,7 +303,7 @@ START_TEST(a_layout_of_tomorrow_is_off_not_misread)
 	t = (uint8_t *)(uintptr_t)v.u.p;
 	put_word(t, l->sizes_at + 96u, 16); /* not 3 * 5 */
 	operator("aten::neg", &v, 1);
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.values, ABI_OFF);
 	ck_assert_uint_eq(asked_sizes, 0);
 	ck_assert_uint_eq(lines_said(), 1);
@@ -317,7 +318,7 @@ START_TEST(inputs_that_torch_counts_differently_are_off)
 	struct abi_value v = tensor_of(0, 2, sizes);
 	operator("aten::neg", &v, 1);
 	event_inputs = 2;
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.values, ABI_OFF);
 }
 END_TEST
@@ -333,7 +334,7 @@ START_TEST(torch_is_not_asked_about_symbolic_or_custom_sizes)
 		struct abi_value v = tensor_of(0, 2, sizes);
 		((uint8_t *)(uintptr_t)v.u.p)[l->sizes_at + 110] |= flags[i];
 		operator("aten::neg", &v, 1);
-		abi_learn(rf, true);
+		learn_event(rf, true);
 	}
 	ck_assert_uint_eq(asked_sizes, 0);
 	ck_assert_uint_ne(abi.values, ABI_OFF);
@@ -346,7 +347,7 @@ START_TEST(an_unreadable_list_is_left_for_later)
 	abi.bool_tag = l->bool_tag;
 	struct abi_value v = { .u.i = 0x123456789000, .tag = l->bool_tag + 4u };
 	operator("aten::sum", &v, 1);
-	abi_learn(rf, true);
+	learn_event(rf, true);
 	ck_assert_uint_eq(abi.list_at, 0);
 	ck_assert_uint_eq(abi.values, ABI_UNKNOWN);
 }
@@ -359,7 +360,7 @@ START_TEST(facts_are_json_and_say_what_is_known)
 	begin(_i);
 	strcpy(abi.version, l->torch);
 	operator("aten::add", NULL, 0);
-	abi_learn(rf, false);
+	learn_event(rf, false);
 	ck_assert_uint_lt(abi_facts(text, sizeof(text)), sizeof(text));
 	ck_assert_ptr_nonnull(strstr(text, "\"record\": \"good\""));
 	ck_assert_ptr_nonnull(strstr(text, l->torch));

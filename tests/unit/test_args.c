@@ -64,6 +64,13 @@ static const struct {
 	{ "recover|x", "recover", NULL },
 	{ "--quiet|recover", "recover", NULL },
 	{ "doctor|--marker|none|--|python3", "doctor", "python3" },
+	{ "doctor|--marker|none|python3|--quiet", "doctor", "python3" },
+	{ "python3|train.py|--schedule|bad", NULL, "python3" },
+	{ "-q|train.py|--|x", NULL, "train.py" },
+	{ "--|recover", NULL, "recover" },
+	{ "-q|memory|--leaks|x", "memory", "--leaks" },
+	{ "help|memory", "help", NULL },
+	{ "-odir|-s=active=1|x", NULL, "x" },
 	{ "-h", "--help", NULL },
 	{ "-V", "--version", NULL },
 	{ "--version|--help", "--help", NULL },
@@ -82,15 +89,34 @@ END_TEST
 static const struct {
 	const char *line, *want;
 } wrong[] = {
-	{ "--logdri|x|--|y", "--logdri: no such option (did you mean logdir?)\n" },
-	{ "--logdri=x|--|y", "--logdri: no such option (did you mean logdir?)\n" },
+	{ "--logdri|--|y", "--logdri: no such option (did you mean --logdir?)\n" },
+	{ "--logdri=x|--|y", "--logdri: no such option (did you mean --logdir?)\n" },
+	{ "--recrod-shapes|--|y",
+	  "--recrod-shapes: no such option (did you mean --record-shapes?)\n" },
+	{ "--recordshapes|--|y",
+	  "--recordshapes: no such option (did you mean --record-shapes?)\n" },
+	{ "--recrod_shapes|--|y",
+	  "--recrod_shapes: no such option (did you mean --record_shapes?)\n" },
+	{ "--verison", "--verison: no such option (did you mean --version?)\n" },
+	{ "--meta.x=1|--|y",
+	  "--meta.x: no such option (did you mean --metadata.<key>?)\n" },
+	{ "--elephants|--|y", "--elephants: no such option\n" },
+	{ "--logdir=|--|y", "--logdir: the value is empty\n" },
+	{ "--marker||--|y", "--marker: the value is empty\n" },
+	{ "-o|--|y", "-o: its value is missing\n" },
+	{ "-s|wait=1|y", "-s: active must be given, and be at least 1\n" },
+	{ "recover|-o=", "-o: the value is empty\n" },
+	{ "--schedule=wait=1,activ=3|y",
+	  "--schedule: unknown word 'activ=3' (did you mean active?); known are skip_first, "
+	  "wait, warmup, active, repeat, skip_first_wait\n" },
+	{ "--marker=torch:foo@middle|y",
+	  "--marker: '@middle' is neither @begin nor @end (add @end if it belongs to "
+	  "the name)\n" },
 	{ "--logdir", "--logdir: its value is missing\n" },
 	{ "--logdir|--|x", "--logdir: its value is missing\n" },
 	{ "--malloc|--|x", "--malloc: its value is missing\n" },
 	{ "--metadata.team", "--metadata.team: its value is missing\n" },
-	{ "-x|--|y", "-x: no such option (short ones are -h, -q and -V)\n" },
-	{ "python3|train.py",
-	  "python3: put -- before the command: proflaunch [options] -- python3 ...\n" },
+	{ "-x|--|y", "-x: no such option (short ones are -o, -s, -q, -h and -V)\n" },
 	{ "--format=xml|--buffer-mb=0|--|x",
 	  "--format: 'xml' is none of json|json.gz\n"
 	  "--buffer-mb: '0' is no number from 1 to 1048576\n" },
@@ -100,6 +126,7 @@ static const struct {
 	{ "--cuda-buffer-mb|3|--|x",
 	  "--cuda-buffer-mb: '3' is no number from 4 to 65536\n" },
 	{ "--file|%z|--|x", "--file: %z is none of %h %p %r %t %q{VAR} %%\n" },
+	{ "--file|abc%|--|x", "--file: %  is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|%q|--|x", "--file: %q needs {NAME} after it\n" },
 	{ "--spool|here|--|x",
 	  "--spool: neither auto, memory, nor a directory with a slash in it\n" },
@@ -108,11 +135,68 @@ static const struct {
 START_TEST(every_mistake_is_told)
 {
 	ck_assert_int_gt(parse(wrong[_i].line, none), 0);
-	if (strncmp(wrong[_i].line, "--logdri|", 9))
-		ck_assert_str_eq(a.bad, wrong[_i].want);
-	else /* the word behind an unknown option may have been its value */
-		ck_assert_int_eq(strncmp(a.bad, wrong[_i].want, strlen(wrong[_i].want)),
-				 0);
+	ck_assert_str_eq(a.bad, wrong[_i].want);
+}
+END_TEST
+
+/* What follows it may be the command, and is told as such. */
+START_TEST(an_unknown_option_takes_nothing)
+{
+	ck_assert_int_eq(parse("--unknwon|python3|x.py", none), 1);
+	ck_assert_pstr_eq(a.command ? a.command[0] : NULL, "python3");
+}
+END_TEST
+
+/* What the word behind it was meant for is told only when no such command is found. */
+START_TEST(the_flag_before_the_command_is_known)
+{
+	ck_assert_int_eq(parse("--quiet|--record-shapes|maybe|--|x", none), 0);
+	ck_assert(a.bare);
+	ck_assert_pstr_eq(a.flag, "--record-shapes");
+	ck_assert_int_eq(parse("--record-shapes|--marker|none|maybe", none), 0);
+	ck_assert_ptr_null(a.flag);
+	ck_assert_int_eq(parse("--record-shapes|on|maybe", none), 0);
+	ck_assert_ptr_null(a.flag);
+	ck_assert_int_eq(parse("--record-shapes|--|maybe", none), 0);
+	ck_assert(!a.bare);
+}
+END_TEST
+
+START_TEST(short_forms_are_their_options)
+{
+	ck_assert_int_eq(parse("-o|there|-s|wait=1,active=2|x", none), 0);
+	ck_assert_str_eq(a.config.logdir, "there");
+	ck_assert_str_eq(a.config.schedule, "wait=1,active=2");
+	ck_assert_int_eq(parse("-othere|-s=active=2|x", none), 0);
+	ck_assert_str_eq(a.config.logdir, "there");
+	ck_assert_str_eq(a.config.schedule, "active=2");
+	ck_assert_int_eq(parse("recover|log|-o|there", none), 0);
+	ck_assert_str_eq(a.output, "there");
+	ck_assert_str_eq(a.config.logdir, "./log");
+	ck_assert_str_eq(a.operand[0], "log");
+	/* It has no command: what stands there is a directory's name. */
+	ck_assert_int_eq(parse("recover|-o|there|--|-log|b", none), 0);
+	ck_assert_uint_eq(a.operands, 2);
+	ck_assert_str_eq(a.operand[0], "-log");
+	ck_assert_ptr_null(a.command);
+}
+END_TEST
+
+/* What a file sets and nothing is by default can be taken back. */
+START_TEST(an_empty_value_resets)
+{
+	write_file("profile.conf", "schedule = active=1\non_trace = x\nfile = y\n");
+	ck_assert_int_eq(parse("--schedule=|--on-trace=|--file=|x", none), 0);
+	ck_assert_str_eq(a.config.schedule, "");
+	ck_assert_str_eq(a.config.on_trace, "");
+	ck_assert_str_eq(a.config.file, "");
+}
+END_TEST
+
+START_TEST(keys_of_metadata_keep_their_dashes)
+{
+	ck_assert_int_eq(parse("--metadata.my-key=x|--|y", none), 0);
+	ck_assert_ptr_nonnull(strstr(a.config.metadata, "my-key"));
 }
 END_TEST
 
@@ -138,7 +222,9 @@ START_TEST(a_flag_takes_a_word_only_if_it_is_one)
 	ck_assert_str_eq(a.config.logdir, "y");
 	ck_assert_int_eq(parse("--record_shapes=no|--|x", none), 0);
 	ck_assert_uint_eq(a.config.record_shapes, 0);
-	ck_assert_int_gt(parse("--record-shapes|train.py|--|x", none), 0);
+	ck_assert_int_eq(parse("--record-shapes|train.py|--|x", none), 0);
+	ck_assert_uint_eq(a.config.record_shapes, 1);
+	ck_assert_pstr_eq(a.command[0], "train.py");
 }
 END_TEST
 
@@ -216,6 +302,55 @@ START_TEST(below_a_launcher_no_file_is_read)
 }
 END_TEST
 
+START_TEST(recover_may_be_told_where_to)
+{
+	static struct args mine;
+	char *both[] = { "proflaunch", "recover", "--output", "there", "log", NULL };
+	char *one[] = { "proflaunch", "recover", "--output=there", NULL };
+	char *without[] = { "proflaunch", "recover", "--output", NULL };
+	char *other[] = { "proflaunch", "--output", "there", "--", "true", NULL };
+	char *env[] = { NULL };
+
+	ck_assert_int_eq(args_parse(&mine, both, env), 0);
+	ck_assert_str_eq(mine.output, "there");
+	ck_assert_uint_eq(mine.operands, 1);
+	ck_assert_str_eq(mine.operand[0], "log");
+	ck_assert_int_eq(args_parse(&mine, one, env), 0);
+	ck_assert_str_eq(mine.output, "there");
+	ck_assert_uint_eq(mine.operands, 0);
+	ck_assert_int_ne(args_parse(&mine, without, env), 0);
+	ck_assert_int_ne(args_parse(&mine, other, env), 0);
+}
+END_TEST
+
+/* What a file or the environment asks of every run is not asked of recover. */
+START_TEST(on_trace_of_the_command_line_is_told_apart)
+{
+	char *env[] = { (char *)"PROF_ON_TRACE=echo", NULL };
+
+	ck_assert_int_eq(parse("recover|d", env), 0);
+	ck_assert_str_eq(a.config.on_trace, "echo");
+	ck_assert(!a.has_on_trace);
+	ck_assert_int_eq(parse("recover|--on-trace|gzip|d", env), 0);
+	ck_assert_str_eq(a.config.on_trace, "gzip");
+	ck_assert(a.has_on_trace);
+}
+END_TEST
+
+START_TEST(nobody_need_linger)
+{
+	static struct args mine;
+	char *plain[] = { "proflaunch", "--", "true", NULL };
+	char *no[] = { "proflaunch", "--no-linger", "--", "true", NULL };
+	char *env[] = { NULL };
+
+	ck_assert_int_eq(args_parse(&mine, plain, env), 0);
+	ck_assert_uint_eq(mine.config.linger, 1);
+	ck_assert_int_eq(args_parse(&mine, no, env), 0);
+	ck_assert_uint_eq(mine.config.linger, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("args");
@@ -223,6 +358,11 @@ int main(void)
 	tcase_add_checked_fixture(tc, enter, leave);
 	tcase_add_loop_test(tc, words_find_their_place, 0, sizeof(good) / sizeof(*good));
 	tcase_add_loop_test(tc, every_mistake_is_told, 0, sizeof(wrong) / sizeof(*wrong));
+	tcase_add_test(tc, an_unknown_option_takes_nothing);
+	tcase_add_test(tc, the_flag_before_the_command_is_known);
+	tcase_add_test(tc, short_forms_are_their_options);
+	tcase_add_test(tc, an_empty_value_resets);
+	tcase_add_test(tc, keys_of_metadata_keep_their_dashes);
 	tcase_add_test(tc, plans_and_markers_are_judged_at_once);
 	tcase_add_test(tc, a_flag_takes_a_word_only_if_it_is_one);
 	tcase_add_test(tc, options_of_the_gpu);
@@ -230,5 +370,8 @@ int main(void)
 	tcase_add_test(tc, the_named_file_replaces_the_one_that_lies_there);
 	tcase_add_test(tc, a_mistake_in_a_file_has_its_line);
 	tcase_add_test(tc, below_a_launcher_no_file_is_read);
+	tcase_add_test(tc, recover_may_be_told_where_to);
+	tcase_add_test(tc, on_trace_of_the_command_line_is_told_apart);
+	tcase_add_test(tc, nobody_need_linger);
 	return unit_run(tc, "args");
 }

@@ -35,6 +35,8 @@ static const struct {
 	{ "backward alone", "B B| B| B|", AUTO_BY_BACKWARD },
 	{ "backward in bursts", "B B| bb B| bbb B| b B| b B|", AUTO_BY_BACKWARD },
 	{ "backward, then an optimizer", "B B| B|U| BU| BU|", AUTO_BY_OPTIMIZER },
+	{ "backward, an optimizer, then a loader", "B B| B| B| B|U| N BU N| BU N|",
+	  AUTO_BY_LOADER },
 	{ "a profiler of its own", "P N BU P| N BU P| N BU P| N BU", AUTO_BY_PROFILER },
 	{ "a profiler that came late", "N BU N| P| BU N P| BU N P|", AUTO_BY_PROFILER },
 	{ "a profiler that came too late", "N BU N| BU N| BU N| P BU P N|",
@@ -106,6 +108,36 @@ START_TEST(an_optimizer_without_steps_is_not_waited_for_for_ever)
 }
 END_TEST
 
+/* A boundary in between: what was waited for before it does not count behind it. */
+START_TEST(each_boundary_is_waited_for_anew)
+{
+	struct auto_state a = { 0 };
+	uint64_t now = 1;
+
+	for (unsigned i = 0; i < AUTO_HOLD; i++)
+		ck_assert(!tell(&a, 'N', true, &now));
+	ck_assert(tell(&a, 'N', false, &now));
+	ck_assert(!tell(&a, 'N', true, &now));
+}
+END_TEST
+
+/* A checkpoint was written in between: the pauses that follow are short beside that. */
+START_TEST(one_long_pause_does_not_end_all_steps)
+{
+	struct auto_state a = { 0 };
+	uint64_t now = 1;
+	unsigned made = 0;
+
+	for (unsigned i = 0; i < 10; i++)
+		tell(&a, 'B', false, &now);
+	now += 1000000;
+	for (unsigned i = 0; i < 300; i++)
+		made += tell(&a, 'B', false, &now);
+	ck_assert_uint_gt(made, 100);
+	ck_assert(tell(&a, 'B', false, &now));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("auto");
@@ -113,5 +145,7 @@ int main(void)
 	tcase_add_loop_test(tc, stories_have_the_right_boundaries, 0,
 			    sizeof(stories) / sizeof(stories[0]));
 	tcase_add_test(tc, an_optimizer_without_steps_is_not_waited_for_for_ever);
+	tcase_add_test(tc, each_boundary_is_waited_for_anew);
+	tcase_add_test(tc, one_long_pause_does_not_end_all_steps);
 	return unit_run(tc, "auto");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/config.h"
-#include "agent/core/config_file.h"
-#include "agent/core/place.h"
+#include "config/config.h"
+#include "config/config_file.h"
+#include "config/place.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -40,6 +40,8 @@ START_TEST(defaults_are_those_of_the_table)
 }
 END_TEST
 
+#define BELOW "it goes below logdir: no slash at its begin, no '..' in it"
+
 static const struct {
 	const char *line, *want; /* NULL = fine */
 } lines[] = {
@@ -55,7 +57,14 @@ static const struct {
 	  "buffer_mb: '18446744073709551617' is no number from 1 to 1048576" },
 	{ "buffer_mb = 1x", "buffer_mb: '1x' is no number from 1 to 1048576" },
 	{ "buffer_mb = -1", "buffer_mb: '-1' is no number from 1 to 1048576" },
-	{ "buffer_mb =", "buffer_mb: '' is no number from 1 to 1048576" },
+	{ "buffer_mb =", "buffer_mb: the value is empty" },
+	{ "logdir = ''", "logdir: the value is empty" },
+	{ "quiet =", "quiet: the value is empty" },
+	{ "format = \"\"", "format: the value is empty" },
+	{ "schedule =", NULL },
+	{ "buffer-mb = 7", NULL },
+	{ "buffer-mb = '7'", NULL },
+	{ "buffer-mb = '7\"", "buffer-mb: ''7\"' is no number from 1 to 1048576" },
 	{ "record_shapes = maybe", "record_shapes: 'maybe' is neither on nor off" },
 	{ "format = gz", "format: 'gz' is none of json|json.gz" },
 	{ "format = json|json.gz", "format: 'json|json.gz' is none of json|json.gz" },
@@ -63,11 +72,25 @@ static const struct {
 	{ "loggdir = x", "loggdir: no such option (did you mean logdir?)" },
 	{ "recordshapes = on",
 	  "recordshapes: no such option (did you mean record_shapes?)" },
+	{ "record-shaps = on",
+	  "record-shaps: no such option (did you mean record-shapes?)" },
+	{ "record_shaps = on",
+	  "record_shaps: no such option (did you mean record_shapes?)" },
 	{ "Schedule = on", "Schedule: no such option (did you mean schedule?)" },
 	{ "meta.team = x", "meta.team: no such option (did you mean metadata.<key>?)" },
 	{ "elephants = 3", "elephants: no such option" },
-	{ "logdir", "expected: option = value" },
-	{ "= x", "expected: option = value" },
+	{ "flie = x", "flie: no such option (did you mean file?)" },
+	{ "buffer_mb = 4294967303",
+	  "buffer_mb: '4294967303' is no number from 1 to 1048576" },
+	{ "quiet = \"", "quiet: '\"' is neither on nor off" },
+	{ "file = a/..", "file: " BELOW },
+	{ "file = ../a", "file: " BELOW },
+	{ "file = a//../b", "file: " BELOW },
+	{ "file = /a", "file: " BELOW },
+	{ "file = a/...x/..b/c..", NULL },
+	{ "logdir", "expected 'option = value' instead of 'logdir'" },
+	{ "  [proflaunch]\r", "expected 'option = value' instead of '[proflaunch]'" },
+	{ "= x", "expected 'option = value' instead of '= x'" },
 	{ "metadata. = x",
 	  "metadata.: a metadata key is 1 to 64 bytes without blanks and '='" },
 };
@@ -114,11 +137,23 @@ START_TEST(quotes_keep_blanks)
 }
 END_TEST
 
+/* Only what is nothing by default becomes nothing again. */
 START_TEST(an_empty_text_is_the_default)
 {
-	ck_assert_ptr_null(take("logdir = x"));
-	ck_assert_ptr_null(take("logdir ="));
-	ck_assert_str_eq(c.logdir, "./log");
+	static const char *const empty[] = { "schedule", "file", "on_trace", "config" };
+	char line[64];
+
+	ck_assert_ptr_null(take("schedule = active=1"));
+	ck_assert_ptr_null(take("schedule ="));
+	ck_assert_str_eq(c.schedule, "");
+	for (const struct config_option *o = config_options; *o->name; o++) {
+		bool want = false;
+
+		for (size_t i = 0; i < sizeof(empty) / sizeof(*empty); i++)
+			want |= !strcmp(empty[i], o->name);
+		snprintf(line, sizeof(line), "%s = \"\"", o->name);
+		ck_assert_msg(!take(line) == want, "%s", o->name);
+	}
 }
 END_TEST
 
@@ -141,12 +176,13 @@ START_TEST(metadata_has_one_line_for_each_key)
 {
 	ck_assert_ptr_null(take("metadata.team = vision"));
 	ck_assert_ptr_null(take("metadata.te = x = y"));
-	ck_assert_ptr_null(take("metadata.team = speech"));
-	ck_assert_str_eq(c.metadata, "te = x = y\nteam = speech\n");
+	ck_assert_ptr_null(take("metadata.tea = speech"));
+	ck_assert_str_eq(c.metadata, "team = vision\nte = x = y\ntea = speech\n");
 	ck_assert_ptr_null(take("metadata.te ="));
-	ck_assert_str_eq(c.metadata, "team = speech\nte = \n");
+	ck_assert_str_eq(c.metadata, "team = vision\ntea = speech\nte = \n");
 	ck_assert_ptr_nonnull(config_set(&c, "metadata.a b", "x"));
 	ck_assert_ptr_nonnull(config_set(&c, "metadata.a", "x\ny"));
+	ck_assert_ptr_nonnull(config_set(&c, "metadata.a", "x\ry"));
 }
 END_TEST
 
@@ -162,8 +198,16 @@ START_TEST(metadata_is_bounded)
 		took += !config_set(&c, name, value);
 	}
 	ck_assert_uint_ge(took, 25);
+	/* Each is there to its end. */
+	ck_assert_int_eq(c.metadata[strlen(c.metadata) - 1], '\n');
 	ck_assert_uint_lt(strlen(c.metadata), CONFIG_METADATA);
 	ck_assert_ptr_null(config_set(&c, "metadata.k0", value)); /* in place of itself */
+	ck_assert_int_eq(c.metadata[strlen(c.metadata) - 1], '\n');
+	/* Byte by byte up to the last that fits. */
+	for (size_t len = 0; len < 128; len++) {
+		config_set(&c, "metadata.z", value + 127 - len);
+		ck_assert_int_eq(c.metadata[strlen(c.metadata) - 1], '\n');
+	}
 }
 END_TEST
 
@@ -181,6 +225,7 @@ START_TEST(the_environment_is_read_and_judged)
 			"PROF_LOGDIR=/x",
 			"PROF_RECORD_SHAPES=1",
 			"PROF_BUFFER_MB=",
+			"PROF_SCHEDULE=",
 			"PROF_FORMAT=xml",
 			"PROF_METADATA_a.b-C=d",
 			"PROF_JOB=/j",
@@ -193,9 +238,12 @@ START_TEST(the_environment_is_read_and_judged)
 			NULL };
 	char bad[4096] = "";
 
+	ck_assert_ptr_null(config_set(&c, "schedule", "active=1"));
 	config_env(&c, env, refuse, bad);
-	ck_assert_str_eq(bad, "PROF_FORMAT: 'xml' is none of json|json.gz\n"
-			      "PROF_LOGDRI: no such option (did you mean logdir?)\n");
+	ck_assert_str_eq(c.schedule, "");
+	ck_assert_str_eq(bad,
+			 "PROF_FORMAT: 'xml' is none of json|json.gz\n"
+			 "PROF_LOGDRI: no such option (did you mean PROF_LOGDIR?)\n");
 	ck_assert_str_eq(c.logdir, "/x");
 	ck_assert_uint_eq(c.record_shapes, 1);
 	ck_assert_uint_eq(c.buffer_mb, 256);
@@ -204,43 +252,66 @@ START_TEST(the_environment_is_read_and_judged)
 }
 END_TEST
 
-static const char *const texts[] = { "plain", " blank ", "\"q\" x \"q\"", "a\"b", "#",
-				     "a = b", "" };
-
-/* Any configuration, printed and read back line by line, is itself. */
-START_TEST(what_is_printed_is_read_back)
-{
-	static struct config again;
-	char buf[16384], quoted[64], *line, *save;
-
-	snprintf(quoted, sizeof(quoted), texts[_i][0] == ' ' ? "\"%s\"" : "%s",
-		 texts[_i]);
-	ck_assert_ptr_null(config_set(&c, "logdir", quoted));
-	ck_assert_ptr_null(config_set(&c, "on_trace", quoted));
-	ck_assert_ptr_null(config_set(&c, "metadata.k", "v = w"));
-	ck_assert_ptr_null(config_set(&c, "format", "json.gz"));
-	ck_assert_ptr_null(config_set(&c, "children", "off"));
-	ck_assert_ptr_null(config_set(&c, "buffer_mb", "1"));
-	ck_assert_uint_lt(config_print(&c, buf, sizeof(buf)), sizeof(buf));
-	ck_assert_uint_eq(config_print(&c, NULL, 0), strlen(buf));
-	config_defaults(&again);
-	for (line = strtok_r(buf, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		ck_assert_ptr_null(config_line(&again, line));
-	ck_assert_str_eq(again.logdir, c.logdir);
-	ck_assert_str_eq(again.on_trace, c.on_trace);
-	ck_assert_str_eq(again.metadata, c.metadata);
-	ck_assert_uint_eq(again.format, c.format);
-	ck_assert_uint_eq(again.children, c.children);
-	ck_assert_uint_eq(again.buffer_mb, c.buffer_mb);
-}
-END_TEST
-
 START_TEST(every_option_is_its_own_nearest)
 {
-	for (const struct config_option *o = config_options; o->name; o++)
+	for (const struct config_option *o = config_options; *o->name; o++)
 		ck_assert_str_eq(config_nearest(o->name), o->name);
 	ck_assert_ptr_null(config_nearest("a_name_that_is_like_none_of_them"));
 	ck_assert_ptr_null(config_nearest(""));
+	ck_assert_str_eq(config_nearest("cuda_stakcs"), "cuda_stacks");
+	ck_assert_str_eq(config_nearest("malloc_stack"), "malloc_stacks");
+}
+END_TEST
+
+/* Other programs have variables that begin as ours do, of any length. */
+START_TEST(names_of_any_length_are_only_names)
+{
+	static char name[70000], entry[80000];
+	char *env[] = { entry, NULL };
+	char bad[4096] = "";
+
+	memset(name, 'A', sizeof(name) - 1);
+	for (size_t len = 1; len < sizeof(name); len = len * 5 / 4 + 1) {
+		snprintf(entry, sizeof(entry), "PROF_%.*s=1", (int)len, name);
+		config_env(&c, env, refuse, bad);
+		snprintf(entry, sizeof(entry), "PROF_METADATA_%.*s=1", (int)len, name);
+		config_env(&c, env, refuse, bad);
+		ck_assert_ptr_null(config_nearest(name + sizeof(name) - 1 - len));
+		ck_assert_ptr_nonnull(config_set(&c, name + sizeof(name) - 1 - len, "1"));
+	}
+}
+END_TEST
+
+START_TEST(help_is_of_the_option_that_is_asked_for)
+{
+	static const char *const helps[] = {
+#define CFG(type, name, def, low, high, values, unit, help) help,
+#include "config/config.def"
+#undef CFG
+	};
+
+	for (size_t i = 0; i < sizeof(helps) / sizeof(*helps); i++)
+		ck_assert_str_eq(config_help(&config_options[i]), helps[i]);
+}
+END_TEST
+
+START_TEST(every_choice_is_printed_as_it_is_read)
+{
+	char buf[64], want[64];
+
+	for (const struct config_option *o = config_options; *o->name; o++) {
+		const char *p = o->values;
+
+		while (o->type == CFG_choice && *p) {
+			size_t n = strcspn(p, "|");
+
+			snprintf(want, sizeof(want), "%.*s", (int)n, p);
+			ck_assert_ptr_null(config_set(&c, o->name, want));
+			config_value(&c, o, buf, sizeof(buf));
+			ck_assert_str_eq(buf, want);
+			p += n + (p[n] == '|');
+		}
+	}
 }
 END_TEST
 
@@ -275,6 +346,27 @@ START_TEST(a_named_spool_directory_is_taken_as_it_is)
 }
 END_TEST
 
+START_TEST(a_choice_that_was_a_flag_is_spelt_as_one)
+{
+	static const struct {
+		const char *text;
+		uint32_t value;
+	} cases[] = { { "off", CHILDREN_OFF }, { "no", CHILDREN_OFF },
+		      { "0", CHILDREN_OFF },   { "on", CHILDREN_ON },
+		      { "TRUE", CHILDREN_ON }, { "each", CHILDREN_EACH } };
+	struct config mine;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		config_defaults(&mine);
+		ck_assert_ptr_null(config_set(&mine, "children", cases[i].text));
+		ck_assert_uint_eq(mine.children, cases[i].value);
+	}
+	ck_assert_ptr_nonnull(config_set(&mine, "children", "some"));
+	/* Others have values of their own. */
+	ck_assert_ptr_nonnull(config_set(&mine, "cuda_stacks", "1"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("config");
@@ -290,10 +382,12 @@ int main(void)
 	tcase_add_test(tc, metadata_has_one_line_for_each_key);
 	tcase_add_test(tc, metadata_is_bounded);
 	tcase_add_test(tc, the_environment_is_read_and_judged);
-	tcase_add_loop_test(tc, what_is_printed_is_read_back, 0,
-			    sizeof(texts) / sizeof(*texts));
 	tcase_add_test(tc, every_option_is_its_own_nearest);
+	tcase_add_test(tc, names_of_any_length_are_only_names);
+	tcase_add_test(tc, help_is_of_the_option_that_is_asked_for);
+	tcase_add_test(tc, every_choice_is_printed_as_it_is_read);
 	tcase_add_test(tc, spools_never_lie_in_shm);
 	tcase_add_test(tc, a_named_spool_directory_is_taken_as_it_is);
+	tcase_add_test(tc, a_choice_that_was_a_flag_is_spelt_as_one);
 	return unit_run(tc, "config");
 }

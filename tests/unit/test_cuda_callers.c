@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/hooks/cuda_parts.h"
+#include "agent/cuda/libraries.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/clock.h"
-#include "agent/core/gate.h"
-#include "agent/core/names.h"
-#include "agent/core/record_cuda.h"
-#include "agent/core/spool.h"
-#include "agent/core/thread.h"
-#include "agent/hooks/cuda_parts.h"
-#include "agent/hooks/look.h"
-#include "tests/unit/unit.h"
+#include "agent/hooks/enter.h"
+#include "tests/unit/call_bench.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,72 +32,11 @@ static void is_ready(void)
 
 static void setup(void)
 {
-	static const struct cuda_listener to = { begin, end, is_ready };
-	uint64_t at;
+	static const struct cuda_listener to = { begin, end, is_ready,
+						 cuda_hooks_driver };
 
 	hook_look_dlsym(NULL, NULL);
-	clock_start();
-	ck_assert_int_eq(gate_start(), 0);
-	ck_assert_int_eq(thread_start(), 0);
-	ck_assert_int_eq(spool_open(NULL, 4 << 20), 0);
-	clock_begin(spool.head);
-	ck_assert_int_eq(spool_prepare(4 << 20), 0);
-	at = chunk_take(CHUNK_CYCLE, sizeof(struct chunk) + sizeof(struct cycle_info), 1);
-	memset(chunk_at(at) + 1, 0, sizeof(struct cycle_info));
-	gate_set(1, at);
-	cuda_hooks_start(&to);
-}
-
-static uint32_t slot_of(const char *name)
-{
-	const struct cuda_function *fn = cuda_function_named(name);
-
-	ck_assert_msg(fn != NULL, "%s is in no table", name);
-	return (uint32_t)(fn - cuda_functions);
-}
-
-static uint64_t stack[8] = { 70, 80, 90 };
-
-static struct cuda_frame frame(const char *name)
-{
-	struct cuda_frame f = { .slot = slot_of(name),
-				.stack = stack,
-				.caller = (void *)frame };
-
-	for (unsigned i = 0; i < 6; i++)
-		f.reg[i] = 10 * (i + 1);
-	return f;
-}
-
-static void call(struct cuda_frame *f, int result)
-{
-	errno = 3;
-	cuda_enter(f);
-	ck_assert_int_eq(errno, 3);
-	ck_assert_ptr_nonnull(f->real);
-	ck_assert_uint_eq(f->stack_bytes % 16, 0);
-	f->result[0] = (uint32_t)result;
-	errno = 4;
-	cuda_leave(f);
-	ck_assert_int_eq(errno, 4);
-}
-
-/* The newest record of this thread's chunk. */
-static const void *newest(void)
-{
-	const struct chunk *c = thread_mine ? thread_mine->chunk : NULL;
-	const struct record *last = NULL;
-
-	for (uint32_t at = sizeof(*c); c && at < atomic_load(&c->used);) {
-		last = (const struct record *)((const char *)c + at);
-		at += last->units * 8u;
-	}
-	return last;
-}
-
-static const char *text_of(uint32_t id)
-{
-	return ((const struct name *)(spool.base + (uint64_t)id * 8))->text;
+	call_start(&to);
 }
 
 START_TEST(tables)
@@ -113,14 +44,31 @@ START_TEST(tables)
 	ck_assert_ptr_null(cuda_function_named("cudaGetDevice"));
 	ck_assert_ptr_null(cuda_function_named("c"));
 	ck_assert_ptr_null(cuda_function_named(""));
-	for (unsigned i = 0; i < cuda_function_count; i++) {
+	for (unsigned i = 0; i < CUDA_FUNCTIONS; i++) {
 		const struct cuda_function *fn = &cuda_functions[i];
 
-		ck_assert_ptr_eq(cuda_function_named(fn->name), fn);
+		ck_assert_ptr_eq(cuda_function_named(cuda_function_name(fn)), fn);
 		if (cuda_is_kernel(fn))
 			ck_assert(fn->arg[0] == 0 || fn->arg[0] == 1);
 	}
-	ck_assert_uint_gt(cuda_function_count, 150);
+	ck_assert_uint_gt(CUDA_FUNCTIONS, 150);
+}
+END_TEST
+
+/* A fork child's spool has names of its own. */
+START_TEST(a_name_is_of_the_spool_that_there_is)
+{
+	const struct cuda_function *fn = cuda_function_named("cudaMalloc");
+	uint32_t id = cuda_name_of(fn);
+
+	ck_assert_str_eq(text_of(id), "cudaMalloc");
+	ck_assert_uint_eq(cuda_name_of(fn), id);
+	names_forget();
+	ck_assert_uint_ne(names_add("another", 7, NULL, 0), 0);
+	id = cuda_name_of(fn);
+	ck_assert_uint_ne(id, 0);
+	ck_assert_str_eq(text_of(id), "cudaMalloc");
+	ck_assert_uint_eq(names_add("cudaMalloc", 10, NULL, 0), id);
 }
 END_TEST
 
@@ -132,7 +80,7 @@ START_TEST(marks)
 	call(&f, 0);
 	ck_assert_uint_eq(begun, 0);
 	cuda_hooks_want(CUDA_WANT_MARKS);
-	kernels_add((void *)10, "_Z1av");
+	kernel_names_add((void *)10, "_Z1av");
 	call(&f, 0);
 	ck_assert_str_eq(last_function, "cudaLaunchKernel");
 	ck_assert_str_eq(last_kernel, "_Z1av");
@@ -152,6 +100,10 @@ START_TEST(marks)
 	f.reg[0] = (uintptr_t)stack;
 	call(&f, 0);
 	ck_assert_str_eq(last_kernel, "_Z1bv");
+	f = frame("cudaGraphLaunch"); /* many kernels, or none */
+	call(&f, 0);
+	ck_assert_str_eq(last_function, "cudaGraphLaunch");
+	ck_assert_ptr_null(last_kernel);
 	ck_assert_ptr_null(newest());
 }
 END_TEST
@@ -262,32 +214,32 @@ START_TEST(kernel_names)
 	char name[] = "_Z4gonev";
 	uint64_t handle;
 
-	ck_assert_ptr_null(kernels_name(NULL, GROUP_CUDART));
-	ck_assert_ptr_null(kernels_name((void *)8, GROUP_CUDART));
+	ck_assert_ptr_null(kernel_names_name(NULL, GROUP_CUDART));
+	ck_assert_ptr_null(kernel_names_name((void *)8, GROUP_CUDART));
 	/* Read at the first use, kept from then on. */
-	kernels_add((void *)16, name);
-	ck_assert_str_eq(kernels_name((void *)16, GROUP_CUDART), "_Z4gonev");
+	kernel_names_add((void *)16, name);
+	ck_assert_str_eq(kernel_names_name((void *)16, GROUP_CUDART), "_Z4gonev");
 	name[2] = '5';
-	ck_assert_str_eq(kernels_name((void *)16, GROUP_CUDART), "_Z4gonev");
-	kernels_same(&handle, (void *)16);
-	ck_assert_str_eq(kernels_name(&handle, GROUP_DRIVER), "_Z4gonev");
+	ck_assert_str_eq(kernel_names_name((void *)16, GROUP_CUDART), "_Z4gonev");
+	kernel_names_same(&handle, (void *)16);
+	ck_assert_str_eq(kernel_names_name(&handle, GROUP_DRIVER), "_Z4gonev");
 	/* Loaded again, with another name. */
-	kernels_add((void *)16, name);
-	ck_assert_str_eq(kernels_name((void *)16, GROUP_CUDART), "_Z5gonev");
-	kernels_put((void *)16, "_Z3newv");
-	ck_assert_str_eq(kernels_name((void *)16, GROUP_CUDART), "_Z3newv");
+	kernel_names_add((void *)16, name);
+	ck_assert_str_eq(kernel_names_name((void *)16, GROUP_CUDART), "_Z5gonev");
+	kernel_names_put((void *)16, "_Z3newv");
+	ck_assert_str_eq(kernel_names_name((void *)16, GROUP_CUDART), "_Z3newv");
 	/* Its library is gone; or the name runs into what is not mapped. */
 	strcpy(page + 100, "_Z1cv");
-	kernels_add((void *)24, page + 100);
-	kernels_add((void *)32, page + 100);
+	kernel_names_add((void *)24, page + 100);
+	kernel_names_add((void *)32, page + 100);
 	memset(page + 4000, 'x', 96);
-	kernels_add((void *)40, page + 4000);
-	ck_assert_str_eq(kernels_name((void *)24, GROUP_CUDART), "_Z1cv");
+	kernel_names_add((void *)40, page + 4000);
+	ck_assert_str_eq(kernel_names_name((void *)24, GROUP_CUDART), "_Z1cv");
 	munmap(page + 4096, 4096);
-	ck_assert_ptr_null(kernels_name((void *)40, GROUP_CUDART));
+	ck_assert_ptr_null(kernel_names_name((void *)40, GROUP_CUDART));
 	munmap(page, 4096);
-	ck_assert_str_eq(kernels_name((void *)24, GROUP_CUDART), "_Z1cv");
-	ck_assert_ptr_null(kernels_name((void *)32, GROUP_CUDART));
+	ck_assert_str_eq(kernel_names_name((void *)24, GROUP_CUDART), "_Z1cv");
+	ck_assert_ptr_null(kernel_names_name((void *)32, GROUP_CUDART));
 }
 END_TEST
 
@@ -296,9 +248,10 @@ static char names[64][16];
 static void *many(void *arg)
 {
 	for (uintptr_t i = 0; i < 200000; i++)
-		kernels_add((void *)(4096 + i * 16), names[i % 64]);
+		kernel_names_add((void *)(4096 + i * 16), names[i % 64]);
 	for (uintptr_t i = 0; i < 20000; i++) {
-		const char *name = kernels_name((void *)(4096 + i * 16), GROUP_DRIVER);
+		const char *name =
+			kernel_names_name((void *)(4096 + i * 16), GROUP_DRIVER);
 
 		if (name && strcmp(name, names[i % 64]) != 0)
 			*(unsigned *)arg += 1;
@@ -320,7 +273,7 @@ START_TEST(many_kernels)
 		pthread_join(t[i], NULL);
 		ck_assert_uint_eq(wrong[i], 0);
 	}
-	ck_assert_str_eq(kernels_name((void *)4096, GROUP_DRIVER), "_Z2k0v");
+	ck_assert_str_eq(kernel_names_name((void *)4096, GROUP_DRIVER), "_Z2k0v");
 }
 END_TEST
 
@@ -330,6 +283,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_test(tc, tables);
+	tcase_add_test(tc, a_name_is_of_the_spool_that_there_is);
 	tcase_add_test(tc, marks);
 	tcase_add_test(tc, calls);
 	tcase_add_test(tc, collectives);

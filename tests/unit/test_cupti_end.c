@@ -13,7 +13,7 @@ static void launches(unsigned n)
 
 static double seconds(int64_t since)
 {
-	return (double)(clock_get_ns(CLOCK_MONOTONIC) - since) / 1e9;
+	return (double)(sys_clock_ns(CLOCK_MONOTONIC) - since) / 1e9;
 }
 
 /* ---- counts ---- */
@@ -160,7 +160,7 @@ START_TEST(everything_is_fetched_at_the_end)
 	info = bench_open();
 	launches(2);
 	bench_seal(info, true);
-	since = clock_get_ns(CLOCK_MONOTONIC);
+	since = sys_clock_ns(CLOCK_MONOTONIC);
 	cupti_exit();
 	ck_assert(seconds(since) < 2.5);
 	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
@@ -169,6 +169,57 @@ START_TEST(everything_is_fetched_at_the_end)
 		      (unsigned long)bench_count(info, CUDA_MISSING), seconds(since));
 	cupti_exit();
 	ck_assert(seconds(since) < 2.6);
+}
+END_TEST
+
+static int (*real_flush)(uint32_t flag);
+static _Atomic bool forced;
+
+static int flush_seen(uint32_t flag)
+{
+	int result = real_flush(flag);
+
+	forced = forced || flag;
+	return result;
+}
+
+/* What has to come back by force is more than there is room for. */
+static int drops_then(void *context, uint32_t stream, size_t *dropped)
+{
+	(void)context, (void)stream;
+	*dropped = atomic_exchange(&forced, false) ? 7 : 0;
+	return 0;
+}
+
+START_TEST(what_the_last_flush_drops_is_counted)
+{
+	struct cycle_info *info;
+
+	bench_start("13.0");
+	real_flush = cupti.ActivityFlushAll;
+	cupti.ActivityFlushAll = flush_seen;
+	cupti.ActivityGetNumDroppedRecords = drops_then;
+	bench.fake_set("FAKE_KERNEL_NS", "20000000000");
+	info = bench_open();
+	launches(2);
+	bench_seal(info, true);
+	cupti_exit();
+	ck_assert_uint_eq(bench_count(info, CUDA_DROPPED), 7);
+	_exit(0); /* the fake's kernels run on */
+}
+END_TEST
+
+START_TEST(nobody_waits_for_a_flush_that_cannot_be)
+{
+	bench_start("13.0");
+	session.deny |= DENY_FLUSH;
+	bench_open();
+	launches(1);
+	alarm(30);
+	for (unsigned i = 0; i < 200; i++) { /* the consumer may be born late */
+		consumer_flush(3600 * 1000000000ll);
+		usleep(1000);
+	}
 }
 END_TEST
 
@@ -185,7 +236,7 @@ START_TEST(the_end_does_not_wait_for_ever)
 	bench.fake_set("FAKE_HANG", hangs[_i]);
 	bench_seal(info, true);
 	usleep(50000);
-	since = clock_get_ns(CLOCK_MONOTONIC);
+	since = sys_clock_ns(CLOCK_MONOTONIC);
 	cupti_exit();
 	ck_assert_msg(seconds(since) < 2.8, "%f", seconds(since));
 	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
@@ -223,6 +274,8 @@ int main(void)
 	tcase_add_loop_test(tc, sixty_four_threads_ask_at_once, 0, 3);
 	tcase_add_test(tc, a_child_starts_anew);
 	tcase_add_loop_test(tc, everything_is_fetched_at_the_end, 0, VERSIONS);
+	tcase_add_test(tc, what_the_last_flush_drops_is_counted);
+	tcase_add_test(tc, nobody_waits_for_a_flush_that_cannot_be);
 	tcase_add_loop_test(tc, the_end_does_not_wait_for_ever, 0, 2);
 	tcase_add_test(tc, windows_do_not_pile_up);
 	return unit_run(tc, "counts, buffers, fork and exit");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cupti_bench.h"
+#include "tests/unit/said.h"
 
 #include <unistd.h>
 
@@ -103,6 +104,37 @@ START_TEST(another_tool_is_named)
 }
 END_TEST
 
+/* It may call itself anything; the line goes to a terminal. */
+START_TEST(another_tools_name_is_plain_text)
+{
+	bench_spool();
+	setenv("FAKE_OWNER", "a \033[31mred\a\177 tool", 1);
+	bench_libraries("13.0");
+	said_start();
+	bench_begin_session();
+	ck_assert_ptr_null(strpbrk(said(), "\033\a\177"));
+	ck_assert_ptr_nonnull(strstr(session.why, "a ?[31mred?? tool"));
+}
+END_TEST
+
+/* What it was asked for is not there, and the rest is recorded. */
+START_TEST(an_option_that_cupti_refuses_is_told)
+{
+	bench_spool();
+	setenv("FAKE_ERROR", "cuptiActivityEnableLatencyTimestamps=999", 1);
+	bench_libraries("13.1");
+	bench.config.cuda_latency = _i != 0;
+	said_start();
+	bench_begin_session();
+	ck_assert(cupti_active());
+	ck_assert_int_eq(
+		!!strstr(said(),
+			 "cuda_latency: when kernels were queued is not recorded: "
+			 "cuptiActivityEnableLatencyTimestamps gives "),
+		_i);
+}
+END_TEST
+
 START_TEST(another_tool_in_the_variable)
 {
 	static const struct cupti_actions actions = { bench_begin, bench_used,
@@ -150,7 +182,7 @@ START_TEST(attached_late)
 	bench_spool();
 	bench_libraries("12.4");
 	session.wanted = true;
-	session.config = bench.config;
+	session.config = &bench.config;
 	session.act = (struct cupti_actions){ bench_begin, bench_used, bench_settled,
 					      bench_estimate };
 	ck_assert_int_eq(bench.init(0), 0);
@@ -175,6 +207,8 @@ int main(void)
 	tcase_add_loop_test(tc, errors_are_told_once, 0, ERRORS);
 	tcase_add_loop_test(tc, what_can_be_done_without, 0, HARMLESS);
 	tcase_add_test(tc, another_tool_is_named);
+	tcase_add_test(tc, another_tools_name_is_plain_text);
+	tcase_add_loop_test(tc, an_option_that_cupti_refuses_is_told, 0, 2);
 	tcase_add_test(tc, another_tool_in_the_variable);
 	tcase_add_test(tc, the_variable_is_set);
 	tcase_add_test(tc, attached_late);

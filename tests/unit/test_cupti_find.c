@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cupti_bench.h"
+#include "tests/unit/spool_open.h"
 
 #include <limits.h>
 #include <sys/mman.h>
@@ -33,7 +34,7 @@ static void is_found(const char *path, int major, bool mapped)
 	struct found f;
 	char want[PATH_MAX], have[PATH_MAX];
 
-	ck_assert(find_cupti(&f, 13000));
+	ck_assert(find_library(&f, 13000));
 	snprintf(want, sizeof(want), "%s/%s", root, path);
 	ck_assert(realpath(want, have));
 	strcpy(want, have);
@@ -125,7 +126,7 @@ START_TEST(never_another_major)
 	begin();
 	lay("cudart/libcudart.so.11.0", "a/libcudart.so.11.0", true);
 	lay("13.1/libcupti.so.13", "b/libcupti.so.13", true);
-	ck_assert(!find_cupti(&f, 13000));
+	ck_assert(!find_library(&f, 13000));
 	ck_assert_int_eq(f.runtime, 11);
 	ck_assert_msg(strstr(f.why, "CUPTI 13") && strstr(f.why, "CUDA 11"), "%s", f.why);
 	end();
@@ -144,13 +145,71 @@ START_TEST(two_runtimes)
 }
 END_TEST
 
+/* The newest runtime is the program's: the CUPTI beside it is taken. */
+START_TEST(the_newest_runtime_counts)
+{
+	struct found f;
+
+	begin();
+	lay("cudart/libcudart.so.12", "a/libcudart.so.12", true);
+	lay("cudart/libcudart.so.13", "b/libcudart.so.13", true);
+	lay("12.4/libcupti.so.12", "a/libcupti.so.12", false);
+	lay("13.0/libcupti.so.13", "b/libcupti.so.13", false);
+	ck_assert(find_library(&f, 13000));
+	ck_assert_int_eq(f.runtime, 13);
+	ck_assert_int_eq(f.major, 13);
+	ck_assert(strstr(f.cudart, "libcudart.so.13"));
+	end();
+}
+END_TEST
+
+/* More copies than anybody has: what does not fit is left out. */
+START_TEST(a_dozen_runtimes)
+{
+	struct found f;
+	char from[PATH_MAX], to[PATH_MAX], command[3 * PATH_MAX];
+
+	begin();
+	lay("cudart/libcudart.so.12", "a/libcudart.so.12", true);
+	snprintf(from, sizeof(from), "%s/a/libcudart.so.12", root);
+	for (unsigned i = 0; i < 12; i++) {
+		snprintf(to, sizeof(to), "%s/libcudart-%u.so.12", root, i);
+		snprintf(command, sizeof(command), "cp -L %s %s", from, to);
+		ck_assert_int_eq(system(command), 0);
+		ck_assert_msg(dlopen(to, RTLD_NOW | RTLD_LOCAL), "%s", dlerror());
+	}
+	lay("12.4/libcupti.so.12", "a/libcupti.so.12", false);
+	is_found("a/libcupti.so.12", 12, false);
+	ck_assert(find_library(&f, 13000));
+	ck_assert_int_eq(f.runtime, 12);
+	end();
+}
+END_TEST
+
+/* A runtime that is linked in: what the loader has, as far as the driver can tell. */
+START_TEST(no_newer_than_the_driver)
+{
+	const char *build = getenv("BUILD") ?: "build";
+	char command[4 * PATH_MAX], line[PATH_MAX] = "";
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "LD_LIBRARY_PATH=%s/fake/12.8:%s/fake/13.0 /proc/%d/exe --find %u",
+		 build, build, getpid(), _i ? 13000 : 12080);
+	f = popen(command, "r");
+	ck_assert(f && fgets(line, sizeof(line), f));
+	ck_assert_int_eq(pclose(f), 0);
+	ck_assert_msg(strstr(line, _i ? "libcupti.so.13" : "libcupti.so.12"), "%s", line);
+}
+END_TEST
+
 START_TEST(no_cupti_anywhere)
 {
 	struct found f;
 
 	begin();
 	lay("cudart/libcudart.so.11.0", "a/libcudart.so.11.0", true);
-	ck_assert(!find_cupti(&f, 11080));
+	ck_assert(!find_library(&f, 11080));
 	ck_assert_msg(strstr(f.why, "nvidia-cuda-cupti-cu11"), "%s", f.why);
 	end();
 }
@@ -212,10 +271,15 @@ START_TEST(exit_fetches_what_is_there)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
 	TCase *tc = tcase_create("find");
+	struct found f;
 
+	if (argc == 3 && !strcmp(argv[1], "--find")) {
+		find_library(&f, (uint32_t)atoi(argv[2]));
+		return puts(f.path) < 0;
+	}
 	tcase_add_test(tc, wheels_of_cuda_12);
 	tcase_add_test(tc, wheels_of_cuda_13);
 	tcase_add_test(tc, toolkits);
@@ -224,6 +288,9 @@ int main(void)
 	tcase_add_test(tc, one_that_is_mapped_comes_first);
 	tcase_add_test(tc, never_another_major);
 	tcase_add_test(tc, two_runtimes);
+	tcase_add_test(tc, the_newest_runtime_counts);
+	tcase_add_test(tc, a_dozen_runtimes);
+	tcase_add_loop_test(tc, no_newer_than_the_driver, 0, 2);
 	tcase_add_test(tc, no_cupti_anywhere);
 	tcase_add_loop_test(tc, exit_fetches_what_is_there, 0, VERSIONS);
 	return unit_run(tc, "which libcupti");

@@ -338,7 +338,7 @@ START_TEST(devices)
 	p = add(KIND_DEVICE, seed);
 	store(p + LAYOUT_AT_DEVICE_id, 3, 4);
 	run();
-	devices_write(windows_get(1));
+	devices_write(&windows_get(1)->side, windows_get(1)->begin);
 	r = one(REC_GPU);
 	ck_assert_uint_eq(r->id, 3);
 	fake_text(name, sizeof(name), KIND_DEVICE, "name", seed);

@@ -74,7 +74,7 @@ START_TEST(a_window)
 	m = bench_record(info, REC_MOMENT, 0);
 	ck_assert_uint_lt(m->error, 1u << 24);
 	ck_assert_int_lt(
-		llabs((int64_t)(m->r.end - (uint64_t)clock_get_ns(CLOCK_REALTIME))),
+		llabs((int64_t)(m->r.end - (uint64_t)sys_clock_ns(CLOCK_REALTIME))),
 		10000000000ll);
 	device = bench_record(info, REC_GPU, 0);
 	ck_assert(device && device->sms && device->warp && bench_name(device->r.name)[0]);

@@ -3,7 +3,7 @@
  * What a client's copy of a record differs in lies where the headers of each release
  * say, in every kind that is looked into.
  */
-#include "agent/cupti/tee.h"
+#include "agent/cupti/client/translate.h"
 #include "tests/unit/cupti_bench.h"
 
 static const struct fake_field *fields;
@@ -46,7 +46,7 @@ START_TEST(each_field_has_its_place)
 	open_headers(_i);
 	for (size_t i = 0; i < count; i++) {
 		const struct fake_field *f = &fields[i];
-		const struct shape *s = shape_of(f->kind);
+		const struct shape *s = translate_of(f->kind);
 		bool fine = true;
 
 		if (!s) /* OpenACC, counters: handed on as they are */
@@ -80,7 +80,7 @@ START_TEST(each_place_has_its_field)
 {
 	open_headers(VERSIONS - 1);
 	for (uint32_t kind = 0; kind < KIND_MOST; kind++) {
-		const struct shape *s = shape_of(kind);
+		const struct shape *s = translate_of(kind);
 
 		if (!s)
 			continue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts that records point to, and what is none. */
-#include "agent/cupti/parts.h"
+#include "agent/cupti/flow/text.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -47,11 +47,25 @@ START_TEST(what_cannot_be_read_is_no_text)
 }
 END_TEST
 
+/* A pointer into somebody's data: a name is never so long. */
+START_TEST(nobody_reads_a_long_text_to_its_end)
+{
+	static char text[1 << 20];
+	size_t n = 0;
+
+	memset(text, 'x', sizeof(text) - 1);
+	ck_assert(text_length(text, &n));
+	ck_assert_uint_gt(n, 8192);
+	ck_assert_uint_le(n, 8192 + PAGE);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("text");
 
 	tcase_add_test(tc, a_text_is_measured);
 	tcase_add_test(tc, what_cannot_be_read_is_no_text);
+	tcase_add_test(tc, nobody_reads_a_long_text_to_its_end);
 	return unit_run(tc, "texts of CUPTI's records");
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/chunk.h"
 #include "tests/unit/sched_bench.h"
 
 #include <unistd.h>
@@ -78,6 +79,30 @@ START_TEST(an_open_step_is_unfinished)
 	start("active=5", "auto");
 	sched_step();
 	is_cycle(1, CYCLE_OPEN, "0 1*");
+}
+END_TEST
+
+/* A window that became the leader's was closed without a word about its step. */
+START_TEST(a_step_of_a_window_that_is_over_is_the_writers)
+{
+	struct rec_step *step;
+	uint64_t now;
+
+	start("wait=9,active=1", "torch:x");
+	now = clock_ticks();
+	ck_assert(cycle_open(0, 0, now, CYCLE_KEEP));
+	cycle_step_begin(0, now + 1);
+	step = (struct rec_step *)(thread_mine->at - sizeof(*step));
+	ck_assert_uint_eq(step->r.begin, now + 1);
+	ck_assert(cycle_open(1, 0, now + 10, CYCLE_KEEP));
+	cycle_step_end(now + 20);
+	ck_assert_uint_eq(step->r.end, 0);
+	cycle_step_begin(1, now + 21);
+	cycle_close(now + 30, CYCLE_KEEP);
+	step = (struct rec_step *)(thread_mine->at - sizeof(*step));
+	ck_assert_uint_eq(step->r.begin, now + 21);
+	cycle_step_end(now + 40);
+	ck_assert_uint_eq(step->r.end, 0);
 }
 END_TEST
 
@@ -172,6 +197,7 @@ int main(void)
 	tcase_add_test(tc, a_partial_window_at_exit_is_kept);
 	tcase_add_test(tc, a_warm_up_at_exit_is_not);
 	tcase_add_test(tc, an_open_step_is_unfinished);
+	tcase_add_test(tc, a_step_of_a_window_that_is_over_is_the_writers);
 	tcase_add_test(tc, no_room_for_a_window_is_counted);
 	tcase_add_test(tc, what_is_provisional_goes_when_the_first_active_step_begins);
 	tcase_add_test(tc, what_is_provisional_stays_when_the_program_ends_before);

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/core/clock.h"
 #include "agent/core/emit.h"
-#include "agent/hooks/heap_parts.h"
-#include "agent/hooks/malloc_elf.h"
+#include "agent/core/spool_view.h"
+#include "agent/heap/count.h"
+#include "agent/heap/record.h"
+#include "base/elf.h"
+#include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- the hooks, on the C library ---- */
 
 #if HEAP_HOOKS
 
 #define HOOK(ret, name, params) ret hook_test_##name params;
-#include "agent/hooks/malloc.def"
+#include "agent/heap/malloc.def"
 #undef HOOK
 
 static struct cycle_info *info;
@@ -85,6 +89,7 @@ START_TEST(each_call_is_one_record_of_its_own_kind)
 	hook_test_sdallocx(p, 63, 0);
 	ck_assert_ptr_null(hook_test_malloc((size_t)1 << 62));
 	ck_assert_ptr_null(hook_test_calloc(SIZE_MAX, 2));
+	ck_assert_uint_eq(guard_word, 0);
 	ck_assert_ptr_null(hook_test_reallocarray(NULL, SIZE_MAX, 2));
 	ck_assert_int_eq(hook_test_posix_memalign(&p, 3, 100), EINVAL);
 	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_MALLOC, &bytes), 1);
@@ -102,9 +107,9 @@ START_TEST(what_is_ours_or_nested_is_not_seen)
 	jmp_buf out;
 
 	open_window(HEAP_ALL);
-	thread_guard = THREAD_OURS;
+	guard_word = GUARD_OURS;
 	hook_test_free(hook_test_malloc(1));
-	thread_guard = 0;
+	guard_word = 0;
 	if (!setjmp(out)) {
 		ck_assert_int_eq(heap_enter(HEAP_FRAME, 1), HEAP_WANTED);
 		hook_test_free(hook_test_malloc(1));
@@ -112,7 +117,7 @@ START_TEST(what_is_ours_or_nested_is_not_seen)
 		longjmp(out, 1);
 	}
 	/* Left by a jump from further in, the guard is that of a call that is gone. */
-	thread_guard = (HEAP_FRAME - 4096) & ~(uintptr_t)15;
+	guard_word = (HEAP_FRAME - 4096) & ~(uintptr_t)15;
 	hook_test_free(hook_test_malloc(1));
 	ck_assert_uint_eq(kept(REC_ALLOC, HEAP_MALLOC, NULL), 1);
 	ck_assert_uint_eq(kept(REC_FREE, HEAP_FREE, NULL), 1);
@@ -128,6 +133,26 @@ START_TEST(errno_is_the_real_functions)
 	ck_assert_int_eq(errno, 99);
 	hook_test_malloc((size_t)1 << 62);
 	ck_assert_int_eq(errno, ENOMEM);
+}
+END_TEST
+
+/* As the C library says it: in a window, and outside of all. */
+START_TEST(a_product_that_is_too_large_has_its_errno)
+{
+	void *p;
+
+	if (_i)
+		open_window(HEAP_ALL);
+	p = hook_test_malloc(10);
+	for (int i = 0; i < 4; i++) {
+		errno = 99;
+		ck_assert_ptr_null(
+			i & 1 ? hook_test_reallocarray(i & 2 ? p : NULL, SIZE_MAX / 4, 5)
+			      : hook_test_calloc(SIZE_MAX / 4, 5));
+		ck_assert_int_eq(errno, ENOMEM);
+		ck_assert_uint_eq(guard_word, 0);
+	}
+	hook_test_free(p); /* nothing has become of it */
 }
 END_TEST
 
@@ -166,7 +191,7 @@ END_TEST
 
 START_TEST(counters_balance)
 {
-	uint64_t sum[THREAD_HEAP];
+	uint64_t sum[SPOOL_COUNTERS];
 	void *p;
 
 	open_window(HEAP_COUNT);
@@ -180,6 +205,8 @@ START_TEST(counters_balance)
 			  hook_test_malloc_usable_size(p));
 	hook_test_free(p);
 	heap_mark();
+	ck_assert_uint_eq(kept(REC_HEAP, HEAP_HAS_COUNTS, NULL), 1);
+	heap_tick();
 	ck_assert_uint_eq(kept(REC_HEAP, HEAP_HAS_COUNTS | HEAP_HAS_RSS, NULL), 1);
 }
 END_TEST
@@ -198,7 +225,7 @@ static size_t usable_and_more(void *p)
 static uint64_t count_blocks(unsigned n, uint64_t *usable)
 {
 	static void *block[500];
-	uint64_t sum[THREAD_HEAP], before[THREAD_HEAP];
+	uint64_t sum[SPOOL_COUNTERS], before[SPOOL_COUNTERS];
 
 	*usable = 0;
 	heap_sum(before);
@@ -266,6 +293,23 @@ START_TEST(a_block_of_the_arena_is_moved_out_and_never_freed)
 }
 END_TEST
 
+/* Behind the arena nothing is mapped: what is copied is what the block has. */
+START_TEST(no_more_of_an_arenas_block_is_moved_than_it_has)
+{
+	uint8_t *end = boot_memory + BOOT_SIZE, *last = NULL, *p;
+
+	mmap(end, 4 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+	     -1, 0);
+	while ((p = boot_malloc(16)))
+		last = p;
+	memset(last, 7, 16);
+	open_window(HEAP_ALL);
+	p = hook_test_realloc(last, 2 << 20);
+	ck_assert_ptr_nonnull(p);
+	ck_assert_uint_eq(p[0] + p[15], 14);
+}
+END_TEST
+
 /* No C++ library is here: they are made of malloc and free. */
 START_TEST(operators_without_a_library_work)
 {
@@ -283,10 +327,12 @@ int main(void)
 	tcase_add_test(tc, each_call_is_one_record_of_its_own_kind);
 	tcase_add_test(tc, what_is_ours_or_nested_is_not_seen);
 	tcase_add_test(tc, errno_is_the_real_functions);
+	tcase_add_loop_test(tc, a_product_that_is_too_large_has_its_errno, 0, 2);
 	tcase_add_test(tc, samples_are_as_many_as_the_bytes_say);
 	tcase_add_test(tc, counters_balance);
 	tcase_add_test(tc, sizes_are_read_only_where_they_are_what_is_said);
 	tcase_add_test(tc, a_block_of_the_arena_is_moved_out_and_never_freed);
+	tcase_add_test(tc, no_more_of_an_arenas_block_is_moved_than_it_has);
 	tcase_add_test(tc, operators_without_a_library_work);
 	return unit_run(tc, "heap");
 }

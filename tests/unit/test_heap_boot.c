@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/hooks/malloc_boot.h"
+#include "agent/heap/boot.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -53,6 +53,8 @@ START_TEST(calloc_refuses_a_product_that_overflows)
 	ck_assert_ptr_null(boot_calloc(SIZE_MAX / 2, 3));
 	ck_assert_int_eq(errno, ENOMEM);
 	ck_assert_ptr_null(boot_calloc((size_t)1 << 33, (size_t)1 << 33));
+	ck_assert_ptr_null(
+		boot_calloc(SIZE_MAX / 16 + 2, 16)); /* 16 bytes, if it wrapped */
 	ck_assert_ptr_nonnull(boot_calloc(0, SIZE_MAX));
 }
 END_TEST
@@ -66,6 +68,7 @@ START_TEST(realloc_grows_and_shrinks_and_keeps_what_is_there)
 	ck_assert(boot_owns(q));
 	ck_assert_str_eq(q, "123456789");
 	ck_assert_uint_eq(boot_usable(q), 1000);
+	ck_assert_ptr_ne(boot_realloc(p, 11), p); /* the next one begins there */
 	ck_assert_ptr_eq(boot_realloc(q, 4), q);
 	ck_assert_int_eq(memcmp(q, "1234", 4), 0);
 	errno = 0;
@@ -89,6 +92,26 @@ START_TEST(posix_memalign_says_what_is_wrong_and_leaves_errno)
 	ck_assert_int_eq(boot_posix_memalign(&p, 1024, 8), 0);
 	ck_assert_uint_eq((uintptr_t)p % 1024, 0);
 	ck_assert_int_eq(errno, 77);
+}
+END_TEST
+
+/* Where all of the arena is free, too: no sum of sizes may begin anew at zero. */
+START_TEST(no_size_is_too_large_to_be_refused)
+{
+	static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 8, SIZE_MAX - 16, BOOT_SIZE,
+					BOOT_SIZE - 15 };
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		errno = 0;
+		ck_assert_ptr_null(boot_malloc(sizes[i]));
+		ck_assert_int_eq(errno, ENOMEM);
+		ck_assert_ptr_null(boot_calloc(1, sizes[i]));
+		ck_assert_ptr_null(boot_memalign(4096, sizes[i]));
+	}
+	ck_assert_ptr_null(boot_memalign(8192, 1));
+	ck_assert_uint_eq(boot_used(), 0);
+	ck_assert_ptr_nonnull(boot_malloc(BOOT_SIZE - 16));
+	ck_assert_uint_eq(boot_used(), BOOT_SIZE);
 }
 END_TEST
 
@@ -117,6 +140,7 @@ int main(void)
 	tcase_add_test(tc, calloc_refuses_a_product_that_overflows);
 	tcase_add_test(tc, realloc_grows_and_shrinks_and_keeps_what_is_there);
 	tcase_add_test(tc, posix_memalign_says_what_is_wrong_and_leaves_errno);
+	tcase_add_test(tc, no_size_is_too_large_to_be_refused);
 	tcase_add_test(tc, it_ends_without_harm);
 	return unit_run(tc, "heap_boot");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/core/record.h"
+#include "agent/core/record_inputs.h"
 #include "agent/torch/inputs.h"
 #include "tests/unit/torch_image.h"
 #include "tests/unit/unit.h"
@@ -261,6 +261,65 @@ START_TEST(too_little_room_is_refused_without_a_trace)
 }
 END_TEST
 
+/* A hundred bytes are left: too few for it, and nothing behind them is touched. */
+static void nothing_is_touched(const struct abi_value *v)
+{
+	const size_t left = 104;
+
+	put_pointer(rf, l->inputs_at, v);
+	put_word(rf, l->inputs_at + 8u, 1);
+	memset(room, 0xee, sizeof(room));
+	ck_assert_ptr_null(inputs_put((uint8_t *)room, (uint8_t *)room + left, rf));
+	for (size_t i = left; i < sizeof(room); i++)
+		ck_assert_msg(((uint8_t *)room)[i] == 0xee, "byte %zu", i);
+}
+
+START_TEST(a_thousand_dimensions_do_not_fit_a_hundred_bytes)
+{
+	static int64_t far[2000];
+	uint8_t *t;
+
+	setup(_i);
+	t = image_tensor(l, 0, NULL, NULL, 6);
+	put_word(t, l->sizes_at, 1000);
+	put_pointer(t, l->sizes_at + 8u, far);
+	struct abi_value v = tensor(t);
+
+	nothing_is_touched(&v);
+}
+END_TEST
+
+START_TEST(thirty_scalars_do_not_fit_a_hundred_bytes)
+{
+	static struct abi_value n[30];
+
+	setup(_i);
+	for (int i = 0; i < 30; i++)
+		n[i] = (struct abi_value){ .u.d = 0.1, .tag = 3 };
+	struct abi_value v = { .u.p = image_list(l, n, 30, other_type),
+			       .tag = l->bool_tag + 4u };
+
+	nothing_is_touched(&v);
+}
+END_TEST
+
+/* What torch does not have is memory that is somebody else's by now. */
+START_TEST(no_tensor_has_so_many_dimensions)
+{
+	uint8_t *t;
+
+	setup(_i);
+	t = image_tensor(l, 0, NULL, NULL, 6);
+	put_word(t, l->sizes_at, 1ull << 63);
+	put_pointer(t, l->sizes_at + 8u, t);
+	struct abi_value v = tensor(t);
+
+	EXPECT(&v, 1, IN_UNDEFINED);
+	put_word(t, l->sizes_at, 1025);
+	EXPECT(&v, 1, IN_UNDEFINED);
+}
+END_TEST
+
 START_TEST(nothing_is_read_before_calibration)
 {
 	setup(_i);
@@ -291,6 +350,10 @@ int main(void)
 	tcase_add_loop_test(tc, lists_are_told_apart_by_their_element_type, 0, LAYOUTS);
 	tcase_add_loop_test(tc, long_lists_are_left_out_as_torch_does, 0, LAYOUTS);
 	tcase_add_loop_test(tc, too_little_room_is_refused_without_a_trace, 0, LAYOUTS);
+	tcase_add_loop_test(tc, a_thousand_dimensions_do_not_fit_a_hundred_bytes, 0,
+			    LAYOUTS);
+	tcase_add_loop_test(tc, thirty_scalars_do_not_fit_a_hundred_bytes, 0, LAYOUTS);
+	tcase_add_loop_test(tc, no_tensor_has_so_many_dimensions, 0, LAYOUTS);
 	tcase_add_loop_test(tc, nothing_is_read_before_calibration, 0, LAYOUTS);
 	return unit_run(tc, "inputs");
 }

@@ -6,10 +6,10 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 
-#include "launcher/symbol_libdw.h"
+#include "launcher/symbols/libdw.h"
 
 #define LIBDW(result, name, arguments) extern result name arguments;
-#include "launcher/symbol_libdw.def"
+#include "launcher/symbols/libdw.def"
 #undef LIBDW
 
 _Static_assert(TAG_CLASS_TYPE == (int)DW_TAG_class_type, "");

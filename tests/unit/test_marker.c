@@ -38,14 +38,58 @@ END_TEST
 START_TEST(wrong_markers_are_refused)
 {
 	static const char *const bad[] = {
-		"torch:",  "symbol:",      "time:",           "time:0",    "time:-1",
-		"time:5s", "symbol:x@end", "symbol:!x",       "symbol:x!", "python:x",
-		"Auto",    "torch:@end",   "time:99999999999"
+		"torch:",
+		"symbol:",
+		"time:",
+		"time:0",
+		"time:-1",
+		"time:5s",
+		"symbol:x@end",
+		"symbol:!x",
+		"symbol:x!",
+		"python:x",
+		"Auto",
+		"torch:@end",
+		"torch:foo@middle",
+		"symbol:foo@start",
+		"time:99999999999",
+		"time:18446744073709551617" /* 1, to who counts in 64 bits */
 	};
 	struct marker m;
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		ck_assert_msg(marker_parse(&m, bad[i]), "accepted: %s", bad[i]);
+}
+END_TEST
+
+/* Only what could be meant for a place is refused. */
+START_TEST(a_name_may_have_an_at)
+{
+	static const char *const good[][2] = { { "torch:me@host.org", "me@host.org" },
+					       { "torch:foo@middle@end", "foo@middle" },
+					       { "torch:a@b2@end", "a@b2" } };
+	struct marker m;
+
+	ck_assert_ptr_null(marker_parse(&m, good[_i][0]));
+	ck_assert(marker_matches(&m, good[_i][1], strlen(good[_i][1])));
+	ck_assert_str_eq(marker_parse(&m, "torch:foo@middle"),
+			 "'@middle' is neither @begin nor @end (add @end if it belongs "
+			 "to the name)");
+}
+END_TEST
+
+START_TEST(a_name_ends_within_its_marker)
+{
+	char text[6 + sizeof(((struct marker *)0)->text) + 1] = "torch:";
+	struct marker m[2];
+
+	memset(text + 6, 'a', sizeof(m->text));
+	memset(&m[1], 0xee, sizeof(m[1]));
+	ck_assert_ptr_nonnull(marker_parse(m, text));
+	text[6 + sizeof(m->text) - 1] = '\0';
+	ck_assert_ptr_null(marker_parse(m, text));
+	ck_assert_uint_eq(m->len, sizeof(m->text) - 1);
+	ck_assert_uint_eq(*(uint8_t *)&m[1], 0xee);
 }
 END_TEST
 
@@ -79,6 +123,14 @@ static const struct {
 	{ "*step*", "my step 3", true },
 	{ "**", "abc", true },
 	{ "a**", "a", true },
+	{ "a\\", "a\\", true },
+	{ "a\\", "a", false },
+	{ "a\\", "ab", false },
+	{ "\\", "\\", true },
+	{ "*\\", "ab\\", true },
+	{ "a\\*b", "a*b", true },
+	{ "a\\*b", "axb", false },
+	{ "\\[a]", "[a]", true },
 };
 
 START_TEST(globs_match_as_in_a_shell)
@@ -123,6 +175,8 @@ START_TEST(names_of_torch_have_their_classes)
 		{ "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
 		  CLASS_LOADER },
 		{ "enumerate(DataPipe)#x.__next__", CLASS_OTHER },
+		{ "enumerate(DataLoader)#_SingleProcessDataLoaderIter._reset",
+		  CLASS_OTHER },
 		{ "ProfilerStep#12", CLASS_PROFILER },
 		{ "Optimizer", CLASS_OTHER },
 		{ "aten::add", CLASS_OTHER },
@@ -157,6 +211,8 @@ int main(void)
 
 	tcase_add_test(tc, markers_are_understood);
 	tcase_add_test(tc, wrong_markers_are_refused);
+	tcase_add_loop_test(tc, a_name_may_have_an_at, 0, 3);
+	tcase_add_test(tc, a_name_ends_within_its_marker);
 	tcase_add_loop_test(tc, globs_match_as_in_a_shell, 0,
 			    sizeof(globs) / sizeof(globs[0]));
 	tcase_add_test(tc, a_glob_never_takes_exponential_time);

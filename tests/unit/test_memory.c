@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/chunk.h"
 #include "agent/core/emit.h"
-#include "agent/core/spool.h"
 #include "agent/torch/memory.h"
 #include "agent/torch/torch.h"
+#include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -109,10 +110,16 @@ START_TEST(it_stays_enabled_outside_windows)
 }
 END_TEST
 
+static void spoil(void)
+{
+	errno = 5;
+}
+
 START_TEST(errno_is_the_programs)
 {
 	open_window();
 	want(true);
+	thread_wants = spoil; /* a chunk is taken: anything may happen */
 	errno = 1234;
 	memory_report((void *)0x1000, 512, 1, 2, 0);
 	memory_enabled();

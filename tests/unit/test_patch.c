@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each test patches one function for good, so each runs in a process of its own. */
-#include "agent/hooks/patch.h"
+#include "agent/patch/patch.h"
+#include "agent/patch/steps.h"
+#include "tests/unit/patch_shapes.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <search.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -28,6 +31,8 @@ static void hit(void)
 		"std; cld; cmp %%rax, %%rax\n" ::
 			: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
 			  "xmm0", "xmm1", "xmm7", "xmm9", "xmm15", "cc");
+	if (__builtin_cpu_supports("avx"))
+		__asm__ volatile("vzeroupper");
 }
 
 /* What patch_symbol said on stderr. */
@@ -57,69 +62,6 @@ static void refuses(const char *spec, const char *why)
 	ck_assert(patch(spec));
 	ck_assert_msg(strstr(said, why), "%s: said \"%s\", not \"%s\"", spec, said, why);
 	ck_assert_int_eq(strchr(said, '\n') - said, strlen(said) - 1);
-}
-
-/* ---- functions in every shape ---- */
-
-#define SHAPE(name, body)                                                          \
-	int name(int);                                                             \
-	__asm__(".text\n.p2align 4\n.type " #name ", @function\n" #name ":\n" body \
-		"\n.size " #name ", . - " #name "\n.p2align 4\n");
-
-SHAPE(shape_rip, "mov shape_data(%rip), %eax\nadd %edi, %eax\nret")
-SHAPE(shape_cmp_rip,
-      "cmpl $7, shape_data(%rip)\nje 1f\nmov $1, %eax\nret\n1: mov $2, %eax\nret")
-SHAPE(shape_branch,
-      "test %edi, %edi\nje 1f\nlea 5(%rdi), %eax\nret\n1: mov $9, %eax\nret")
-SHAPE(shape_loop, "sub $1, %edi\ntest %edi, %edi\njg shape_loop\nmov %edi, %eax\nret")
-SHAPE(shape_loop_inside,
-      "mov $0, %eax\n1: add $2, %eax\nsub $1, %edi\njg 1b\nret") /* behind the five bytes
-								  */
-SHAPE(shape_into, "xor %eax, %eax\n1: add $2, %eax\nsub $1, %edi\njg 1b\nret")
-SHAPE(shape_tiny, "xor %eax, %eax\nret")
-SHAPE(shape_call, "call shape_tiny\nadd $1, %eax\nret")
-SHAPE(shape_recursive,
-      "endbr64\nmov $0, %eax\ntest %edi, %edi\njle 1f\nsub $1, %edi\nsub $8, %rsp\ncall "
-      "shape_recursive\nadd $8, %rsp\nadd $3, %eax\n1: ret")
-SHAPE(shape_endbr, "endbr64\nlea 1(%rdi,%rdi), %eax\nnop\nnop\nret")
-SHAPE(shape_unknown,
-      "mov $1, %eax\ntest %edi, %edi\nje 1f\nret\n1: .byte 0x06, 0x06\nret")
-SHAPE(shape_tail, "jmp shape_tail_target\nnop\nnop\nnop\nnop\nret")
-SHAPE(shape_registers,
-      "nopl 0(%rax)\nlea (%rax,%r10), %rax\nadd %r11, %rax\nadd %rcx, %rax\nadd %rdx, %rax\n"
-      "add %rsi, %rax\nadd %rdi, %rax\nadd %r8, %rax\nadd %r9, %rax\nmovq %xmm9, %rcx\n"
-      "add %rcx, %rax\nmovq %xmm15, %rcx\nadd %rcx, %rax\nret")
-SHAPE(shape_carry, "nopl 0(%rax)\nmov $0, %eax\nadc $40, %eax\nret")
-SHAPE(shape_upper,
-      "nopl 0(%rax)\nnop\nvextractf128 $1, %ymm0, %xmm0\nvmovq %xmm0, %rax\nret")
-__asm__(".text\n.p2align 4\n.skip 14\n.type shape_across, @function\nshape_across:\n"
-	"mov $3, %eax\nret\nnop\n.size shape_across, . - shape_across\n.p2align 4\n");
-int shape_across(int);
-__asm__(".text\n.p2align 4\n.skip 11\n.type shape_shift, @function\nshape_shift:\n"
-	"mov %edi, -8(%rsp)\nmov $3, %eax\nadd %edi, %eax\nadd -8(%rsp), %eax\nret\n"
-	".size shape_shift, . - shape_shift\n.p2align 4\n");
-int shape_shift(int);
-SHAPE(shape_push_call,
-      "push %rbx\nmov %edi, %ebx\ncall shape_deep\nadd %ebx, %eax\npop %rbx\nret")
-SHAPE(shape_got_call, "push %rbx\ncall *shape_slot(%rip)\npop %rbx\nret")
-SHAPE(shape_reg_call, "push %rbx\nlea shape_deep(%rip), %rax\ncall *%rax\npop %rbx\nret")
-SHAPE(shape_early_call, "call *%rax\nnop\nnop\nnop\nnop\nret")
-__asm__(".data\n.p2align 3\nshape_slot: .quad shape_deep\n.text\n");
-__attribute__((used, noipa)) int shape_deep(int);
-
-/* A library function walks the stack below, so each return address must be real. */
-int shape_deep(int x)
-{
-	void *frames[8];
-
-	return x + (backtrace(frames, 1) == 1) + (int)(frames[0] == NULL);
-}
-__asm__(".data\n.p2align 2\nshape_data: .long 7\n.text\n");
-int shape_tail_target(int);
-
-__attribute__((used)) int shape_tail_target(int x)
-{
-	return x * 3;
 }
 
 static __attribute__((noipa)) int only_in_symtab(int x)
@@ -159,11 +101,15 @@ static const struct {
 	{ "shape_cmp_rip", shape_cmp_rip, 0, 2, 1 },
 	{ "shape_branch", shape_branch, 0, 9, 1 },
 	{ "shape_branch", shape_branch, 2, 7, 1 },
+	{ "shape_branch_not", shape_branch_not, 0, 5, 1 },
+	{ "shape_branch_not", shape_branch_not, 2, 9, 1 },
 	{ "shape_loop_inside", shape_loop_inside, 4, 8, 1 },
 	{ "shape_recursive", shape_recursive, 4, 12, 5 },
 	{ "shape_endbr", shape_endbr, 5, 11, 1 },
 	{ "shape_tail", shape_tail, 5, 15, 1 },
 	{ "shape_shift", shape_shift, 5, 13, 1 },
+	{ "shape_shift_far", shape_shift_far, 5, 13, 1 },
+	{ "shape_shift_farthest", shape_shift_farthest, 5, 13, 1 },
 	{ "shape_push_call", shape_push_call, 5, 11, 1 },
 	{ "shape_got_call", shape_got_call, 5, 6, 1 },
 	{ "shape_reg_call", shape_reg_call, 5, 6, 1 },
@@ -177,6 +123,7 @@ START_TEST(functions_do_the_same_and_are_seen)
 	ck_assert_int_eq(fn(good[_i].arg), good[_i].want);
 	ck_assert_msg(patch(good[_i].name), "%s: %s", good[_i].name, said);
 	ck_assert_str_eq(said, "");
+	ck_assert_int_eq(patch_prot((uintptr_t)fn), PROT_READ | PROT_EXEC);
 	errno = 5;
 	for (unsigned i = 1; i <= 3; i++) {
 		ck_assert_int_eq(fn(good[_i].arg), good[_i].want);
@@ -195,6 +142,7 @@ static const struct {
 	{ "shape_early_call", "it begins with a call" },
 	{ "shape_unknown", "unknown" },
 	{ "shape_across", "across an aligned" },
+	{ "shape_across_by_one", "across an aligned" },
 };
 
 START_TEST(what_cannot_be_safe_is_refused_with_the_reason)
@@ -377,6 +325,17 @@ START_TEST(a_function_that_runs_can_be_patched)
 }
 END_TEST
 
+START_TEST(one_function_is_marked_and_no_more)
+{
+	ck_assert(patch("shape_rip"));
+	ck_assert(patch("shape_branch"));
+	ck_assert_int_eq(shape_branch(2), 7);
+	ck_assert_uint_eq(hits, 0);
+	ck_assert_int_eq(shape_rip(3), 10);
+	ck_assert_uint_eq(hits, 1);
+}
+END_TEST
+
 int main(void)
 {
 	unit_not_under_thread_sanitizer("its code is in the functions patched");
@@ -396,5 +355,6 @@ int main(void)
 	tcase_add_test(tc, a_name_that_is_nowhere_is_not_found);
 	tcase_add_loop_test(tc, other_threads_may_be_inside_a_short_instruction, 0, 2);
 	tcase_add_test(tc, a_function_that_runs_can_be_patched);
+	tcase_add_test(tc, one_function_is_marked_and_no_more);
 	return unit_run(tc, "patch");
 }

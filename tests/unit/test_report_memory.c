@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/memory.h"
-#include "report/timeline.h"
+#include "report/memory/memory.h"
+#include "report/memory/timeline.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -150,12 +150,11 @@ static int judged(unsigned steps, int64_t growth)
 	return status;
 }
 
+/* From two steps nobody knows; test_report_leaks has more. */
 START_TEST(leaks_are_judged)
 {
 	look(two_steps);
-	ck_assert_int_eq(judged(2, 99), 1);
-	ck_assert_int_eq(judged(2, 100), 0);
-	ck_assert_int_eq(judged(3, 1), 2);
+	ck_assert_int_eq(judged(0, 99), 2);
 	done();
 	look(FILE_OF(OP("aten::mul", 1, 2)));
 	ck_assert_uint_eq(view.spaces_n, 0);
@@ -326,24 +325,17 @@ START_TEST(tables_of_the_heap)
 			 200);
 	ck_assert_int_eq(row(&s->by_site, "(smaller sites)")->bytes, 100);
 	ck_assert_uint_eq(model.dropped, 3);
-	ck_assert_int_eq(judged(3, 99), 1);
-	ck_assert_int_eq(judged(3, 200), 0);
-	ck_assert_int_eq(judged(4, 0), 2);
+	ck_assert_int_eq(judged(0, 99), 2);
 	done();
 }
 END_TEST
 
-/* Sampled every 50 bytes: 500 in three steps are more than chance, every 500 not. */
-START_TEST(samples_are_judged_as_such)
+START_TEST(samples_are_known_as_such)
 {
 	look(HEAP("\"mode\":\"sample\",\"weighted\":true,\"sample_bytes\":50,",
 		  "[100,100,500]", "[10,200,200]"));
 	ck_assert(view.spaces[0].estimated);
-	ck_assert_int_eq(judged(3, 99), 1);
-	done();
-	look(HEAP("\"mode\":\"sample\",\"weighted\":true,\"sample_bytes\":500,",
-		  "[100,100,500]", "[10,200,200]"));
-	ck_assert_int_eq(judged(3, 99), 0);
+	ck_assert_int_eq(judged(0, 99), 2);
 	done();
 }
 END_TEST
@@ -388,7 +380,7 @@ int main(void)
 	tcase_add_test(tc, categories_are_told);
 	tcase_add_test(tc, timelines_have_the_shapes_of_torch);
 	tcase_add_test(tc, tables_of_the_heap);
-	tcase_add_test(tc, samples_are_judged_as_such);
+	tcase_add_test(tc, samples_are_known_as_such);
 	tcase_add_test(tc, files_of_every_kind);
 	return unit_run(tc, "report_memory");
 }

@@ -141,7 +141,7 @@ START_TEST(long_texts_and_skipping)
 	ck_assert_int_eq(parse_next(&p), TOKEN_ARRAY);
 	ck_assert_int_eq(parse_skip(&p, parse_next(&p)), TOKEN_OBJECT_END);
 	ck_assert_int_eq(parse_next(&p), TOKEN_NUMBER);
-	ck_assert_int_eq(parse_i64(&p), 7);
+	ck_assert_int_eq(number_i64(&p), 7);
 	ck_assert_int_eq(parse_next(&p), TOKEN_ARRAY_END);
 	ck_assert_int_eq(parse_next(&p), TOKEN_END);
 	parse_stop(&p);
@@ -175,12 +175,12 @@ START_TEST(numbers_are_exact)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct parse p = number(rows[i].text);
 
-		ck_assert_int_eq(parse_i64(&p), rows[i].i64);
-		ck_assert_int_eq(parse_us(&p), rows[i].us);
+		ck_assert_int_eq(number_i64(&p), rows[i].i64);
+		ck_assert_int_eq(number_us(&p), rows[i].us);
 	}
-	ck_assert(parse_u64(&(struct parse){ .text = "18446744073709551615",
-					     .len = 20 }) == UINT64_MAX);
-	ck_assert_double_eq(parse_double(&(struct parse){ .text = "1.5e2", .len = 5 }),
+	ck_assert(number_u64(&(struct parse){ .text = "18446744073709551615",
+					      .len = 20 }) == UINT64_MAX);
+	ck_assert_double_eq(number_double(&(struct parse){ .text = "1.5e2", .len = 5 }),
 			    150);
 }
 END_TEST
@@ -230,6 +230,7 @@ START_TEST(what_people_read)
 	ck_assert_str_eq(out_bytes(INT64_MAX), "8.0 EiB");
 	ck_assert_str_eq(out_count(1234567), "1,234,567");
 	ck_assert_str_eq(out_count(-1234), "-1,234");
+	ck_assert_str_eq(out_count(-123456), "-123,456");
 	ck_assert_str_eq(out_ms(1234567), "1.235 ms");
 	ck_assert_str_eq(printed(put_ten, "0123456789"), "0123456789");
 	ck_assert_str_eq(printed(put_ten, "0123456789x"), "0123456...");

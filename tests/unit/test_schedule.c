@@ -60,6 +60,33 @@ START_TEST(wrong_plans_are_refused)
 }
 END_TEST
 
+static const struct {
+	const char *plan, *want;
+} reasons[] = {
+	{ "wait=1,activ=3",
+	  "unknown word 'activ=3' (did you mean active?); known are skip_first, wait, warmup, active, repeat, skip_first_wait" },
+	{ "elephants=3",
+	  "unknown word 'elephants=3'; known are skip_first, wait, warmup, active, repeat, skip_first_wait" },
+	{ "active=1,",
+	  "a word is missing; known are skip_first, wait, warmup, active, repeat, skip_first_wait" },
+	{ "active=1.5",
+	  "'1.5' is no whole number from 0 to 1000000000000, in 'active=1.5'" },
+	{ "wait=2, active=x",
+	  "'x' is no whole number from 0 to 1000000000000, in 'active=x'" },
+	{ "active", "'active' needs a number: word=number" },
+	{ "active=1 wait=2", "'wait=2' must follow a comma" },
+	{ "active=1,active=2", "'active=2' is given twice" },
+	{ "wait=3", "active must be given, and be at least 1" },
+};
+
+START_TEST(what_is_wrong_is_quoted)
+{
+	struct schedule plan;
+
+	ck_assert_pstr_eq(schedule_parse(&plan, reasons[_i].plan), reasons[_i].want);
+}
+END_TEST
+
 START_TEST(every_window_is_saved_exactly_once)
 {
 	struct schedule plan = {
@@ -86,23 +113,20 @@ START_TEST(the_largest_plan_does_not_overflow)
 END_TEST
 
 /* The transition table of torch.profiler, row by row: actions in order. */
-enum { N = PHASE_NONE, W = PHASE_WARMUP, R = PHASE_RECORD, S = PHASE_SAVE, END };
+enum { N = PHASE_NONE, W = PHASE_WARMUP, R = PHASE_RECORD, S = PHASE_SAVE };
 static const struct {
 	int before, after;
 	const char *actions; /* P prepare, S start, X stop, R ready */
 } table[] = {
-	{ N, N, "" },   { N, W, "P" },    { N, R, "PS" },   { N, S, "PS" },
-	{ W, N, "SX" }, { W, W, "" },     { W, R, "S" },    { W, S, "S" },
-	{ R, N, "X" },  { R, W, "X" },    { R, R, "" },     { R, S, "" },
-	{ S, N, "XR" }, { S, W, "XRP" },  { S, R, "XRPS" }, { S, S, "XRPS" },
-	{ N, END, "" }, { W, END, "SX" }, { R, END, "XR" }, { S, END, "XR" },
+	{ N, N, "" },   { N, W, "P" },   { N, R, "PS" },   { N, S, "PS" },
+	{ W, N, "SX" }, { W, W, "" },    { W, R, "S" },    { W, S, "S" },
+	{ R, N, "X" },  { R, W, "X" },   { R, R, "" },     { R, S, "" },
+	{ S, N, "XR" }, { S, W, "XRP" }, { S, R, "XRPS" }, { S, S, "XRPS" },
 };
 
 START_TEST(transitions_are_those_of_torch)
 {
-	unsigned todo = table[_i].after == END
-				? schedule_end(table[_i].before)
-				: schedule_change(table[_i].before, table[_i].after);
+	unsigned todo = schedule_change(table[_i].before, table[_i].after);
 	char got[8] = "", *p = got;
 
 	for (unsigned bit = 0; bit < 6; bit++)
@@ -119,6 +143,8 @@ int main(void)
 	tcase_add_loop_test(tc, phases_follow_the_plan, 0,
 			    sizeof(rows) / sizeof(rows[0]));
 	tcase_add_test(tc, wrong_plans_are_refused);
+	tcase_add_loop_test(tc, what_is_wrong_is_quoted, 0,
+			    sizeof(reasons) / sizeof(*reasons));
 	tcase_add_test(tc, every_window_is_saved_exactly_once);
 	tcase_add_test(tc, the_largest_plan_does_not_overflow);
 	tcase_add_loop_test(tc, transitions_are_those_of_torch, 0,

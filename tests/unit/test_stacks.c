@@ -1,51 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/chunk.h"
 #include "agent/core/names.h"
-#include "agent/core/stacks.h"
-#include "agent/core/sys.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/stacks_bench.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-
-static struct spool_view view;
-
-static void open_spool(uint64_t cap)
-{
-	ck_assert_int_eq(spool_open(NULL, cap), 0);
-	ck_assert_int_eq(spool_prepare(cap), 0);
-	ck_assert_int_eq(spool_view_init(&view, spool.base, spool.head->cap), 0);
-}
-
-static struct stack_frame some(unsigned i)
-{
-	return (struct stack_frame){ .module = 9000 + i % 7, .offset = 64 * i + 1 };
-}
-
-static __thread struct stacks_room *own_room;
-
-static uint32_t add(unsigned from, unsigned depth, unsigned flags)
-{
-	uint32_t id = 0;
-
-	for (unsigned i = depth; i--;)
-		if (!(id = stacks_add(id, some(from + i), id ? 0 : flags, own_room)))
-			return 0;
-	return id;
-}
-
-/* Is what lies behind `id` what add() was asked for? */
-static bool holds(uint32_t id, unsigned from, unsigned depth, unsigned flags)
-{
-	struct stack_frame frame[STACKS_MOST];
-	unsigned have, n = stacks_get(&view, id, frame, STACKS_MOST, &have);
-
-	for (unsigned i = 0; i < n; i++)
-		if (frame[i].module != some(from + i).module ||
-		    frame[i].offset != some(from + i).offset)
-			return false;
-	return n == depth && have == flags;
-}
 
 START_TEST(a_stack_comes_back_as_it_was)
 {
@@ -124,6 +85,48 @@ START_TEST(each_thread_has_room_of_its_own)
 }
 END_TEST
 
+/* One caller with more callees than a line has room for: each is found again, also once
+ * there are many more of them, and a few of them lie on a few pages. */
+START_TEST(callees_are_found_however_many_there_are)
+{
+	enum { FEW = 4000, MANY = 200000 };
+	static uint32_t id[MANY];
+	size_t before, pages;
+	uint32_t caller;
+
+	open_spool(64 << 20);
+	caller = add(1, 3, 0);
+	before = resident_pages();
+	for (unsigned i = 0; i < FEW; i++)
+		id[i] = stacks_add(caller, some(i), 0, NULL);
+	pages = resident_pages() - before;
+	ck_assert_uint_lt(pages, 300); /* of 8,192 that the index may have */
+	for (unsigned i = FEW; i < MANY; i++)
+		id[i] = stacks_add(caller, some(i), 0, NULL);
+	for (unsigned round = 0; round < 2; round++)
+		for (unsigned i = 0; i < MANY; i++)
+			ck_assert_uint_eq(stacks_add(caller, some(i), 0, NULL), id[i]);
+}
+END_TEST
+
+/* However many stacks lie by their callers, the few that do not lie on a few pages. */
+START_TEST(what_is_found_by_hash_lies_close_together)
+{
+	enum { MANY = 40000, CALLEES = 2000 };
+	uint32_t caller = 0, last = 0;
+	size_t before;
+
+	open_spool(64 << 20);
+	for (unsigned i = 0; i < MANY; i++)
+		last = stacks_add(i % 100 ? last : (caller = add(1, 1 + i, 0)), some(i),
+				  0, NULL);
+	before = resident_pages();
+	for (unsigned i = 0; i < CALLEES; i++)
+		ck_assert_uint_ne(stacks_add(caller, some(MANY + i), 0, NULL), 0);
+	ck_assert_uint_lt(resident_pages() - before, 100);
+}
+END_TEST
+
 START_TEST(frames_without_a_module_are_addresses)
 {
 	struct stack_frame in[3] = { { 0, 0x7fffdeadbeef },
@@ -164,6 +167,39 @@ START_TEST(modules_are_told_apart_by_all_they_are)
 	ck_assert_uint_eq(m->build_id_len, 20);
 	ck_assert_int_eq(memcmp(m->build_id, id, 20), 0);
 	ck_assert_str_eq(m->path, "/lib/x.so");
+}
+END_TEST
+
+/* So many that some have the same hash. */
+START_TEST(modules_are_told_apart_by_more_than_a_hash)
+{
+	const struct stack_module *m;
+
+	open_spool(64 << 20);
+	for (uint32_t i = 1; i < 200000; i++) {
+		uint8_t id[20] = { 0 };
+
+		memcpy(id, &i, sizeof(i));
+		m = stacks_module_get(&view, stacks_module(0x1000, id, 20, "x"));
+		ck_assert_int_eq(memcmp(m->build_id, id, sizeof(id)), 0);
+	}
+}
+END_TEST
+
+START_TEST(stacks_are_told_apart_by_more_than_a_hash)
+{
+	const struct stack *s;
+
+	open_spool(128 << 20);
+	/* Of each of these frames two stacks have one hash. */
+	for (unsigned i = 1536; i < 1548; i++)
+		for (unsigned flags = 0; flags <= UINT16_MAX; flags++) {
+			s = (const struct stack *)(spool.base +
+						   8ul * stacks_add(0, some(i), flags,
+								    NULL));
+			if (s->flags != flags || s->frame != stacks_pack(some(i)))
+				ck_abort_msg("frame %u with flags %u", i, flags);
+		}
 }
 END_TEST
 
@@ -253,37 +289,6 @@ START_TEST(threads_add_the_same_stacks_at_once)
 }
 END_TEST
 
-/* Every id there is, in a spool of noise: nothing outside of the view is read (the view
- * ends where an unmapped page begins), and what comes back is within its bounds. */
-START_TEST(a_hostile_spool_is_read_within_its_bounds)
-{
-	struct stack_frame frame[STACKS_MOST];
-	uint64_t size = SPOOL_HEADER + (1 << 18), x = 88172645463325252ull;
-	uint8_t *base = sys_map(size + 4096);
-	struct spool_view v = { .base = base, .size = size };
-	unsigned flags, found = 0;
-
-	ck_assert_int_eq(mprotect(base + size, 4096, PROT_NONE), 0);
-	for (uint64_t i = 0; i < size; i++) {
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-		base[i] = x & 3 ? (uint8_t)(x >> 8) & 1 : (uint8_t)(x >> 16);
-	}
-	v.head = (const void *)base;
-	for (uint32_t id = 0; id < size / 8 + 4096; id++) {
-		const struct stack_module *m = stacks_module_get(&v, id);
-		unsigned n = stacks_get(&v, id, frame, STACKS_MOST, &flags);
-
-		ck_assert_uint_le(n, STACKS_MOST);
-		if (m)
-			ck_assert((uint8_t *)m->path + m->path_len < base + size);
-		found += n > 0;
-	}
-	ck_assert_uint_gt(found, 1000);
-	ck_assert_uint_eq(stacks_get(&v, UINT32_MAX, frame, STACKS_MOST, &flags), 0);
-	ck_assert_ptr_null(stacks_module_get(&v, UINT32_MAX));
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tc = tcase_create("stacks");
@@ -293,12 +298,15 @@ int main(void)
 	tcase_add_test(tc, too_deep_a_stack_has_no_id);
 	tcase_add_test(tc, stacks_share_their_callers);
 	tcase_add_test(tc, each_thread_has_room_of_its_own);
+	tcase_add_test(tc, callees_are_found_however_many_there_are);
+	tcase_add_test(tc, what_is_found_by_hash_lies_close_together);
 	tcase_add_test(tc, frames_without_a_module_are_addresses);
 	tcase_add_test(tc, modules_are_told_apart_by_all_they_are);
+	tcase_add_test(tc, modules_are_told_apart_by_more_than_a_hash);
+	tcase_add_test(tc, stacks_are_told_apart_by_more_than_a_hash);
 	tcase_add_test(tc, a_path_of_any_length_is_kept_or_cut);
 	tcase_add_test(tc, at_its_share_of_the_cap_a_new_stack_has_no_id);
 	tcase_add_test(tc, a_forked_child_begins_anew);
 	tcase_add_test(tc, threads_add_the_same_stacks_at_once);
-	tcase_add_test(tc, a_hostile_spool_is_read_within_its_bounds);
 	return unit_run(tc, "stacks");
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of activities as libstdc++ lays it out: nodes built here by hand. */
+#include "agent/hooks/enter.h"
 #include "agent/hooks/hook.h"
-#include "agent/hooks/look.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
+#include <unistd.h>
 
 struct node {
 	int color;
@@ -85,11 +86,33 @@ START_TEST(what_is_no_such_set_is_left_alone)
 }
 END_TEST
 
+/* Memory that is no tree: its nodes lead back to themselves. */
+START_TEST(a_tree_that_goes_round_ends)
+{
+	static const int two[] = { 2, 0 };
+	struct node *root;
+
+	start();
+	alarm(10);
+	set_of(2, two, 2);
+	root = (struct node *)words[2];
+	root->left->left = root->left;
+	root->left->right = NULL;
+	root->right = NULL;
+	hook_look_toggle(true, words);
+	ck_assert_int_eq(calls, 1);
+	root->left->right = root;
+	hook_look_toggle(true, words);
+	ck_assert_int_eq(calls, 2);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("toggle");
 
 	tcase_add_test(tc, what_is_in_the_set_is_told);
 	tcase_add_test(tc, what_is_no_such_set_is_left_alone);
+	tcase_add_test(tc, a_tree_that_goes_round_ends);
 	return unit_run(tc, "toggle");
 }

@@ -213,6 +213,12 @@ static void handler(int sig)
 	look(sig);
 }
 
+/* More than a page of its stack. */
+static void large_handler(int sig)
+{
+	large(0, (unsigned)sig | 1);
+}
+
 static volatile unsigned spins;
 static __attribute__((noinline)) int leaf(int n)
 {
@@ -292,6 +298,10 @@ START_TEST(from_a_signal_stack_back_to_the_threads)
 	agree(14);
 	look(0);
 	agree(5);
+	sa.sa_handler = large_handler;
+	sigaction(SIGUSR1, &sa, NULL);
+	interrupted(10);
+	agree(16);
 }
 END_TEST
 

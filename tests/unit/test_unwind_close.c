@@ -3,7 +3,9 @@
  * Libraries that are closed, and others that come to their place: the same return
  * address, another frame.
  */
+#include "agent/core/spool_view.h"
 #include "tests/unit/unwind_look.h"
+#include "tests/unit/unwind_walk.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

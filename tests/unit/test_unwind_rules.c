@@ -7,7 +7,7 @@
  * Files: what this program has mapped, and those named in UNWIND_FILES (separated by
  * ':').
  */
-#include "agent/hooks/unwind_parts.h"
+#include "agent/unwind/walk.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>
@@ -249,12 +249,12 @@ static uint64_t next_chance(void)
 	return chance ^= chance << 17;
 }
 
-struct tally {
+struct walk_tally {
 	uint64_t pcs, same, outermost, neither, missed, wrong;
 };
 
 static void compare(const struct unwind_tables *t, struct dw_cfi *cfi, uintptr_t pc,
-		    uint64_t bias, struct tally *n)
+		    uint64_t bias, struct walk_tally *n)
 {
 	struct machine m;
 	struct caller a, b;
@@ -280,10 +280,10 @@ static void compare(const struct unwind_tables *t, struct dw_cfi *cfi, uintptr_t
 	}
 }
 
-static void one_file(const char *path, struct tally *all)
+static void one_file(const char *path, struct walk_tally *all)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct tally n = { 0 };
+	struct walk_tally n = { 0 };
 	struct unwind_tables t;
 	uint64_t bias, step;
 	uintptr_t hdr;
@@ -333,7 +333,7 @@ static int each(struct dl_phdr_info *info, size_t size, void *all)
 
 START_TEST(rules_are_those_of_another_reader)
 {
-	struct tally all = { 0 };
+	struct walk_tally all = { 0 };
 	char *files = getenv("UNWIND_FILES"), *save = NULL;
 
 	if (!oracle()) {

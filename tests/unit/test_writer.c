@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/unit/spool_image.h"
+#include "agent/core/record_inputs.h"
+#include "agent/core/spool_view.h"
+#include "tests/unit/spool_recover.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-static bool has(const struct image *m, const char *text)
+static bool has(const struct spool_image *m, const char *text)
 {
 	return strstr(m->text, text) != NULL;
 }
 
 /* A window with one of everything, as the golden file shows it. */
-static struct image *one_of_each(void)
+static struct spool_image *one_of_each(void)
 {
-	struct image *m = image_new(1000, 50000);
+	struct spool_image *m = image_new(1000, 50000);
 	uint8_t *blob;
 	struct rec_op *op;
 	struct rec_memory *mem;
@@ -25,8 +27,9 @@ static struct image *one_of_each(void)
 	strcpy(m->head->config, "schedule = active=1\nquiet = off\n");
 	strcpy(m->config.metadata, "run = \"7\"\nrun = 8\nrank = me\ntraceEvents = no\n");
 	m->config.record_shapes = m->config.profile_memory = 1;
-	m->info->cost_ticks = 500;
-	m->info->cost_samples = 10;
+	m->info->cost[COST_OP].ticks = 500;
+	m->info->cost[COST_OP].samples = 10;
+	m->info->rare_ns = 4000;
 	m->info->drops[REC_OP] = 2;
 	m->info->whys[DROP_CAP] = 2;
 	image_thread(m, 4242, 1, "python3");
@@ -56,15 +59,19 @@ static struct image *one_of_each(void)
 	return m;
 }
 
-static void keep_path(const struct writer_result *r, void *path)
+static void keep_path(const struct cycle_info *info, uint64_t state, int err,
+		      const struct writer_result *r, void *path)
 {
+	(void)info;
+	(void)state;
+	(void)err;
 	strcpy(path, r->path);
 }
 
 START_TEST(the_agent_and_recover_write_the_same_bytes)
 {
 	static char path[4096];
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 	struct writer_result *r = calloc(1, sizeof(*r));
 	struct spool_view v;
 	char *first;
@@ -72,13 +79,15 @@ START_TEST(the_agent_and_recover_write_the_same_bytes)
 	config_print(&m->config, m->head->config, sizeof(m->head->config));
 	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
 	ck_assert_int_eq(writer_cycle(&v, m->info, &m->config, r), 0);
-	image_read(m, r->path);
+	spool_image_read(m, r->path);
 	first = m->text;
 	m->text = NULL;
 	ck_assert_int_eq(unlink(r->path), 0);
-	ck_assert_int_eq(writer_recover(&v, keep_path, path), 0);
+	ck_assert_int_eq(
+		image_recover(m, &(struct writer_plan){ .done = keep_path, .arg = path }),
+		0);
 	ck_assert_str_eq(path, r->path);
-	image_read(m, path);
+	spool_image_read(m, path);
 	ck_assert_str_eq(first, m->text);
 	free(first);
 	free(r);
@@ -88,7 +97,7 @@ END_TEST
 
 START_TEST(a_trace_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	image_write(m);
 	ck_assert_uint_eq(m->result.events[REC_OP], 3);
@@ -101,7 +110,7 @@ END_TEST
 
 START_TEST(the_other_dialect_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	m->config.dialect = DIALECT_TB043;
 	image_write(m);
@@ -112,7 +121,7 @@ END_TEST
 
 START_TEST(gzip_holds_the_same_text)
 {
-	struct image *m = image_new(1000, 100000000);
+	struct spool_image *m = image_new(1000, 100000000);
 	char *plain, *back;
 	char command[4200];
 	FILE *gz;
@@ -143,7 +152,7 @@ END_TEST
 
 START_TEST(dead_threads_share_a_chunk_and_a_row)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	unsigned rows = 0;
 
 	/* Three short lives in one chunk; the first and the last have the same id. */
@@ -171,22 +180,47 @@ END_TEST
 
 START_TEST(an_empty_cycle_makes_no_file)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 
 	image_thread(m, 7, 1, "main");
 	image_write(m);
 	ck_assert_str_eq(m->result.path, "");
 	ck_assert_int_ne(access(m->config.logdir, F_OK), 0);
+	image_free(m);
+}
+END_TEST
+
+/* The marks of steps, and: nothing; what was lost; tracks of the heap; an operator. */
+START_TEST(steps_alone_make_no_file)
+{
+	struct spool_image *m = image_new(1000, 100000);
+
+	image_thread(m, 7, 1, "main");
 	image_step(m, 0, 2000, 3000);
+	image_step(m, 1, 3000, 4000);
+	switch (_i) {
+	case 1:
+		atomic_store(&m->info->drops[REC_OP], 1);
+		break;
+	case 2:
+		m->config.malloc = MALLOC_ALL;
+		image_counters(m, 2500, 4096);
+		break;
+	case 3:
+		image_op(m, "a", 2000, 3000);
+		break;
+	}
 	image_write(m);
-	ck_assert_str_ne(m->result.path, "");
+	ck_assert_int_eq(!*m->result.path, _i == 0);
+	ck_assert_int_eq(access(m->config.logdir, F_OK) != 0, _i == 0);
+	ck_assert_uint_eq(m->result.events[REC_STEP], 2);
 	image_free(m);
 }
 END_TEST
 
 START_TEST(another_file_is_never_replaced)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	char first[4096];
 	struct stat before, after;
 
@@ -195,16 +229,18 @@ START_TEST(another_file_is_never_replaced)
 	image_op(m, "a", 2000, 3000);
 	image_write(m);
 	strcpy(first, m->result.path);
-	ck_assert_ptr_nonnull(
-		strstr(first, "/log/same.1700000000123456789.pt.trace.json"));
+	ck_assert_ptr_nonnull(strstr(first, "/log/same.pt.trace.json"));
 	/* The same once more: recover after a kill between rename and its note. */
+	m->result.path[0] = '\0'; /* it stays for both that follow */
 	image_write(m);
 	ck_assert_str_eq(m->result.path, first);
 	stat(first, &before);
 	image_op(m, "b", 4000, 5000);
+	m->head->pid++; /* with the same name at the same nanosecond */
+	m->result.path[0] = '\0';
 	image_write(m);
 	ck_assert_ptr_nonnull(
-		strstr(m->result.path, "/log/same-2.1700000000123456789.pt.trace.json"));
+		strstr(m->result.path, "/log/same.1700000000123456789.pt.trace.json"));
 	stat(first, &after);
 	ck_assert_uint_eq(before.st_ino, after.st_ino);
 	ck_assert_int_eq(before.st_size, after.st_size);
@@ -214,7 +250,7 @@ END_TEST
 
 START_TEST(a_follower_writes_to_children)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 
 	m->info->flags = CYCLE_CHILD;
 	image_thread(m, 7, 1, "main");
@@ -228,7 +264,7 @@ END_TEST
 
 START_TEST(a_full_disk_leaves_no_part)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct rlimit was, small = { 100, RLIM_INFINITY };
 	struct spool_view v;
 	char part[4096];
@@ -259,7 +295,7 @@ START_TEST(damaged_records_end_their_chunk)
 	static const uint64_t values[] = {
 		0, 1, 0x7fffffff, 0xffffffff, 1ull << 63, ~0ull
 	};
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	uint64_t *word, was;
 	size_t words;
 
@@ -291,8 +327,12 @@ START_TEST(damaged_records_end_their_chunk)
 }
 END_TEST
 
-static void count_files(const struct writer_result *r, void *arg)
+static void count_files(const struct cycle_info *info, uint64_t state, int err,
+			const struct writer_result *r, void *arg)
 {
+	(void)info;
+	(void)state;
+	(void)err;
 	*(unsigned *)arg += r->path[0] != '\0';
 }
 
@@ -301,25 +341,38 @@ START_TEST(recover_writes_what_is_not_written)
 	static const struct {
 		enum cycle_state state;
 		unsigned files;
-	} cases[] = { { CYCLE_OPEN, 1 },
-		      { CYCLE_SEALED, 1 },
-		      { CYCLE_WRITTEN, 0 },
-		      { CYCLE_DISCARDED, 0 },
+	} cases[] = { { CYCLE_OPEN, 1 },      { CYCLE_SEALED, 1 }, { CYCLE_WRITTEN, 0 },
+		      { CYCLE_DISCARDED, 0 }, { CYCLE_QUIET, 1 },  { CYCLE_BROKEN, 1 },
 		      { CYCLE_NONE, 0 } };
-	struct image *m = image_new(1000, 100000);
-	struct spool_view v;
+	struct spool_image *m = image_new(1000, 100000);
 
 	image_thread(m, 7, 1, "main");
 	image_op(m, "a", 2000, 3000);
 	config_print(&m->config, m->head->config, sizeof(m->head->config));
-	spool_view_init(&v, m->base, IMAGE_SIZE);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		unsigned files = 0;
 
 		m->info->state = cases[i].state;
-		ck_assert_int_eq(writer_recover(&v, count_files, &files), 0);
+		ck_assert_int_eq(
+			image_recover(m, &(struct writer_plan){ .done = count_files,
+								.arg = &files }),
+			0);
 		ck_assert_uint_eq(files, cases[i].files);
 	}
+	image_free(m);
+}
+END_TEST
+
+/* Nothing ends a window in which the process was killed: what began last is in it. */
+START_TEST(what_began_last_before_a_kill_is_there)
+{
+	struct spool_image *m = image_new(1000, 0);
+
+	image_thread(m, 7, 1, "main");
+	image_op(m, "a", 2000, 3000);
+	image_op(m, "last", 4000, 0);
+	image_write(m);
+	ck_assert_uint_eq(image_find(m, "last", 0).begin, 4000);
 	image_free(m);
 }
 END_TEST
@@ -334,10 +387,12 @@ int main(void)
 	tcase_add_test(tc, gzip_holds_the_same_text);
 	tcase_add_test(tc, dead_threads_share_a_chunk_and_a_row);
 	tcase_add_test(tc, an_empty_cycle_makes_no_file);
+	tcase_add_loop_test(tc, steps_alone_make_no_file, 0, 4);
 	tcase_add_test(tc, another_file_is_never_replaced);
 	tcase_add_test(tc, a_follower_writes_to_children);
 	tcase_add_test(tc, a_full_disk_leaves_no_part);
 	tcase_add_test(tc, damaged_records_end_their_chunk);
 	tcase_add_test(tc, recover_writes_what_is_not_written);
+	tcase_add_test(tc, what_began_last_before_a_kill_is_there);
 	return unit_run(tc, "writer");
 }

@@ -4,7 +4,7 @@
 
 START_TEST(work_belongs_to_the_innermost_operator)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	long outer, inner;
 
 	image_op(m, "outer", 2000, 20000);
@@ -36,7 +36,7 @@ END_TEST
 
 START_TEST(a_step_owns_what_no_operator_does)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	image_step(m, 4, 2000, 50000);
 	cuda_call(m, "launch", 1, 5000, 6000);
@@ -50,7 +50,7 @@ END_TEST
 
 START_TEST(what_failed_is_not_missed)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "launch", 1, 2000, 2500)->result = 700;
 	cuda_call(m, "malloc", 2, 3000, 3500)->r.flags = 0;
@@ -64,7 +64,7 @@ END_TEST
 
 START_TEST(ids_go_round)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "launch", UINT32_MAX, 2000, 2500);
 	cuda_call(m, "launch", 1, 3000, 3500);
@@ -81,7 +81,7 @@ END_TEST
 
 START_TEST(two_devices_have_rows_of_their_own)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct rec_kernel *k;
 
 	cuda_call(m, "launch", 1, 2000, 2500);
@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(tensor_memory_makes_a_device_too)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct rec_memory *mem = image_record(m, REC_MEMORY, sizeof(*mem), 0, 5000, 0);
 
 	mem->device_type = 1;
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(overlaps_go_to_a_row_of_their_own)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	for (unsigned i = 0; i < 40; i++) {
 		cuda_call(m, "launch", i + 1, 1000 + i * 10, 1005 + i * 10);
@@ -157,7 +157,7 @@ END_TEST
 
 START_TEST(rows_of_odd_streams_never_clash)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct rec_sync *s;
 
 	cuda_kernel(m, "high", 1, 10000007, 5000, 6000, 0);
@@ -186,7 +186,7 @@ END_TEST
 
 START_TEST(a_driver_call_under_a_runtime_call_is_one)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "cuLaunchKernel", 1, 2100, 2200)->r.flags |= CALL_DRIVER;
 	cuda_call(m, "cudaLaunchKernel", 1, 2000, 2500);
@@ -205,7 +205,7 @@ END_TEST
 
 START_TEST(a_program_without_operators_has_rows_too)
 {
-	struct image *m = image_new(1000, 0);
+	struct spool_image *m = image_new(1000, 0);
 
 	cuda_chunk = NULL;
 	/* Killed in its window: it lasted as long as its calls. */
@@ -226,7 +226,7 @@ END_TEST
 
 START_TEST(without_a_gpu_nothing_is_said_of_one)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 
 	image_thread(m, 4242, 1, "python3");
 	image_op(m, "a", 2000, 3000);

@@ -8,7 +8,7 @@ START_TEST(skewed_clocks_are_put_right)
 	static const int64_t skews[] = { 2000, -2000, 1000000000 };
 
 	for (size_t i = 0; i < sizeof(skews) / sizeof(*skews); i++) {
-		struct image *m;
+		struct spool_image *m;
 		struct slice s;
 
 		cuda_skew = skews[i];
@@ -34,7 +34,7 @@ END_TEST
 
 START_TEST(a_drifting_clock_is_followed)
 {
-	struct image *m = cuda_image(1000, 101000, 5);
+	struct spool_image *m = cuda_image(1000, 101000, 5);
 	struct rec_moment *moment;
 	struct rec_call *c;
 
@@ -59,7 +59,7 @@ END_TEST
 /* Each moment is off by what it says it may be: no slice gets longer or shorter by it. */
 START_TEST(noise_of_the_moments_changes_no_length)
 {
-	struct image *m = cuda_image(1000, 30001000, 100);
+	struct spool_image *m = cuda_image(1000, 30001000, 100);
 	uint64_t at = 2000;
 
 	for (unsigned i = 0; i < 30; i++) {
@@ -83,13 +83,15 @@ START_TEST(noise_of_the_moments_changes_no_length)
 		ck_assert_int_le(labs((long)(s.begin - at)), 300);
 		at += 500 + i * 100000 + 300;
 	}
+	/* What one moment says, and how far off the line that is left the others are. */
+	ck_assert(image_has(m, "\"clock error ns\": 275,"));
 	image_free(m);
 }
 END_TEST
 
 START_TEST(without_moments_the_epoch_is_taken)
 {
-	struct image *m = cuda_image(1000, 100000, 5);
+	struct spool_image *m = cuda_image(1000, 100000, 5);
 
 	cuda_chunk->used = sizeof(*cuda_chunk);
 	cuda_call(m, "launch", 1, 27000, 28000);
@@ -113,11 +115,12 @@ START_TEST(a_call_across_an_edge_is_where_its_middle_is)
 		{ 9000, 10900, 9000, 9999, 1 }, /* more than the error: cut */
 		{ 4000, 5900, 4000, 4999, -1 },
 		{ 4100, 6200, 5000, 6200, 1 },
+		{ 5020, 10060, 5000, 9999, 1 }, /* no further than to its begin */
 		{ 6000, 7000, 6000, 7000, 1 },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct image *m = cuda_image(1000, 100000, 100);
+		struct spool_image *m = cuda_image(1000, 100000, 100);
 		struct slice s;
 
 		image_op(m, "op", 5000, 10000);
@@ -133,7 +136,7 @@ START_TEST(a_call_across_an_edge_is_where_its_middle_is)
 		s = image_find(m, "op", 0);
 		ck_assert_uint_eq(s.begin, 5000);
 		ck_assert_uint_eq(s.end, 10000);
-		ck_assert_uint_eq(m->result.cuda[CUDA_AMBIGUOUS], i < 7);
+		ck_assert_uint_eq(m->result.cuda[CUDA_AMBIGUOUS], i < 8);
 		image_free(m);
 	}
 }
@@ -141,7 +144,7 @@ END_TEST
 
 START_TEST(work_before_its_call_keeps_its_place)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct slice s;
 
 	cuda_call(m, "launch", 1, 5000, 6000);
@@ -164,7 +167,7 @@ END_TEST
 
 START_TEST(work_behind_the_window_is_in_it)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "launch", 1, 99000, 99500);
 	cuda_kernel(m, "k", 1, 7, 4000000000, 5000000000, 0);
@@ -180,7 +183,7 @@ END_TEST
 
 START_TEST(impossible_times_are_counted)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "launch", 1, 99000, 99500);
 	cuda_kernel(m, "zero", 1, 7, 0, 0, 0);
@@ -197,6 +200,62 @@ START_TEST(impossible_times_are_counted)
 }
 END_TEST
 
+/* The line between the moments is steeper or flatter than it should be by a hundredth. */
+START_TEST(a_line_that_is_off_changes_no_length)
+{
+	static const int64_t offs[] = { -990, 990 };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct spool_image *m = cuda_image(1000, 100000, 10);
+		struct rec_moment *last = (struct rec_moment *)(cuda_chunk + 1) + 1;
+		struct slice s;
+
+		last->r.end += (uint64_t)offs[i];
+		cuda_kernel(m, "k", 1, 7, 50000, 51000, 0);
+		image_write(m);
+		s = image_find(m, "k", 0);
+		ck_assert_uint_eq(s.end - s.begin, 1000);
+		ck_assert_uint_ne(s.begin, 50000);
+		image_free(m);
+	}
+}
+END_TEST
+
+/* What the hooks timed is no guess: it is cut where it crosses an edge, never moved. */
+START_TEST(calls_of_the_hooks_are_not_moved)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 100);
+	struct rec_call *c;
+	struct slice s;
+
+	image_op(m, "op", 5000, 10000);
+	c = image_record(m, REC_CALL, sizeof(*c), image_name(m, "hooked", 6, ""), 9500,
+			 10060);
+	c->correlation = 1;
+	image_write(m);
+	s = image_find(m, "hooked", 0);
+	ck_assert_uint_eq(s.begin, 9500);
+	ck_assert_uint_ge(s.end, 9998);
+	ck_assert_uint_le(s.end, 10000);
+	image_free(m);
+}
+END_TEST
+
+/* A reader follows no arrow that takes no time. */
+START_TEST(an_arrow_goes_forward)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 10);
+
+	cuda_call(m, "launch", 1, 5000, 6000);
+	cuda_kernel(m, "k", 1, 7, 5000, 7000, 0);
+	image_write(m);
+	ck_assert_uint_eq(image_find(m, "k", 0).begin, 5000);
+	ck_assert(
+		image_has(m, "{\"ph\":\"f\",\"id\":1,\"pid\":0,\"tid\":7,\"ts\":5.001,"));
+	image_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("cuda clock");
@@ -209,5 +268,8 @@ int main(void)
 	tcase_add_test(tc, work_before_its_call_keeps_its_place);
 	tcase_add_test(tc, work_behind_the_window_is_in_it);
 	tcase_add_test(tc, impossible_times_are_counted);
+	tcase_add_test(tc, a_line_that_is_off_changes_no_length);
+	tcase_add_test(tc, calls_of_the_hooks_are_not_moved);
+	tcase_add_test(tc, an_arrow_goes_forward);
 	return unit_run(tc, "writer cuda clock");
 }

@@ -3,12 +3,13 @@
  * and the hooks' own records. */
 #include "tests/unit/cuda_image.h"
 
-static void image_note(struct image *m, const char *name, uint64_t begin, uint64_t end)
+static void image_note(struct spool_image *m, const char *name, uint64_t begin,
+		       uint64_t end)
 {
 	image_op(m, name, begin, end)->r.kind = REC_ANNOTATION;
 }
 
-static void launch(struct image *m, uint32_t id, uint64_t begin, uint64_t gpu,
+static void launch(struct spool_image *m, uint32_t id, uint64_t begin, uint64_t gpu,
 		   uint64_t gpu_end)
 {
 	cuda_call(m, "launch", id, begin, begin + 500);
@@ -16,7 +17,7 @@ static void launch(struct image *m, uint32_t id, uint64_t begin, uint64_t gpu,
 }
 
 /* The n-th event of a category. */
-static struct slice of_cat(const struct image *m, const char *cat, unsigned n)
+static struct slice of_cat(const struct spool_image *m, const char *cat, unsigned n)
 {
 	const char *at = m->text;
 
@@ -29,9 +30,26 @@ static struct slice of_cat(const struct image *m, const char *cat, unsigned n)
 	return image_slice(at);
 }
 
+/* Kernels without a gap between them: what follows lies on the same row. */
+START_TEST(annotations_that_touch_share_a_row)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 10);
+
+	image_note(m, "one", 2000, 3000);
+	image_note(m, "two", 4000, 5000);
+	launch(m, 1, 2500, 40000, 41000);
+	launch(m, 2, 4500, 41000, 42000);
+	image_write(m);
+	ck_assert_uint_eq(image_times(m, "gpu_user_annotation"), 2);
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_uint_eq(of_cat(m, "gpu_user_annotation", i).tid, 7);
+	image_free(m);
+}
+END_TEST
+
 START_TEST(annotations_are_seen_on_the_gpu)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct slice outer, inner;
 
 	image_note(m, "ProfilerStep#3", 1500, 60000);
@@ -62,7 +80,7 @@ END_TEST
 /* Two threads use a stream in turns: the second one's annotation cannot nest. */
 START_TEST(crossing_annotations_have_a_row_of_their_own)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	image_note(m, "one", 2000, 30000);
 	launch(m, 1, 3000, 40000, 41000);
@@ -81,9 +99,36 @@ START_TEST(crossing_annotations_have_a_row_of_their_own)
 }
 END_TEST
 
+/* Three threads: the second begins with a call, and the third has nothing else. The
+ * first one's operator lasts longer than all of that. */
+START_TEST(a_call_is_of_no_other_threads_operator)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 0);
+
+	image_op(m, "outer", 2000, 90000);
+	cuda_call(m, "mine", 1, 3000, 3100);
+	cuda_call(m, "early", 2, 5000, 5100)->tid = 5000;
+	cuda_call(m, "late", 3, 7000, 7100)->tid = 5000;
+	cuda_call(m, "alone", 4, 4000, 4100)->tid = 6000;
+	cuda_call(m, "again", 5, 8000, 8100)->tid = 6000;
+	image_thread(m, 5000, 2, "second");
+	image_op(m, "its own", 6000, 9000);
+	image_write(m);
+	ck_assert_ptr_nonnull(cuda_arg(m, "mine", 0, "External id"));
+	ck_assert_ptr_null(cuda_arg(m, "alone", 0, "External id"));
+	ck_assert_ptr_null(cuda_arg(m, "again", 0, "External id"));
+	ck_assert_ptr_null(cuda_arg(m, "early", 0, "External id"));
+	ck_assert_int_eq(cuda_number(m, "late", 0, "External id"),
+			 cuda_number(m, "its own", 0, "External id"));
+	ck_assert_uint_eq(image_find(m, "alone", 0).begin, 4000);
+	ck_assert_uint_eq(image_find(m, "early", 0).begin, 5000);
+	image_free(m);
+}
+END_TEST
+
 START_TEST(a_graph_has_one_arrow)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct rec_graph *g;
 
 	cuda_call(m, "cudaGraphLaunch", 1, 2000, 3000);
@@ -107,7 +152,7 @@ END_TEST
 /* What is captured has no GPU work of its own. */
 START_TEST(captured_launches_are_not_missed)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_call(m, "launch", 1, 1200, 1300); /* in a capture that began before */
 	cuda_call(m, "cuStreamEndCapture", 2, 1400, 1500)->r.flags = CALL_DRIVER;
@@ -130,7 +175,7 @@ END_TEST
 
 START_TEST(copies_of_no_time_have_no_bandwidth)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 
 	cuda_copy(m, 1, 7, 5000, 5000, 0);
 	cuda_copy(m, 2, 7, 6000, 8048, 0)->kind = 200;
@@ -146,7 +191,7 @@ END_TEST
 
 START_TEST(waits_begin_where_the_work_ends)
 {
-	struct image *m = cuda_image(1000, 100000, 10);
+	struct spool_image *m = cuda_image(1000, 100000, 10);
 	struct rec_event *e;
 	struct rec_sync *s;
 
@@ -181,7 +226,7 @@ END_TEST
 
 START_TEST(hooks_speak_in_ticks)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct rec_kernel *k;
 	struct rec_call *c;
 	struct rec_moment *moment;
@@ -217,7 +262,7 @@ START_TEST(hooks_speak_in_ticks)
 }
 END_TEST
 
-static void image_stack(struct image *m, const char *function, const char *module,
+static void image_stack(struct spool_image *m, const char *function, const char *module,
 			uint64_t ticks)
 {
 	struct rec_stack *s =
@@ -229,7 +274,7 @@ static void image_stack(struct image *m, const char *function, const char *modul
 
 START_TEST(stacks_find_their_calls)
 {
-	struct image *m = cuda_image(1000, 100000, 50);
+	struct spool_image *m = cuda_image(1000, 100000, 50);
 
 	image_stack(m, "launch", "first", 1900);
 	image_stack(m, "launch", "lost", 2900);
@@ -252,7 +297,7 @@ END_TEST
 
 START_TEST(a_launched_kernel_takes_little_room)
 {
-	struct image *m = cuda_image(1000, 100000000, 10);
+	struct spool_image *m = cuda_image(1000, 100000000, 10);
 	struct rec_kernel *k;
 	struct gpu_graph *g;
 	char name[171];
@@ -290,8 +335,10 @@ int main(void)
 {
 	TCase *tc = tcase_create("links");
 
+	tcase_add_test(tc, annotations_that_touch_share_a_row);
 	tcase_add_test(tc, annotations_are_seen_on_the_gpu);
 	tcase_add_test(tc, crossing_annotations_have_a_row_of_their_own);
+	tcase_add_test(tc, a_call_is_of_no_other_threads_operator);
 	tcase_add_test(tc, a_graph_has_one_arrow);
 	tcase_add_test(tc, captured_launches_are_not_missed);
 	tcase_add_test(tc, copies_of_no_time_have_no_bandwidth);

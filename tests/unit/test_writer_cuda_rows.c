@@ -39,7 +39,7 @@ static int compare(const void *left, const void *right)
 	return a->place < b->place ? -1 : 1;
 }
 
-static void collect(const struct image *m)
+static void collect(const struct spool_image *m)
 {
 	count = 0;
 	for (const char *at = strstr(m->text, "\"traceEvents\""); at;
@@ -98,7 +98,7 @@ static unsigned of(const char *cat)
 	return n;
 }
 
-static unsigned arrows(const struct image *m, const char *side)
+static unsigned arrows(const struct spool_image *m, const char *side)
 {
 	unsigned n = 0;
 
@@ -110,7 +110,8 @@ static unsigned arrows(const struct image *m, const char *side)
 /* ---- windows ---- */
 
 /* Slices in each other, and calls that lie anywhere. */
-static uint64_t put_slices(struct image *m, uint64_t begin, uint64_t end, unsigned depth)
+static uint64_t put_slices(struct spool_image *m, uint64_t begin, uint64_t end,
+			   unsigned depth)
 {
 	uint64_t at = begin + below(50);
 
@@ -130,7 +131,7 @@ static uint64_t put_slices(struct image *m, uint64_t begin, uint64_t end, unsign
 	return at;
 }
 
-static unsigned put_work(struct image *m, uint32_t tid, uint32_t *id, uint64_t *gpu)
+static unsigned put_work(struct spool_image *m, uint32_t tid, uint32_t *id, uint64_t *gpu)
 {
 	uint64_t at = 1000 + below(2000);
 	unsigned n = 0;
@@ -158,7 +159,7 @@ static unsigned put_work(struct image *m, uint32_t tid, uint32_t *id, uint64_t *
 START_TEST(every_row_nests)
 {
 	for (unsigned window = 0; window < 40; window++) {
-		struct image *m = cuda_image(1000, 100000, below(200));
+		struct spool_image *m = cuda_image(1000, 100000, below(200));
 		unsigned calls = 0, kernels = 0;
 		uint64_t gpu[16] = { 0 };
 		uint32_t id = 0;

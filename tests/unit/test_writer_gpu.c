@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A window with one of everything that a GPU does, as the golden files show it. */
+#include "agent/core/record_inputs.h"
+#include "agent/core/spool_view.h"
 #include "tests/unit/cuda_image.h"
+#include "tests/unit/spool_recover.h"
 
 #include <unistd.h>
 
@@ -19,7 +22,7 @@ static uint8_t *put_params(uint8_t *at)
 	return at + sizeof(inputs);
 }
 
-static void put_collective(struct image *m)
+static void put_collective(struct spool_image *m)
 {
 	struct rec_collective *c;
 	struct rec_kernel *k;
@@ -46,7 +49,7 @@ static void put_collective(struct image *m)
 	k->dynamic_shared = 90000;
 }
 
-static void put_graph_and_waits(struct image *m)
+static void put_graph_and_waits(struct spool_image *m)
 {
 	struct rec_kernel *k;
 	struct gpu_graph *node;
@@ -84,7 +87,7 @@ static void put_graph_and_waits(struct image *m)
 	}
 }
 
-static void put_copies(struct image *m)
+static void put_copies(struct spool_image *m)
 {
 	struct rec_copy *c;
 	struct gpu_peer *p;
@@ -103,9 +106,9 @@ static void put_copies(struct image *m)
 	*p = (struct gpu_peer){ 0, 1, 1, 2 };
 }
 
-static struct image *one_of_each(void)
+static struct spool_image *one_of_each(void)
 {
-	struct image *m = cuda_image(1000, 50000, 100);
+	struct spool_image *m = cuda_image(1000, 50000, 100);
 	struct rec_overhead *o;
 	struct gpu_latency *l;
 	struct rec_kernel *k;
@@ -159,16 +162,19 @@ static struct image *one_of_each(void)
 	return m;
 }
 
-static void keep_path(const struct writer_result *r, void *path)
+static void keep_path(const struct cycle_info *info, uint64_t state, int err,
+		      const struct writer_result *r, void *path)
 {
+	(void)info;
+	(void)state;
+	(void)err;
 	strcpy(path, r->path);
 }
 
 START_TEST(the_agent_and_recover_write_the_same_bytes)
 {
 	static char path[4096];
-	struct image *m = one_of_each();
-	struct spool_view v;
+	struct spool_image *m = one_of_each();
 	char *first;
 
 	config_print(&m->config, m->head->config, sizeof(m->head->config));
@@ -176,12 +182,13 @@ START_TEST(the_agent_and_recover_write_the_same_bytes)
 	first = m->text;
 	m->text = NULL;
 	ck_assert_int_eq(unlink(m->result.path), 0);
-	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
 	/* It does not wait for a dead process's GPU. */
 	m->info->cuda_state = CUDA_PENDING;
-	ck_assert_int_eq(writer_recover(&v, keep_path, path), 0);
+	ck_assert_int_eq(
+		image_recover(m, &(struct writer_plan){ .done = keep_path, .arg = path }),
+		0);
 	ck_assert_str_eq(path, m->result.path);
-	image_read(m, path);
+	spool_image_read(m, path);
 	ck_assert_str_eq(first, m->text);
 	free(first);
 	image_free(m);
@@ -190,7 +197,7 @@ END_TEST
 
 START_TEST(a_trace_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	image_write(m);
 	ck_assert_uint_eq(m->result.events[REC_KERNEL], 6);
@@ -204,7 +211,7 @@ END_TEST
 
 START_TEST(the_other_dialect_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	m->config.dialect = DIALECT_TB043;
 	image_write(m);
@@ -219,7 +226,7 @@ START_TEST(hostile_chunks_do_no_harm)
 	uint64_t chance = 0x2545f4914f6cdd1dull;
 
 	for (unsigned i = 0; i < 3000; i++) {
-		static struct image *m;
+		static struct spool_image *m;
 		static uint8_t *good;
 		struct spool_view v;
 
@@ -240,7 +247,7 @@ START_TEST(hostile_chunks_do_no_harm)
 		}
 		ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
 		ck_assert_int_eq(writer_cycle(&v, m->info, &m->config, &m->result), 0);
-		image_read(m, m->result.path);
+		spool_image_read(m, m->result.path);
 		ck_assert_msg(json_valid(m->text, m->len), "try %u", i);
 		unlink(m->result.path);
 		memcpy(cuda_chunk, good, cuda_chunk->used);

@@ -5,9 +5,9 @@
 
 #include <math.h>
 
-static struct image *one_of_each(void)
+static struct spool_image *one_of_each(void)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 	uint32_t lib = image_module(m, "/opt/lib/libx.so.1");
 	uint32_t a = image_call_stack(m, lib, 0x100, 3),
 		 b = image_call_stack(m, lib, 0x110, 2);
@@ -51,7 +51,7 @@ static struct image *one_of_each(void)
 
 START_TEST(a_heap_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	image_write(m);
 	heap_adds_up(m);
@@ -62,7 +62,7 @@ END_TEST
 
 START_TEST(the_other_dialect_is_the_golden_one)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	m->config.dialect = DIALECT_TB043;
 	image_write(m);
@@ -73,7 +73,7 @@ END_TEST
 
 START_TEST(the_keeper_has_no_row)
 {
-	struct image *m = one_of_each();
+	struct spool_image *m = one_of_each();
 
 	image_write(m);
 	ck_assert_ptr_null(strstr(m->text, "thread 4400"));
@@ -88,7 +88,7 @@ END_TEST
 
 START_TEST(without_heap_records_nothing_is_said)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	m->config.malloc = MALLOC_OFF;
 	image_op(m, "aten::mm", 2000, 9000);
@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(the_innermost_open_slice_is_in_flight)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 	struct rec_op *op;
 
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 1, 1500);
@@ -130,7 +130,7 @@ END_TEST
 
 START_TEST(one_name_stored_twice_is_one_operator)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	image_op(m, "aten::add", 2000, 3000);
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 1, 2500);
@@ -147,7 +147,7 @@ END_TEST
 
 START_TEST(a_realloc_is_a_free_and_an_allocation)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 100, 2000);
 	/* Its free is written after it, but began before: here in another's middle. */
@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(an_address_is_free_before_it_is_somebody_elses)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	/* Threads are read by number: the one that frees comes later, at the same tick.
 	 */
@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(what_lies_outside_of_the_window_does_not_count)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	image_release(m, 0x99, 900); /* a realloc was under way */
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 100, 900);
@@ -215,7 +215,7 @@ END_TEST
 
 START_TEST(lost_records_leave_sums_that_add_up)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 100, 2000);
 	image_alloc(m, HEAP_MALLOC, 0, 0x10, 30, 3000); /* the free between was lost */
@@ -235,7 +235,7 @@ END_TEST
 
 START_TEST(a_sample_stands_for_many)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 	const uint64_t sizes[] = { 1, 100, 10000, 524288, 3000000, 100000000 };
 	double count = 0, bytes = 0;
 	struct total all;
@@ -267,7 +267,7 @@ END_TEST
 /* One site has the 1,000 largest blocks, 150 sites have ten small ones each. */
 START_TEST(the_largest_sites_are_shown)
 {
-	struct image *m = heap_image(1000, 100000000);
+	struct spool_image *m = heap_image(1000, 100000000);
 	uint32_t lib = image_module(m, "/lib/a.so"),
 		 large = image_call_stack(m, lib, 0x10, 2);
 	unsigned n = 0, of[150] = { 0 }, flags = _i == MALLOC_SAMPLE ? HEAP_SAMPLED : 0;
@@ -301,7 +301,8 @@ START_TEST(the_largest_sites_are_shown)
 }
 END_TEST
 
-static void put_counters(struct image *m, uint64_t ticks, int64_t live, uint64_t allocs)
+static void put_counters(struct spool_image *m, uint64_t ticks, int64_t live,
+			 uint64_t allocs)
 {
 	struct rec_heap *h = image_counters(m, ticks, 1 << 20);
 
@@ -312,9 +313,9 @@ static void put_counters(struct image *m, uint64_t ticks, int64_t live, uint64_t
 	h->allocated = 1000 * allocs;
 }
 
-static struct image *counted(bool since_start)
+static struct spool_image *counted(bool since_start)
 {
-	struct image *m = heap_image(0, 1000000000);
+	struct spool_image *m = heap_image(0, 1000000000);
 
 	m->config.malloc = MALLOC_COUNT;
 	m->config.malloc_since = since_start;
@@ -329,7 +330,7 @@ static struct image *counted(bool since_start)
 
 START_TEST(counters_count_from_the_windows_begin)
 {
-	struct image *m = counted(false);
+	struct spool_image *m = counted(false);
 	int64_t most, last;
 
 	image_write(m);
@@ -356,7 +357,7 @@ END_TEST
 
 START_TEST(or_from_the_programs_start)
 {
-	struct image *m = counted(true);
+	struct spool_image *m = counted(true);
 
 	image_write(m);
 	ck_assert_ptr_nonnull(strstr(heap_object(m), "\"since\": \"start\""));

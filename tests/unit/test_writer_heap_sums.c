@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The writer's sums against a model that is too simple to be wrong, and their bounds. */
+#include "agent/core/chunk.h"
 #include "agent/core/record_cuda.h"
 #include "tests/unit/heap_image.h"
 
@@ -70,7 +71,7 @@ static void model_step(struct model *x, unsigned step)
 }
 
 /* A thread enters or leaves an operator, allocates or frees. */
-static void event(struct image *m, struct model *x, const uint32_t *stack,
+static void event(struct spool_image *m, struct model *x, const uint32_t *stack,
 		  unsigned thread, uint64_t ticks)
 {
 	static struct rec_op *open[THREADS];
@@ -95,7 +96,7 @@ static void event(struct image *m, struct model *x, const uint32_t *stack,
 	}
 }
 
-static void check_site(const struct image *m, const struct model *x, unsigned n)
+static void check_site(const struct spool_image *m, const struct model *x, unsigned n)
 {
 	struct site got = heap_site_at(m, n), want;
 	unsigned op = 0;
@@ -122,7 +123,7 @@ static void check_site(const struct image *m, const struct model *x, unsigned n)
 static void random_program(void)
 {
 	uint64_t end = (uint64_t)STEPS * STEP_NS + 1;
-	struct image *m = heap_image(1, end);
+	struct spool_image *m = heap_image(1, end);
 	struct model *x = calloc(1, sizeof(*x));
 	uint32_t lib = image_module(m, "/lib/a.so"), stack[STACKS] = { 0 };
 	unsigned sites = 0, last = THREADS, step = 0;
@@ -173,7 +174,7 @@ END_TEST
 
 START_TEST(what_does_not_fit_is_summed_up)
 {
-	struct image *m = heap_image(1000, 100000000);
+	struct spool_image *m = heap_image(1000, 100000000);
 	uint32_t lib = image_module(m, "/lib/a.so");
 	int64_t bytes = 0;
 
@@ -200,7 +201,7 @@ END_TEST
 
 START_TEST(more_sites_than_can_be_told_apart_are_one)
 {
-	struct image *m = heap_image(1000, 100000000);
+	struct spool_image *m = heap_image(1000, 100000000);
 	const unsigned n = (1u << 18) + 1000;
 
 	for (unsigned i = 0; i < n; i++)
@@ -222,7 +223,7 @@ END_TEST
 
 START_TEST(tracks_keep_their_highest_and_their_last_value)
 {
-	struct image *m = heap_image(0, 1000000000);
+	struct spool_image *m = heap_image(0, 1000000000);
 	int64_t most, last;
 	unsigned n;
 
@@ -246,7 +247,7 @@ END_TEST
 
 START_TEST(the_largest_allocations_are_shown)
 {
-	struct image *m = heap_image(1000, 100000000);
+	struct spool_image *m = heap_image(1000, 100000000);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < 5000; i++)
@@ -262,7 +263,7 @@ END_TEST
 
 START_TEST(only_the_last_steps_are_listed)
 {
-	struct image *m = heap_image(1000, 100000000);
+	struct spool_image *m = heap_image(1000, 100000000);
 
 	for (unsigned i = 0; i < 600; i++) {
 		image_step(m, i, 1000 + i * 100, 1100 + i * 100);
@@ -280,7 +281,7 @@ END_TEST
 
 START_TEST(the_programs_own_steps_are_the_steps)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 
 	image_step(m, 0, 1000, 50000);
 	image_op(m, "ProfilerStep#17", 1100, 40000)->r.kind = REC_ANNOTATION;
@@ -291,6 +292,7 @@ START_TEST(the_programs_own_steps_are_the_steps)
 	ck_assert_int_eq(heap_number(heap_object(m), "\"steps\": ["), 17);
 	ck_assert_uint_eq(heap_other(m).step_n, 1);
 	ck_assert_int_eq(heap_site_of(m, "").steps[0], 5);
+	ck_assert_uint_eq(m->result.heap_rows, 1); /* "ph":"i", for the closing words */
 	image_free(m);
 }
 END_TEST
@@ -299,7 +301,7 @@ END_TEST
 
 START_TEST(hostile_records_are_borne)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 	uint32_t lib = image_module(m, "/lib/\"a\x80.so"), stack;
 
 	stack = image_call_stack(m, lib, 0x10, 3);
@@ -329,7 +331,7 @@ END_TEST
 
 START_TEST(each_device_has_its_track)
 {
-	struct image *m = heap_image(1000, 100000);
+	struct spool_image *m = heap_image(1000, 100000);
 	int64_t most, last;
 
 	m->config.malloc = MALLOC_OFF;
@@ -351,6 +353,8 @@ START_TEST(each_device_has_its_track)
 	ck_assert_int_eq(most, 300);
 	ck_assert_int_eq(last, 50);
 	ck_assert_uint_eq(heap_track(m, "RSS", &most, &last), 1);
+	ck_assert_ptr_null(strstr(m->text, "anonymous"));
+	ck_assert_uint_eq(m->result.peak, 300);
 	image_free(m);
 }
 END_TEST

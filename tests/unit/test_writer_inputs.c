@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/core/record_inputs.h"
 #include "tests/unit/spool_image.h"
 #include "writer/inputs.h"
 
 /* A description, and what torch 2.13 writes for it (concrete, type, strides, dims). */
-struct row {
+struct told {
 	const char *what;
 	size_t len;
 	uint8_t blob[80];
@@ -23,7 +24,7 @@ struct row {
 #define NOTHING \
 	"\"Concrete Inputs\":[\"\"],\"Input type\":[\"\"],\"Input Strides\":[[]],\"Input Dims\":[[]],"
 
-static const struct row rows[] = {
+static const struct told rows[] = {
 	{ "no arguments", 8, { IN_END }, "" },
 	{ "a tensor",
 	  8,
@@ -133,7 +134,7 @@ static const char *written(struct inputs *in, const uint8_t *blob, size_t len)
 
 START_TEST(arguments_are_spelt_as_torch_does)
 {
-	const struct row *row = &rows[_i];
+	const struct told *row = &rows[_i];
 	struct inputs *in = inputs_new();
 
 	ck_assert_msg(!strcmp(written(in, row->blob, row->len), row->want), "%s: %s",
@@ -148,7 +149,7 @@ END_TEST
 START_TEST(long_tensor_lists_are_left_out)
 {
 	struct inputs *in = inputs_new();
-	uint8_t blob[160] = { IN_TENSORS };
+	uint8_t blob[160] = { IN_TENSORS }, shorter[160];
 	size_t at = 1;
 
 	for (int i = 0; i < 31; i++) {
@@ -156,9 +157,29 @@ START_TEST(long_tensor_lists_are_left_out)
 		blob[at + 4] = 1;
 		at += 5;
 	}
+	memcpy(shorter, blob, sizeof(blob));
+	memset(shorter + at - 5, IN_END, 5); /* thirty */
 	ck_assert_str_eq(written(in, blob, sizeof(blob)),
 			 "\"Concrete Inputs\":[\"\"],\"Input type\":[\"TensorList\"],"
 			 "\"Input Strides\":[[]],\"Input Dims\":[[]],");
+	ck_assert_ptr_nonnull(strstr(written(in, shorter, sizeof(shorter)),
+				     "\"Input Dims\":[[[4], [4], [4], "));
+	inputs_free(in);
+}
+END_TEST
+
+/* More than there are places for. */
+START_TEST(each_has_its_own)
+{
+	static uint8_t blob[3000][8];
+	struct inputs *in = inputs_new();
+	char want[256];
+
+	for (unsigned i = 0; i < 3000; i++) {
+		memcpy(blob[i], (uint8_t[]){ IN_INT, 0xf9, i & 255, i >> 8 }, 4);
+		fmt(want, sizeof(want), SCALAR("%u"), i);
+		ck_assert_str_eq(written(in, blob[i], 8), want);
+	}
 	inputs_free(in);
 }
 END_TEST
@@ -173,6 +194,15 @@ START_TEST(no_description_can_overrun_its_text)
 	/* Its text is longer than what we keep for one: then there is none. */
 	ck_assert_str_eq(written(in, blob, len), "");
 	free(blob);
+	/* Each byte of such a text becomes six. */
+	len = 400000;
+	blob = malloc(len);
+	memset(blob, 1, len);
+	memcpy(blob, (uint8_t[]){ IN_TEXT, 0xfa, 0, 0, 0, 0 }, 6);
+	memcpy(blob + 2, &(uint32_t){ (uint32_t)len - 7 }, 4);
+	blob[len - 1] = IN_END;
+	ck_assert_str_eq(written(in, blob, len), "");
+	free(blob);
 	inputs_free(in);
 }
 END_TEST
@@ -184,6 +214,7 @@ int main(void)
 	tcase_add_loop_test(tc, arguments_are_spelt_as_torch_does, 0,
 			    (int)(sizeof(rows) / sizeof(*rows)));
 	tcase_add_test(tc, long_tensor_lists_are_left_out);
+	tcase_add_test(tc, each_has_its_own);
 	tcase_add_test(tc, no_description_can_overrun_its_text);
 	return unit_run(tc, "writer inputs");
 }

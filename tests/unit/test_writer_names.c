@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels' names as people write them, and the sort behind all rows. */
+#include "agent/core/spool_view.h"
 #include "tests/unit/spool_image.h"
-#include "writer/demangle.h"
 #include "writer/sort.h"
+#include "writer/symbols/demangle.h"
 
 static struct demangle *demangler;
 
-static const char *shown(struct image *m, const char *mangled)
+static const char *shown(struct spool_image *m, const char *mangled)
 {
 	static char text[1 << 21];
 	struct spool_view v;
@@ -35,7 +36,7 @@ START_TEST(names_are_demangled)
 		{ "main (a\"b)", "main (a\\\"b)" },
 		{ "caf\xc3\xa9 \xff", "caf\xc3\xa9 \xef\xbf\xbd" },
 	};
-	struct image *m = image_new(1000, 2000);
+	struct spool_image *m = image_new(1000, 2000);
 
 	demangler = demangle_new();
 	for (int twice = 0; twice < 2; twice++)
@@ -48,7 +49,7 @@ END_TEST
 
 START_TEST(unknown_names_have_a_word)
 {
-	struct image *m = image_new(1000, 2000);
+	struct spool_image *m = image_new(1000, 2000);
 	struct spool_view v;
 	size_t len;
 
@@ -66,7 +67,7 @@ END_TEST
 START_TEST(deep_names_do_no_harm)
 {
 	static const size_t deep[] = { 1000, 4000 };
-	struct image *m = image_new(1000, 2000);
+	struct spool_image *m = image_new(1000, 2000);
 	char name[4200];
 
 	demangler = demangle_new();
@@ -84,7 +85,7 @@ END_TEST
 
 START_TEST(names_that_grow_without_end_are_left)
 {
-	struct image *m = image_new(1000, 2000);
+	struct spool_image *m = image_new(1000, 2000);
 	const char *digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char name[2048] = "_Z1fSt4pairIiiE";
 
@@ -94,6 +95,37 @@ START_TEST(names_that_grow_without_end_are_left)
 	demangler = demangle_new();
 	ck_assert_str_eq(shown(m, name), name);
 	ck_assert_str_eq(shown(m, "_Z1gv"), "g()");
+	demangle_free(demangler);
+	image_free(m);
+}
+END_TEST
+
+/* What is kept has its bounds: when it is thrown away no name stays without its text. */
+START_TEST(each_name_keeps_its_own_text)
+{
+	static const char before[] = "_Z6beforev";
+	struct spool_image *m = image_new(1000, 2000);
+	const char *digits = "0123456789ABC";
+	uint32_t id = image_name(m, before, strlen(before), "");
+	char name[1024];
+	struct spool_view v;
+	const char *got;
+	size_t len;
+
+	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
+	demangler = demangle_new();
+	got = demangle_json(demangler, &v, id, &len);
+	ck_assert(len == 8 && !memcmp(got, "before()", 8));
+	/* Half a megabyte each. */
+	for (char letter = 'a'; letter <= 'z'; letter++) {
+		fmt(name, sizeof(name), "_Z1%cSt4pairIiiE", letter);
+		for (unsigned i = 0; i < 13; i++)
+			fmt(name + strlen(name), 64, "S_IS%c_S%c_E", digits[i],
+			    digits[i]);
+		ck_assert_uint_gt(strlen(shown(m, name)), 400000);
+	}
+	got = demangle_json(demangler, &v, id, &len);
+	ck_assert(len == 8 && !memcmp(got, "before()", 8));
 	demangle_free(demangler);
 	image_free(m);
 }
@@ -147,6 +179,7 @@ int main(void)
 	tcase_add_test(tc, unknown_names_have_a_word);
 	tcase_add_test(tc, deep_names_do_no_harm);
 	tcase_add_test(tc, names_that_grow_without_end_are_left);
+	tcase_add_test(tc, each_name_keeps_its_own_text);
 	tcase_add_test(tc, sorting_is_stable);
 	return unit_run(tc, "writer names");
 }

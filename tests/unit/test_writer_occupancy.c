@@ -2,7 +2,7 @@
 /* Our occupancy against NVIDIA's calculator where its header is installed, and against
  * numbers that were got from it where it is not. */
 #include "tests/unit/unit.h"
-#include "writer/occupancy.h"
+#include "writer/gpu/occupancy.h"
 
 #if __has_include("/usr/local/cuda/include/cuda_occupancy.h")
 #define HAVE_CALCULATOR

@@ -5,7 +5,7 @@
 
 /* What readers want of a row: each slice inside the one it lies in, or behind it, with
  * 1 ns between. Returns how many slices there are. */
-static unsigned check_nesting(const struct image *m, unsigned tid)
+static unsigned check_nesting(const struct spool_image *m, unsigned tid)
 {
 	static struct slice open[DEEPEST];
 	const char *line = strstr(m->text, "\"traceEvents\": [");
@@ -36,7 +36,7 @@ static unsigned check_nesting(const struct image *m, unsigned tid)
 
 START_TEST(slices_keep_their_times)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct slice a, b;
 
 	image_thread(m, 7, 1, "main");
@@ -57,7 +57,7 @@ END_TEST
 
 START_TEST(a_margin_is_made_between_slices)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct slice a, b, c;
 
 	image_thread(m, 7, 1, "main");
@@ -78,7 +78,7 @@ END_TEST
 
 START_TEST(what_overlaps_is_clipped_not_dropped)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 
 	image_thread(m, 7, 1, "main");
 	image_op(m, "a", 2000, 9000);
@@ -96,7 +96,7 @@ END_TEST
 
 START_TEST(open_slices_are_cut_at_the_seal)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct slice a, b, c;
 
 	image_thread(m, 7, 1, "main");
@@ -116,7 +116,7 @@ END_TEST
 
 START_TEST(a_killed_process_shows_what_was_in_flight)
 {
-	struct image *m = image_new(1000, 0);
+	struct spool_image *m = image_new(1000, 0);
 	struct slice a, b;
 
 	m->info->state = CYCLE_OPEN;
@@ -136,7 +136,7 @@ END_TEST
 
 START_TEST(what_begins_behind_the_seal_is_late)
 {
-	struct image *m = image_new(1000, 10000);
+	struct spool_image *m = image_new(1000, 10000);
 
 	image_thread(m, 7, 1, "main");
 	image_op(m, "in", 2000, 3000);
@@ -153,7 +153,7 @@ END_TEST
 
 START_TEST(what_began_before_the_window_is_clipped)
 {
-	struct image *m = image_new(1000, 10000);
+	struct spool_image *m = image_new(1000, 10000);
 
 	image_thread(m, 7, 1, "main");
 	image_op(m, "early", 500, 3000);
@@ -165,7 +165,7 @@ END_TEST
 
 START_TEST(steps_of_a_microsecond_stay_apart)
 {
-	struct image *m = image_new(1000, 3001000);
+	struct spool_image *m = image_new(1000, 3001000);
 
 	image_thread(m, 7, 1, "main");
 	for (int64_t i = 0; i < 3000; i++) {
@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(ten_thousand_levels_nest)
 {
-	struct image *m = image_new(1000, 200000);
+	struct spool_image *m = image_new(1000, 200000);
 
 	image_thread(m, 7, 1, "main");
 	/* All still open at the seal: each must end 1 ns before the one around it. */
@@ -199,7 +199,7 @@ END_TEST
 
 START_TEST(a_crowd_in_one_nanosecond_loses_nothing)
 {
-	struct image *m = image_new(1000, 10000);
+	struct spool_image *m = image_new(1000, 10000);
 	struct slice outer, inner;
 
 	image_thread(m, 7, 1, "main");
@@ -220,7 +220,7 @@ END_TEST
 
 START_TEST(an_own_profiler_has_the_steps)
 {
-	struct image *m = image_new(1000, 100000);
+	struct spool_image *m = image_new(1000, 100000);
 	struct rec_op *a;
 
 	image_thread(m, 7, 1, "main");
@@ -234,7 +234,24 @@ START_TEST(an_own_profiler_has_the_steps)
 	ck_assert_ptr_nonnull(image_event(m, "ProfilerStep#77", 0));
 	ck_assert_ptr_null(image_event(m, "ProfilerStep#4", 0));
 	ck_assert_ptr_nonnull(image_event(m, "ProfilerStep#5", 0));
-	ck_assert_uint_eq(m->result.steps, 2);
+	ck_assert_uint_eq(m->result.steps, 3); /* as many as the file has */
+	image_free(m);
+}
+END_TEST
+
+/* One that begins as ours ends is no step of the same time. */
+START_TEST(steps_that_touch_are_two)
+{
+	struct spool_image *m = image_new(1000, 100000);
+
+	image_thread(m, 7, 1, "main");
+	image_step(m, 3, 1000, 6000);
+	image_op(m, "ProfilerStep#77", 6000, 9000)->r.kind = REC_ANNOTATION;
+	image_step(m, 4, 9000, 12000);
+	image_write(m);
+	ck_assert_ptr_nonnull(image_event(m, "ProfilerStep#3", 0));
+	ck_assert_ptr_nonnull(image_event(m, "ProfilerStep#77", 0));
+	ck_assert_ptr_nonnull(image_event(m, "ProfilerStep#4", 0));
 	image_free(m);
 }
 END_TEST
@@ -254,5 +271,6 @@ int main(void)
 	tcase_add_test(tc, ten_thousand_levels_nest);
 	tcase_add_test(tc, a_crowd_in_one_nanosecond_loses_nothing);
 	tcase_add_test(tc, an_own_profiler_has_the_steps);
+	tcase_add_test(tc, steps_that_touch_are_two);
 	return unit_run(tc, "writer rows");
 }

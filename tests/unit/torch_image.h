@@ -37,7 +37,7 @@ static const void *strided_class[2], *sparse_class[2], *undefined_class[2],
 	*type_class[2];
 static const void *nested_class[2], *foreign_class[2];
 static const void *const tensor_type[2] __attribute__((unused)) = { type_class };
-static const void *other_type[2] = { foreign_class };
+static const void *other_type[2] __attribute__((unused)) = { foreign_class };
 static uint64_t undefined_tensor[24];
 
 static inline void put_word(void *object, size_t at, uint64_t word)
@@ -131,6 +131,51 @@ static inline uint8_t *image_list(const struct layout *l, const struct abi_value
 	put_pointer(list, l->list_at + 16u, v + n);
 	put_pointer(list, l->list_at + 24u, type);
 	return list;
+}
+
+/* A FunctionSchema: its name and overload as this layout's strings are. */
+static inline void *image_schema(const struct layout *l, const char *name,
+				 const char *overload)
+{
+	static uint64_t pool[64][16];
+	static struct {
+		uint64_t len, cap, refs;
+		char text[64];
+	} old[64][2];
+	static unsigned used;
+	uint64_t *s = pool[used];
+
+	if (l->new_strings) {
+		put_pointer(s, 0, name);
+		put_word(s, 8, strlen(name));
+		put_pointer(s, 32, overload);
+		put_word(s, 40, strlen(overload));
+	} else {
+		old[used][0].len = strlen(name);
+		old[used][1].len = strlen(overload);
+		put_pointer(s, 0, strcpy(old[used][0].text, name));
+		put_pointer(s, 8, strcpy(old[used][1].text, overload));
+	}
+	used++;
+	return s;
+}
+
+/* A RecordFunction of 48 words as an operator's begin finds it. */
+static inline void image_operator(const struct layout *l, uint64_t *rf, void *schema,
+				  const struct abi_value *v, size_t n)
+{
+	memset(rf, 0, 48 * sizeof(*rf));
+	put_word(rf, 88, 3); /* thread id */
+	put_pointer(rf, 160, schema);
+	((uint8_t *)rf)[l->new_strings ? 192 : 168] = 1;
+	put_word(rf, l->inputs_at - 8u, 77); /* sequence number */
+	put_pointer(rf, l->inputs_at, v);
+	put_word(rf, l->inputs_at + 8u, n);
+	put_word(rf, l->fwd_at, 5);
+	if (l->kwinputs) {
+		put_pointer(rf, l->inputs_at + 16u, (uint8_t *)rf + l->inputs_at + 64);
+		put_word(rf, l->inputs_at + 24u, 1);
+	}
 }
 
 #endif

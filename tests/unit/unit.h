@@ -8,8 +8,12 @@
 #define TESTS_UNIT_H
 
 #include <check.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 /* Ends as a skip, with the reason, where that sanitizer itself is in the way. */
 static inline void unit_not_under_thread_sanitizer(const char *why)
@@ -38,6 +42,57 @@ const char *__asan_default_options(void)
 #define UNIT_SECONDS 60
 #endif
 
+/* What the tests of a program make below /tmp, in a page that they share: also what a
+ * test that fails has made is removed. */
+#define UNIT_MADE 4000
+static struct unit_made {
+	_Atomic unsigned n;
+	char path[UNIT_MADE][64];
+} * unit_made;
+
+static inline void unit_note_made(const char *path)
+{
+	unsigned at = path && unit_made ? atomic_fetch_add(&unit_made->n, 1) : UNIT_MADE;
+
+	if (at < UNIT_MADE)
+		strncpy(unit_made->path[at], path, sizeof(unit_made->path[at]) - 1);
+}
+
+static inline char *unit_mkdtemp(char *path)
+{
+	char *made = mkdtemp(path);
+
+	unit_note_made(made);
+	return made;
+}
+
+static inline int unit_mkstemp(char *path)
+{
+	int fd = mkstemp(path);
+
+	unit_note_made(fd < 0 ? NULL : path);
+	return fd;
+}
+#define mkdtemp unit_mkdtemp
+#define mkstemp unit_mkstemp
+
+static inline void unit_remove_made(void)
+{
+	struct stat st;
+	char command[192];
+
+	for (unsigned i = 0; i < unit_made->n && i < UNIT_MADE; i++) {
+		const char *path = unit_made->path[i];
+
+		if (strncmp(path, "/tmp/", 5) || lstat(path, &st))
+			continue;
+		snprintf(command, sizeof(command),
+			 "chmod -R u+rwx '%s' 2> /dev/null; rm -rf '%s'", path, path);
+		if (system(command))
+			printf("%s stays\n", path);
+	}
+}
+
 static inline int unit_run(TCase *tc, const char *name)
 {
 	Suite *suite = suite_create(name);
@@ -46,7 +101,12 @@ static inline int unit_run(TCase *tc, const char *name)
 
 	suite_add_tcase(suite, tc);
 	tcase_set_timeout(tc, UNIT_SECONDS);
+	unit_made = mmap(NULL, sizeof(*unit_made), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (unit_made == MAP_FAILED)
+		return EXIT_FAILURE;
 	srunner_run_all(runner, CK_ENV);
+	unit_remove_made();
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);
 	return failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -8,11 +8,14 @@
 #define TESTS_UNWIND_LOOK_H
 
 #include "agent/core/clock.h"
+#include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
 #include "agent/core/thread.h"
-#include "agent/hooks/unwind.h"
-#include "agent/hooks/unwind_parts.h"
+#include "agent/unwind/rewalk.h"
+#include "agent/unwind/unwind.h"
+#include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
+#include "tests/unit/unwind_walk.h"
 
 #include <string.h>
 #include <unwind.h>

@@ -30,3 +30,8 @@ with profiled():
     for one in reversed(deep):
         one.__exit__(None, None, None)
     print(x.sum().item())
+# torch.profiler's own file is no JSON with these; ours is, and Perfetto opens it.
+for name in ("\\", "ends\\", "ends twice\\\\", "quoted \\\"", "\"", "\\ \n\t]}"):
+    with record_function(name):
+        with record_function("with odd arguments", name):
+            torch.zeros(1)

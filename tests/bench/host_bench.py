@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a user waits for, bare and under us; Markdown tables.
+
+The end of a torch program, from _exit to its parent's wait (the interpreter's own end
+takes a second that differs by fifty times what is looked for); two of CPython's own test
+modules, until the command has ended; the launcher's own end, and the disk, of 3,000 short
+processes.  Bare and each mode by turns, a bare run before each.
+
+host_bench.py [--build B] [--python P] [--turns N] [--suites N] [exit|suites|end ...]
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--build", default="build")
+parser.add_argument("--python", default="build/venv/bin/python", help="with torch")
+parser.add_argument("--turns", type=int, default=50, help="ends of a torch program")
+parser.add_argument("--suites", type=int, default=3, help="runs of each module")
+parser.add_argument("what", nargs="*", choices=["exit", "suites", "end", []])
+args = parser.parse_args()
+LAUNCHER = os.path.abspath(args.build) + "/proflaunch"
+PYTHON = os.path.abspath(args.python)
+SUITE = "/usr/bin/python3.11"           # of libpython3.11-testsuite
+MODES = {"default": [], "none": ["--marker", "none"],
+         "sample": ["--marker", "none", "--malloc", "sample"],
+         "all": ["--marker", "none", "--malloc", "all"]}
+WORK = tempfile.mkdtemp(dir="/var/tmp")     # a disk, where /tmp may be none
+
+TORCH = """
+import os, time, torch
+m = torch.nn.Linear(64, 64); o = torch.optim.SGD(m.parameters(), 0.1)
+for _ in range(20):
+    o.zero_grad(); m(torch.ones(8, 64)).sum().backward(); o.step()
+open("main", "w").write(str(time.monotonic_ns()))
+os._exit(0)
+"""
+# Its child's end, as a program's parent sees it.
+PARENT = """
+import os, sys, time
+pid = os.posix_spawn(sys.argv[1], [sys.argv[1], "-c", sys.argv[2]], os.environ)
+status = os.waitpid(pid, 0)[1]
+print(time.monotonic_ns() - int(open("main").read()))
+sys.exit(status != 0)
+"""
+
+
+def command(mode, words):
+    if mode == "bare":
+        return words
+    shutil.rmtree(WORK + "/log", ignore_errors=True)
+    return [LAUNCHER, "-q", "--logdir", WORK + "/log", *MODES[mode], "--", *words]
+
+
+def run(mode, words):
+    done = subprocess.run(command(mode, words), cwd=WORK, stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise SystemExit(f"{mode} {words[:3]}: {done.returncode}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def by_turns(modes, times, once):
+    """{mode: [(once(bare), once(mode))]}; ^C: those that are there"""
+    found = {mode: [] for mode in modes}
+    try:
+        for _ in range(times):
+            for mode in modes:
+                found[mode].append((once("bare"), once(mode)))
+    except KeyboardInterrupt:
+        print("interrupted, turns:", *map(len, found.values()), flush=True)
+    return {mode: pairs for mode, pairs in found.items() if pairs}
+
+
+def torch_end():
+    def once(mode):
+        return float(run(mode, [PYTHON, "-c", PARENT, PYTHON, TORCH])) / 1e6
+
+    print("\n| the end of a torch program, ms | bare | | more, medians | of pairs |\n|---|---|---|---|---|")
+    for mode, pairs in by_turns(MODES, args.turns, once).items():
+        bare, ours = map(statistics.median, zip(*pairs))
+        more = statistics.median(b - a for a, b in pairs)
+        print(f"| {mode} | {bare:.1f} | {ours:.1f} | {ours - bare:+.1f} | {more:+.1f} |", flush=True)
+
+
+def end_of(path):
+    with open(path, encoding="ascii") as file:
+        return int(file.read()) / 1e9
+
+
+# The command's own end is what counts: the shell says when.
+UNTIL = '"$@" > out 2>&1; s=$?; date +%s%N > ended; exit $s'
+
+
+def suites():
+    print("\n| CPython's tests, until the command has ended | bare, s | times | pairs |\n|---|---|---|---|")
+    for module in ("test_threading", "test_subprocess"):
+        def once(mode, module=module):
+            begin = time.time()
+            run(mode, ["sh", "-c", UNTIL, "sh", SUITE, "-m", "test", module])
+            return end_of(WORK + "/ended") - begin
+
+        for mode, pairs in by_turns(("none", "sample"), args.suites, once).items():
+            ratios = [b / a for a, b in pairs]
+            print(f"| {module}, {mode} | {statistics.median(a for a, _ in pairs):.1f} | "
+                  f"{statistics.median(ratios):.2f} | {min(ratios):.2f} to {max(ratios):.2f} |", flush=True)
+
+
+def disk():
+    return sum(os.lstat(os.path.join(where, name)).st_blocks * 512
+               for where, _, names in os.walk(WORK + "/log") for name in names)
+
+
+def launcher_end():
+    many = "i=0; while [ $i -lt 3000 ]; do /bin/true; i=$((i+1)); done; date +%s%N > ended"
+    print("\n| 3,000 × `/bin/true` under `all` | s |\n|---|---|")
+    for _ in range(3):
+        begin = time.time()
+        run("all", ["sh", "-c", many])
+        over, ended = time.time(), end_of(WORK + "/ended")
+        print(f"| the command, the launcher's own end | {ended - begin:.1f}, {over - ended:.2f} "
+              f"({disk() >> 10} KiB are left) |", flush=True)
+
+
+WAYS = {"exit": torch_end, "suites": suites, "end": launcher_end}
+try:
+    for word in args.what or WAYS:
+        WAYS[word]()
+finally:
+    shutil.rmtree(WORK, ignore_errors=True)

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 120
+# run: alone
+"""Which system calls are ours: strace of one program bare and in each mode, phase by phase.
+
+What a process does more, or less, than bare must be in the list.  A thread of ours is
+allowed where more than 1 MiB was recorded, and then its own calls are not the program's.
+audit_calls.py [MODE ...]
+"""
+import collections
+import re
+import subprocess
+import sys
+import tempfile
+
+import run
+
+# The loader's, for one library more; then the constructor's.
+LOAD = set("openat read pread64 newfstatat fstat mmap mprotect munmap close access".split())
+MAKE_SPOOL = set("openat read newfstatat fstat ftruncate fcntl rename mmap mprotect munmap close "
+                 "membarrier madvise".split())
+ALLOWED = {
+    "start": LOAD | MAKE_SPOOL,
+    "main": {"madvise", "futex"},
+    "window": {"madvise", "futex", "mmap", "munmap"},  # the index of stacks, once
+    "fork": set(),                  # in the parent
+    "forked": MAKE_SPOOL,           # in the child, before fork returns
+    "child": {"madvise", "futex", "mmap", "munmap"},
+    "exec": {"openat", "read", "close",
+             "rt_sigprocmask"},     # an impossible one: can the environment be read?
+    "wait": {"madvise", "futex"},
+    "exit": set(),
+}
+# They ask and change nothing: whose memory this is (a vfork child's is another's), which user
+# a target will run for, what limits leave, what a thread is called.
+ASKS = set("getpid gettid getuid geteuid uname prlimit64 access newfstatat readlink prctl "
+           "statfs".split())
+# A moment's task with a descriptor table of its own makes the spool of a process that was
+# seen to need one late.
+MOMENT = {"clone", "mmap", "munmap", "membarrier", "rt_sigprocmask", "tgkill", "waitid"}
+# Before a fork our thread has to be gone.
+PAUSE = {"futex", "nanosleep", "tgkill", "waitid"}
+# What pthread_create does in the thread that calls it.
+MAKE_THREAD = {"clone3", "mmap", "mprotect", "rt_sigaction", "rt_sigprocmask", "munmap"}
+# Without a launcher a thread of ours formats, made at exit if there is none, and is waited for.
+FORMATS = MAKE_THREAD | {"futex", "clock_nanosleep", "unlink"}
+
+
+PROCESSES = 3                       # of the program: itself, its child, and that after exec
+
+
+def most_threads(mode, heavy):
+    """Without a launcher each process may have three; else one keeps ahead, which goes before a
+    fork and comes again, and a process in mode sample has a moment's task."""
+    if mode == "preload":
+        return 3 * PROCESSES
+    return 2 * heavy + (mode == "sample")
+
+
+def read_calls(log):
+    """(task, call, the rest) in order; a call that another one cut in two is whole again."""
+    open_calls = {}
+    for line in log:
+        task, text = line.rstrip("\n").split(None, 1)
+        if text.endswith("<unfinished ...>"):
+            open_calls[task] = text[:-len("<unfinished ...>")]
+            continue
+        resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+        if resumed:
+            text = open_calls.pop(task, "") + resumed[1]
+        found = re.match(r"(\w+)\((.*)", text)
+        if found:
+            yield int(task), found[1], found[2]
+
+
+def count_calls(log):
+    """({(process, phase): {call: times}}, threads); processes are program, child, other."""
+    lines = list(read_calls(log))
+    threads = {int(rest.rsplit("= ", 1)[1]) for _, name, rest in lines
+               if name in ("clone", "clone3") and "CLONE_THREAD" in rest and rest[-1].isdigit()}
+    mark = {id(line): found[1] for line in lines
+            if line[1] == "write" and (found := re.match(r'-1, "(\w+)"', line[2]))}
+    names = {line[0]: "child" for line in lines if mark.get(id(line)) == "child"}
+    names[lines[0][0]] = "program"
+    calls, phase = collections.defaultdict(collections.Counter), {lines[0][0]: "start"}
+    for line in lines:
+        task, name, rest = line
+        if task in threads:
+            continue
+        now = phase.setdefault(task, "forked")
+        if id(line) in mark:
+            phase[task] = mark[id(line)]
+            continue
+        calls[names.get(task, "other"), now][name] += 1
+        if name == "execve" and rest.endswith("= 0"):
+            phase[task] = "start"
+    return calls, len(threads)
+
+
+def trace(mode, place, allocations):
+    with tempfile.TemporaryDirectory(dir=place.top) as home:
+        argv = ["strace", "-f", "-q", "-s", "16", "-o", f"{home}/calls",
+                f"{place.programs}/phases", str(allocations)]
+        subprocess.run(run.wrapped(mode, place, f"{home}/log", argv), cwd=home, check=True,
+                       env=run.environment(place, mode, home, 0), timeout=120)
+        with open(f"{home}/calls", encoding="utf-8") as log:
+            return count_calls(log)
+
+
+def differences(bare, ours, with_thread, mode):
+    for key in sorted(set(bare) | set(ours)):
+        if key[0] == "other":
+            yield f"a process that bare does not have: {sum(ours[key].values())} calls, {key[1]}"
+            continue
+        allowed = ALLOWED[key[1]] | ASKS | (MAKE_THREAD if with_thread else set())
+        if mode == "sample":            # at the first sample, wherever that falls
+            allowed = allowed | MOMENT
+        if with_thread and key[1] in ("fork", "exit"):
+            allowed = allowed | PAUSE
+        if mode == "preload" and key[1] == "exit":
+            allowed = allowed | FORMATS
+        more, less = ours[key] - bare[key], bare[key] - ours[key]
+        for word, which in ("more", {n: more[n] for n in more if n not in allowed}), ("less", less):
+            if which:
+                yield (f"{key[0]}, {key[1]}: " +
+                       ", ".join(f"{which[name]} {name}" for name in sorted(which)) + f" {word}")
+
+
+def may_trace():
+    return not subprocess.run(["strace", "-o", "/dev/null", "true"], check=False,
+                              stderr=subprocess.DEVNULL).returncode
+
+
+def main(modes):
+    if not may_trace():
+        print("strace may not trace here")
+        return 77
+    place, failed = run.Place(), 0
+    try:
+        for allocations in (1000, 300000):
+            bare, _ = trace("bare", place, allocations)
+            for mode in modes or [m for m in run.MODES if m != "bare"]:
+                ours, threads = trace(mode, place, allocations)
+                heavy = allocations > 100000 and mode in ("all", "preload")
+                found = list(differences(bare, ours, heavy, mode))
+                if threads > most_threads(mode, heavy):
+                    found.append(f"{threads} threads of ours")
+                failed += bool(found)
+                print(f"{'FAIL' if found else 'ok':4} {allocations} allocations, {mode}")
+                for line in found:
+                    print("      ", line)
+    finally:
+        place.remove()
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs and runs of tests/host, included by tests.mk.  See tests/host/README.md.
+
+host        := $(BUILD)/host
+host_cflags := -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fno-builtin-malloc -fno-builtin-free \
+	-pthread
+host_small  := tests/host/small.sh tests/host/audit_calls.py
+host_runs   := $(addprefix tests/host/,run.py cpython.py audit_calls.py audit_proc.py audit_waits.py) \
+	'tests/host/endure.py killed' 'tests/host/endure.py stopped' 'tests/host/endure.py group' \
+	'tests/host/endure.py scribbled' 'tests/host/endure.py many'
+
+host_plain  := $(patsubst tests/programs/host_%.c,$(host)/%,$(wildcard tests/programs/host_*.c))
+# One program in ways that cannot be preloaded.
+host_odd    := $(addprefix $(host)/hello-,static static-pie asan tsan)
+host_musl   := $(addprefix $(host)/hello-,musl musl-static)
+
+.PHONY: host host-musl host-asan
+host: $(host_plain) $(host_odd)
+host-musl: $(host_musl)
+# A launcher, and finisher, that AddressSanitizer watches; the agent stays as it is.
+host-asan:
+	$(Q)$(MAKE) --no-print-directory SAN=address BUILD=$(BUILD)-address $(BUILD)-address/proflaunch
+
+$(host_plain): $(host)/%: tests/programs/host_%.c tests/host/host.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) $(host_cflags) -o $@ $<
+
+$(host)/hello-static:      hello := $(CC) -static
+$(host)/hello-static-pie:  hello := $(CC) -static-pie
+$(host)/hello-asan:        hello := $(CC) -fsanitize=address
+$(host)/hello-tsan:        hello := $(CC) -fsanitize=thread
+$(host)/hello-musl:        hello := musl-gcc
+$(host)/hello-musl-static: hello := musl-gcc -static
+$(host_odd) $(host_musl): tests/programs/host_hello.c tests/host/host.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(hello) $(host_cflags) -o $@ $<

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What limits, locks and seccomp leave of the agent. */
+#include "agent/core/chunk.h"
+#include "agent/heap/mode.h"
+#include "agent/sched/state.h"
+#include "tests/unit/agent_bench.h"
+
+START_TEST(a_child_of_vfork_changes_nothing)
+{
+	begin();
+	wait_for_threads(2);
+	agent.pid++;
+	limits_alone(true);
+	limits_lock(true, true);
+	limits_limit(RLIMIT_AS, 1 << 20);
+	limits_confine(true);
+	limits_confine(false);
+	ck_assert(agent.on && !sys_confined && !sys_scarce && !sys_no_maps);
+	ck_assert_uint_eq(spool.now, spool.cap);
+	ck_assert_uint_eq(gate_cycle(), 1);
+	wait_for_threads(2);
+	agent.pid--;
+}
+END_TEST
+
+START_TEST(who_must_be_alone_is_and_then_not_any_more)
+{
+	begin();
+	wait_for_threads(2);
+	limits_alone(true);
+	wait_for_threads(1);
+	limits_alone(false);
+	wait_for_threads(2);
+}
+END_TEST
+
+/* What asked for that goes on, and its memory is made ready ahead as before. */
+START_TEST(memory_is_made_ready_after_a_pause)
+{
+	begin();
+	wait_for_threads(2);
+	limits_alone(true);
+	atomic_store(&spool.head->ready, 0);
+	ck_assert_int_eq(spool_prepare(1), 0);
+	ck_assert_uint_gt(atomic_load(&spool.head->ready),
+			  atomic_load(&spool.head->used));
+}
+END_TEST
+
+START_TEST(a_locked_programs_spool_is_small_for_a_moment)
+{
+	begin();
+	wait_for_threads(2);
+	limits_lock(true, _i);
+	ck_assert_uint_lt(spool.now, spool.cap);
+	wait_for_threads(1);
+	limits_lock(false, _i);
+	ck_assert_uint_eq(spool.now, 5 << 20);
+	ck_assert_int_eq(sys_no_maps, _i);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	wait_for_threads(_i ? 1 : 2);
+	limits_lock(false, false); /* munlockall */
+	ck_assert(!sys_no_maps);
+}
+END_TEST
+
+START_TEST(a_limit_makes_it_smaller_for_good)
+{
+	begin();
+	wait_for_threads(2);
+	limits_limit(RLIMIT_AS, UINT64_MAX);
+	ck_assert(!sys_scarce);
+	ck_assert_uint_eq(spool.cap, 5 << 20);
+	limits_limit(RLIMIT_AS, 4096);
+	ck_assert(sys_scarce);
+	ck_assert_uint_lt(spool.cap, 5 << 20);
+	ck_assert_uint_eq(spool.now, spool.cap);
+	wait_for_threads(2);
+	ck_assert(emit_one(2));
+}
+END_TEST
+
+static unsigned asked;
+
+static bool count_calls(long nr, const long a[6], long *result)
+{
+	(void)nr;
+	(void)a;
+	(void)result;
+	asked++;
+	return false;
+}
+
+/* seccomp comes: what was there goes on, and asks for nothing. */
+START_TEST(a_confined_program_is_recorded_without_a_question)
+{
+	begin();
+	wait_for_threads(2);
+	limits_confine(false);
+	ck_assert_uint_eq(threads(), 1); /* it has left before */
+	seam = count_calls;
+	ck_assert(sys_confined && log_quiet && agent.on);
+	ck_assert_uint_ne(names_add("name", 4, "", 0), 0);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+	for (int i = 0; i < 2; i++) { /* before and after */
+		limits_lock(!i, true);
+		limits_alone(!i);
+	}
+	limits_limit(RLIMIT_AS, 1 << 20);
+	limits_confine(false);
+	ck_assert_uint_eq(asked, 0);
+	ck_assert(!sys_no_maps && !sys_scarce);
+}
+END_TEST
+
+static int fork_one(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		fork_child();
+		_exit(agent.on || gate_cycle());
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* More memory would have been of no use: that is not what is told. */
+START_TEST(what_is_lost_behind_seccomp_has_its_reason)
+{
+	const struct spool_totals *t;
+	struct cycle_info *info;
+	unsigned tries = 0;
+
+	begin();
+	info = (struct cycle_info *)(chunk_at(gate->cycle_at) + 1);
+	t = &spool.head->totals;
+	limits_confine(false);
+	while (emit_one(1))
+		ck_assert_uint_lt(tries++, 10000000);
+	ck_assert_uint_gt(info->whys[DROP_CONFINED] + t->whys[DROP_CONFINED], 0);
+	ck_assert_uint_eq(info->whys[DROP_CAP] + t->whys[DROP_CAP], 0);
+	ck_assert_int_eq(fork_one(), 0);
+	ck_assert_uint_eq(job->confined, 1);
+	ck_assert_uint_eq(job->unrecorded, 0);
+	sys_unconfine(); /* for the fixture */
+}
+END_TEST
+
+/* The filter was refused: all goes on. */
+START_TEST(who_is_not_confined_after_all_goes_on)
+{
+	uint64_t limit;
+
+	begin();
+	wait_for_threads(2);
+	limit = atomic_load(&spool.head->limit);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert(limits_confine(false));
+		ck_assert(!limits_confine(false)); /* the first one's to take back */
+		limits_unconfine();
+		ck_assert(!sys_confined && !log_quiet && agent.on);
+		ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+		wait_for_threads(2);
+	}
+	ck_assert(emit_one(1));
+}
+END_TEST
+
+START_TEST(without_a_clock_nothing_is_recorded)
+{
+	begin();
+	if (_i)
+		ck_assert(limits_confine(false));
+	ck_assert(!limits_confine(true));
+	ck_assert(sys_confined && log_quiet && !agent.on);
+	if (_i)
+		return; /* nothing could be asked for any more */
+	ck_assert_uint_eq(gate_cycle(), 0);
+	ck_assert_uint_eq(left, 1);
+}
+END_TEST
+
+/* ---- the heap ---- */
+
+/* What is allocated before main is counted from then on, if that was asked for. */
+START_TEST(since_the_start_is_since_the_start)
+{
+	configure();
+	ck_assert_ptr_null(config_set(&agent.config, "malloc", "count"));
+	agent.config.malloc_since = (uint32_t)_i;
+	place();
+	agent_heap_start(agent_begin);
+	ck_assert_uint_eq(agent.state, _i ? AGENT_READY : AGENT_FRESH);
+}
+END_TEST
+
+/* A container's processes have the same few pids each time. */
+START_TEST(samples_are_others_each_time)
+{
+	uint64_t seed;
+
+	configure();
+	ck_assert_ptr_null(config_set(&agent.config, "malloc", "sample"));
+	place();
+	agent_heap_start(agent_begin);
+	seed = heap_settings.seed;
+	agent_heap_start(agent_begin);
+	ck_assert_uint_ne(heap_settings.seed, seed);
+	setenv("PROF_MALLOC_SEED", "4711", 1);
+	agent_heap_start(agent_begin);
+	ck_assert_uint_eq(heap_settings.seed, 4711);
+}
+END_TEST
+
+/* A child records from its first call on where its parent records, and only there. */
+START_TEST(a_child_waits_as_its_parent_does)
+{
+	configure();
+	ck_assert_ptr_null(config_set(&agent.config, "malloc", "count"));
+	agent.config.children = _i & 2 ? CHILDREN_ON : CHILDREN_OFF;
+	place();
+	heap_settings.mode = HEAP_COUNT;
+	atomic_store(&heap_real.mode, HEAP_IDLE);
+	atomic_store(&sched.life, _i & 1 ? LIFE_ON : LIFE_NONE);
+	agent_heap_fork_child();
+	ck_assert_uint_eq(heap_mode(), _i == 3 ? HEAP_ASLEEP : HEAP_IDLE);
+}
+END_TEST
+
+START_TEST(what_we_do_is_not_the_programs)
+{
+	begin();
+	guard_word = 0x770;
+	agent_heap_wants();
+	ck_assert_uint_eq(guard_word, 0x770);
+	agent_heap_wake();
+	ck_assert_uint_eq(guard_word, 0x770);
+	guard_word = 0;
+	agent_heap_tick(); /* by a thread that is ours */
+	ck_assert_uint_eq(guard_word, GUARD_OURS);
+	guard_word = 0;
+	agent_heap_sample();
+	ck_assert_uint_eq(guard_word, GUARD_OURS);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("agent limits");
+
+	unit_not_under_thread_sanitizer(
+		"it does not know tasks that share its thread's data");
+	tcase_add_test(tc, a_child_of_vfork_changes_nothing);
+	tcase_add_test(tc, who_must_be_alone_is_and_then_not_any_more);
+	tcase_add_test(tc, memory_is_made_ready_after_a_pause);
+	tcase_add_loop_test(tc, a_locked_programs_spool_is_small_for_a_moment, 0, 2);
+	tcase_add_test(tc, a_limit_makes_it_smaller_for_good);
+	tcase_add_test(tc, a_confined_program_is_recorded_without_a_question);
+	tcase_add_test(tc, what_is_lost_behind_seccomp_has_its_reason);
+	tcase_add_test(tc, who_is_not_confined_after_all_goes_on);
+	tcase_add_loop_test(tc, without_a_clock_nothing_is_recorded, 0, 2);
+	tcase_add_loop_test(tc, since_the_start_is_since_the_start, 0, 2);
+	tcase_add_test(tc, samples_are_others_each_time);
+	tcase_add_loop_test(tc, a_child_waits_as_its_parent_does, 0, 4);
+	tcase_add_test(tc, what_we_do_is_not_the_programs);
+	return unit_run(tc, "agent limits");
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols of objects that the test lays out itself. */
+#include "base/elf.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define BIAS   0x10000
+#define HIDDEN 0x8000
+
+/* 1 malloc_usable_size, 2 malloc (an old version), 3 malloc, 4 mall, 5 data, 6 local */
+static const char names[] =
+	"\0malloc_usable_size\0malloc\0mall\0GLIBC_2.2.5\0MINE_GLIBC_2";
+enum { USABLE = 1, MALLOC = 20, MALL = 27, OLD_GLIBC = 32, MINE = 44 };
+
+static const ElfW(Sym) symbols[] = {
+	{ 0 },
+	{ USABLE, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x100, 8 },
+	{ MALLOC, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x200, 8 },
+	{ MALLOC, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, 1, 0x300, 8 },
+	{ MALLOC, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT), 0, 1, 0x400, 8 },
+	{ MALLOC, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, SHN_UNDEF, 0x500, 8 },
+	{ MALLOC, ELF64_ST_INFO(STB_WEAK, STT_FUNC), 0, 1, 0x600, 8 },
+	{ MALL, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0x700, 8 },
+};
+enum { SYMBOLS = sizeof(symbols) / sizeof(symbols[0]) };
+static const uint16_t versions[SYMBOLS] = { 0, 2, 2 | HIDDEN, 2, 2, 2, 2, 2 };
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 + (uint8_t)*name;
+	return h;
+}
+
+/* One bucket with all of them from `first` on; a Bloom filter that says yes. */
+static struct elf_object by_gnu(uint32_t first, uint32_t buckets)
+{
+	static uint32_t table[4 + 2 + 1 + SYMBOLS];
+	uint32_t *chain = &table[7];
+
+	table[0] = buckets;
+	table[1] = first;
+	table[2] = 1;
+	table[4] = table[5] = UINT32_MAX;
+	table[6] = first;
+	for (uint32_t i = first; i < SYMBOLS; i++)
+		chain[i - first] =
+			(hash_of(names + symbols[i].st_name) & ~1u) | (i + 1 == SYMBOLS);
+	return (struct elf_object){ BIAS, symbols, names, versions, NULL, table, NULL };
+}
+
+static struct elf_object by_sysv(void)
+{
+	static const uint32_t table[] = { 1, SYMBOLS, 1 };
+
+	return (struct elf_object){ BIAS, symbols, names, versions, NULL, NULL, table };
+}
+
+START_TEST(a_function_is_what_a_program_would_be_bound_to)
+{
+	struct elf_object o = _i ? by_gnu(1, 1) : by_sysv();
+
+	ck_assert_ptr_eq(elf_function(&o, "malloc"), (void *)(BIAS + 0x600));
+	ck_assert_ptr_eq(elf_function(&o, "mall"), (void *)(BIAS + 0x700));
+	ck_assert_ptr_eq(elf_function(&o, "malloc_usable_size"), (void *)(BIAS + 0x100));
+	ck_assert_ptr_null(elf_function(&o, "malloc_usable"));
+	ck_assert_ptr_null(elf_function(&o, "mal"));
+	ck_assert_ptr_null(elf_function(&o, "free"));
+	o.versions = NULL; /* then the first one is as good as any */
+	ck_assert_ptr_eq(elf_function(&o, "malloc"), (void *)(BIAS + 0x200));
+}
+END_TEST
+
+/* A program that was linked with a C library asks for that one's version by name. */
+START_TEST(an_old_version_of_glibc_s_is_taken_where_there_is_no_other)
+{
+	static uint16_t hidden[SYMBOLS];
+	struct {
+		ElfW(Verdef) first;
+		ElfW(Verdaux) a;
+		ElfW(Verdef) second;
+		ElfW(Verdaux) b;
+	} defined = {
+		{ 1, 1, 1, 1, 0, sizeof(ElfW(Verdef)),
+		  sizeof(ElfW(Verdef)) + sizeof(ElfW(Verdaux)) },
+		{ MALL, 0 },
+		{ 1, 0, 2, 1, 0, sizeof(ElfW(Verdef)), 0 },
+		{ OLD_GLIBC, 0 },
+	};
+	struct elf_object o = _i ? by_gnu(1, 1) : by_sysv();
+
+	o.defined = &defined.first;
+	ck_assert_ptr_eq(elf_function(&o, "malloc"), (void *)(BIAS + 0x600));
+	for (unsigned i = 0; i < SYMBOLS; i++)
+		hidden[i] = 2 | HIDDEN;
+	o.versions = hidden;
+	ck_assert_ptr_eq(elf_function(&o, "malloc"), (void *)(BIAS + 0x200));
+	ck_assert_ptr_eq(elf_function(&o, "mall"), (void *)(BIAS + 0x700));
+	defined.b.vda_name = MINE;
+	ck_assert_ptr_null(elf_function(&o, "malloc"));
+	defined.b.vda_name = OLD_GLIBC;
+	defined.second.vd_ndx = 3;
+	ck_assert_ptr_null(elf_function(&o, "malloc"));
+	o.defined = NULL;
+	ck_assert_ptr_null(elf_function(&o, "malloc"));
+}
+END_TEST
+
+START_TEST(a_table_of_nothing_has_nothing)
+{
+	struct elf_object o = by_gnu(1, 0);
+
+	ck_assert_ptr_null(elf_function(&o, "malloc"));
+}
+END_TEST
+
+START_TEST(what_is_undefined_is_referred_to)
+{
+	struct elf_object o = by_sysv();
+
+	ck_assert(elf_refers(&o, "malloc"));
+	ck_assert(!elf_refers(&o, "mall"));
+	o = by_gnu(6, 1);
+	ck_assert(elf_refers(&o, "malloc"));
+	o = by_gnu(5, 1);
+	ck_assert(!elf_refers(&o, "malloc"));
+}
+END_TEST
+
+/* The file's first page, behind which nothing is mapped. */
+START_TEST(no_header_is_read_behind_what_is_mapped)
+{
+	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ElfW(Ehdr) h = { .e_phoff = sizeof(h), .e_phnum = 1 };
+	ElfW(Phdr) p = { .p_type = PT_LOAD };
+	struct elf_object o;
+
+	munmap(page + 4096, 4096);
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	memcpy(page + 4096 - sizeof(h) - sizeof(p), &h, sizeof(h));
+	memcpy(page + 4096 - sizeof(p), &p, sizeof(p));
+	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4096 - sizeof(h) - sizeof(p),
+				 sizeof(h) + sizeof(p)));
+	h.e_phnum = 1000;
+	memcpy(page + 4096 - sizeof(h) - sizeof(p), &h, sizeof(h));
+	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4096 - sizeof(h) - sizeof(p),
+				 sizeof(h) + sizeof(p)));
+	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4095, 1));
+}
+END_TEST
+
+/* Addresses in a file count from its first segment's, which need not be 0. */
+START_TEST(a_file_may_begin_at_any_address)
+{
+	static const uintptr_t first[] = { 0, 0x5000, 0x5040, 0x400000 };
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t bias = (uintptr_t)page - (first[_i] & ~(uintptr_t)4095);
+	ElfW(Ehdr) h = { .e_phoff = sizeof(h), .e_phnum = 3 };
+	ElfW(Phdr) p[] = { { .p_type = PT_DYNAMIC,
+			     .p_vaddr = (uintptr_t)page + 0x800 - bias },
+			   { .p_type = PT_LOAD, .p_vaddr = first[_i] },
+			   { .p_type = PT_LOAD, .p_vaddr = first[_i] + 0x4000 } };
+	ElfW(Dyn) d[] = { { DT_SYMTAB, { 0x100 } },
+			  { DT_STRTAB, { 0x200 } },
+			  { DT_HASH, { 0x300 } },
+			  { DT_NULL, { 0 } },
+			  { DT_GNU_HASH, { 0x400 } } };
+	struct elf_object o;
+
+	memcpy(h.e_ident, ELFMAG, SELFMAG);
+	memcpy(page, &h, sizeof(h));
+	memcpy(page + sizeof(h), p, sizeof(p));
+	memcpy(page + 0x800, d, sizeof(d));
+	ck_assert(elf_object_at(&o, (uintptr_t)page, 4096));
+	ck_assert_uint_eq(o.bias, bias);
+	ck_assert_uint_eq((uintptr_t)o.sym, bias + 0x100);
+	ck_assert_uint_eq((uintptr_t)o.names, bias + 0x200);
+	ck_assert_uint_eq((uintptr_t)o.hash, bias + 0x300);
+	ck_assert_ptr_null(o.gnu);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("elf");
+
+	tcase_add_loop_test(tc, a_function_is_what_a_program_would_be_bound_to, 0, 2);
+	tcase_add_loop_test(
+		tc, an_old_version_of_glibc_s_is_taken_where_there_is_no_other, 0, 2);
+	tcase_add_test(tc, a_table_of_nothing_has_nothing);
+	tcase_add_test(tc, what_is_undefined_is_referred_to);
+	tcase_add_test(tc, no_header_is_read_behind_what_is_mapped);
+	tcase_add_loop_test(tc, a_file_may_begin_at_any_address, 0, 4);
+	return unit_run(tc, "elf");
+}
