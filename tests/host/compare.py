@@ -7,7 +7,7 @@ import os
 import re
 import stat
 
-SLOWER, LATER = 4, 1.0      # so many times the bare time, and so many seconds more, fail
+SLOWER, LATER = 4, 1.0      # so many times the bare time, and so many seconds more, is slow
 
 OURS = re.compile(rb"^(?:\x1b\[[0-9;]*m)?proflaunch(?:\[\d+\])?:.*\n?", re.M)
 
