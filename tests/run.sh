@@ -69,7 +69,7 @@ one() {
 	limit=$((${limit:-120} * ${PATIENCE:-3}))
 	start=$(date +%s%N)
 	# shellcheck disable=SC2086 - a test may have arguments
-	TMPDIR=$folder/tmp TEST_OF="$RESULTS $test" \
+	TMPDIR=$folder/tmp TORCHINDUCTOR_CACHE_DIR=$folder/inductor TEST_OF="$RESULTS $test" \
 		timeout -k 10 "$limit" $test > "$out" 2>&1 < /dev/null
 	rc=$?
 	took=$(( ($(date +%s%N) - start) / 100000000 ))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: full
 """What README and cookbook show can be typed, and what we say there is what we say."""
 import os
 import subprocess

@@ -62,7 +62,7 @@ def compare(version, error, whole):
         said, found = lines(run), rows(run)
         # Of steps alone there is no file.
         assert len(run.paths()) == 2 or said, (version, error, run.err)
-        what = (version, error, said, found, run.err)
+        what = (version, error, said, found, whole, run.err, [t.facts for t in run.traces()])
         # The program's own line; the closing one sums up the gaps.
         assert sum(line.startswith("proflaunch[") for line in said) <= 1, what
         assert said or found == whole, what
@@ -118,7 +118,7 @@ def test_errors_of_one_kind():
                 assert (run.status, run.out) == cuda.without(version, "loop", 2, **fake), run.err
                 said, found = lines(run), rows(run)
                 whole = whole if error else found
-                what = (version, error, said, found, run.err)
+                what = (version, error, said, found, whole, run.err, [t.facts for t in run.traces()])
                 assert (not said and found[0]["cuda_memory", "CUDA allocation"] == 2) if not error \
                     else said or found == whole, what
 

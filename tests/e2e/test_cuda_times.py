@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: full
 """Kernels at awkward times: which window they are in, and when its file comes."""
 import glob
 import os

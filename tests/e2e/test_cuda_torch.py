@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 900
+# run: full
 """Operators of torch that drive the fake GPU: every launch is in the file, at its operator.
 
 The extension (progs/cuda_ext.cpp) writes down what it launches, step by step.

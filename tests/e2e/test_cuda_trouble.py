@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 900
+# run: full
 """Trouble with CUPTI, of every kind: the program goes on, the file says what is missing."""
 import os
 import re

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: full
 """CONTRIBUTING's worked example: made in a copy of the tree, as it stands there, it is
 built, passes the test that it brings, and keeps the rules.
 

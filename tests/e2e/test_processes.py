@@ -120,6 +120,7 @@ def test_children_off():
         assert not run.paths("children")
 
 
+@prof.full
 def test_ranks_write_their_own():
     for method in ("fork", "spawn"):
         with prof.folder() as log:

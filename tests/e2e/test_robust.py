@@ -140,6 +140,7 @@ def busy():
             loop.wait()
 
 
+@prof.full
 def test_busy_machine():
     with busy(), prof.folder() as log:
         trace = many(log).only()
@@ -202,13 +203,13 @@ def kill_at(moment, launcher_too):
 
 def test_kill_at_random_moments():
     chance = random.Random(1)
-    for round_number in range(50):
+    for _ in range(50 if prof.FULL else 8):
         kill_at(chance.random() ** 3 * 0.2, launcher_too=False)
 
 
 def test_kill_with_the_launcher():
     chance = random.Random(2)
-    for round_number in range(50):
+    for _ in range(50 if prof.FULL else 8):
         kill_at(chance.random() ** 3 * 0.2, launcher_too=True)
 
 
@@ -275,6 +276,7 @@ def test_exit_at_once():
             assert max(trace.facts["heap"]["total"]["bytes"] for trace in traces) > 10_000_000, spool
 
 
+@prof.full
 def test_exit_of_a_busy_machine():
     """What nobody else can write is not left to a thread that gets no processor."""
     with busy(), prof.folder() as log:

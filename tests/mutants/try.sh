@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# run: full
 # The mutation harness on a tree of two files: who notices, what survives, what is refused,
 # and that no fault stays in what was built.
 set -u
