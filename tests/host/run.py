@@ -30,6 +30,7 @@ import table
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 AGAIN = 3       # times that what was too slow is measured again
+TURNS = 5       # times that what differed runs again, bare and under us
 PRELOAD = {"PROF_MARKER": "none", "PROF_MALLOC": "all", "PROF_QUIET": "1"}
 MODES = {
     "default": [],
@@ -157,14 +158,26 @@ def slow_again(row, mode, place, around, limit, keep, most):
     return f"time: {seen.seconds:.2f} s for {most:.2f}, {AGAIN} times"
 
 
+def whose(row, mode, place, around, limit, keep, want):
+    """It differs: how often it does without us, and with us; five runs each."""
+    def differ(way):
+        return sum(bool(compare.differences(want, run_once(row, way, place, around, limit, keep)[1]))
+                   for _ in range(TURNS))
+    return differ("bare"), differ(mode)
+
+
 def try_mode(row, mode, place, around, keep, bare, want):
     limit = min(row.limit, 15 + 10 * bare.seconds)
     seen, got = run_once(row, mode, place, around, limit, keep)
     found = compare.differences(want, got)
     if seen.ours_left and not seen.left:
         found.append("left running: a process of ours, and none of the program's")
+    if found and mode in row.known:
+        return ("known", mode, seen.seconds, found)
     if found:
-        return ("known" if mode in row.known else "FAIL", mode, seen.seconds, found)
+        alone, ours = whose(row, mode, place, around, limit, keep, want)
+        found.append(f"again: of {TURNS} runs {alone} differ bare, {ours} of {TURNS} under us")
+        return ("itself" if alone else "FAIL", mode, seen.seconds, found)
     # A ratio of times is shown and fails nothing: `make bench` judges those.
     slow = compare.too_slow(bare.seconds, seen.seconds) and \
         slow_again(row, mode, place, around, limit, keep, bare.seconds)
@@ -252,6 +265,7 @@ def main():
         for row, lines in failed:
             report(row, lines, {})
     print(f"{len(rows)} rows, {counts.get('ok', 0)} runs as bare, {counts.get('FAIL', 0)} not, {counts.get('known', 0)} known, {counts.get('slow', 0)} slow, "
+          f"{counts.get('itself', 0)} differ by themselves, "
           f"{counts.get('skip', 0)} skipped, {time.monotonic() - start:.0f} s")
     return counts.get("FAIL", 0) > 0
 
