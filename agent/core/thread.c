@@ -31,7 +31,9 @@ static pthread_key_t at_end;
 #define OFFSETS        ((1ull << TAG_SHIFT) - 1)
 #define LEFTOVER_LEAST 256 /* bytes that make a chunk worth handing on */
 #define LAST_SPINS     100 /* for the state of threads that are over ... */
-#define LAST_TRIES     2000 /* ... then the processor is given away */
+#define LAST_YIELDS    1000 /* ... then the processor is given away ... */
+#define LAST_NAPS      300 /* ... and in the end they sleep: its holder gets none */
+#define LAST_NAP_NS    100000
 
 /* ---- what dead threads left ---- */
 
@@ -176,23 +178,39 @@ struct thread *thread_new(void)
 	return spool.head ? thread_state() : NULL;
 }
 
+static bool hold_last(uint64_t cycle)
+{
+	uint64_t free = 0;
+
+	return atomic_compare_exchange_strong(&last.emitting, &free, cycle);
+}
+
 /* `emitting` is the lock: emit_leave opens it, and the writer sees it as any other. Its
  * holder may be this very thread, interrupted, and then it never opens; or one that has
- * lost its processor. */
+ * lost its processor. Who waited in vain leaves word: a holder that is gone for good
+ * costs one wait. */
 static bool take_last(uint64_t cycle, uint32_t tid)
 {
-	for (unsigned i = 0; i < LAST_TRIES; i++) {
-		uint64_t free = 0;
+	static _Atomic bool in_vain;
+	unsigned most = LAST_SPINS + LAST_YIELDS;
 
-		if (atomic_compare_exchange_weak(&last.emitting, &free, cycle))
+	if (!atomic_load_explicit(&in_vain, memory_order_relaxed))
+		most += LAST_NAPS;
+	for (unsigned i = 0; i < most; i++) {
+		if (hold_last(cycle)) {
+			atomic_store_explicit(&in_vain, false, memory_order_relaxed);
 			return true;
+		}
 		if (i < LAST_SPINS)
 			__builtin_ia32_pause();
 		else if (__atomic_load_n(&last.tid, __ATOMIC_RELAXED) == tid)
 			return false;
-		else
+		else if (i < LAST_SPINS + LAST_YIELDS)
 			syscall(SYS_sched_yield);
+		else
+			sys_nap(LAST_NAP_NS);
 	}
+	atomic_store_explicit(&in_vain, true, memory_order_relaxed);
 	return false;
 }
 

@@ -6,6 +6,9 @@
 #include "tests/unit/seam.h"
 
 #include <pthread.h>
+#include <semaphore.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #define CAP (3 << 20)
 
@@ -204,6 +207,65 @@ START_TEST(the_state_of_the_dead_is_given_back)
 }
 END_TEST
 
+static long voluntary_switches(void)
+{
+	struct rusage used;
+
+	getrusage(RUSAGE_THREAD, &used);
+	return used.ru_nvcsw;
+}
+
+static sem_t held;
+
+static void *hold_the_dead_state(void *arg)
+{
+	struct thread *t = thread_last(REC_FREE, 1);
+
+	sem_post(&held);
+	usleep(5000); /* as one that the machine takes the processor from */
+	emit_leave(t);
+	return arg;
+}
+
+START_TEST(a_holder_without_a_processor_is_waited_for)
+{
+	pthread_t holder;
+	struct thread *t;
+
+	bench_open(0, CAP);
+	bench_cycle(1);
+	sem_init(&held, 0, 0);
+	ck_assert_int_eq(pthread_create(&holder, NULL, hold_the_dead_state, NULL), 0);
+	sem_wait(&held);
+	t = thread_last(REC_FREE, 1);
+	ck_assert_ptr_nonnull(t);
+	ck_assert_uint_eq(bench_info()->whys[DROP_DEAD], 0);
+	emit_leave(t);
+	pthread_join(holder, NULL);
+}
+END_TEST
+
+static void *leave_for_good(void *arg)
+{
+	ck_assert_ptr_nonnull(thread_last(REC_FREE, 1));
+	return arg;
+}
+
+START_TEST(a_holder_that_is_gone_costs_one_wait)
+{
+	long naps;
+
+	bench_open(0, CAP);
+	bench_cycle(1);
+	on_thread(leave_for_good, NULL);
+	ck_assert_ptr_null(thread_last(REC_FREE, 1));
+	naps = voluntary_switches();
+	ck_assert_ptr_null(thread_last(REC_FREE, 1));
+	ck_assert_int_lt(voluntary_switches() - naps, 100);
+	ck_assert_uint_eq(bench_info()->whys[DROP_DEAD], 2);
+}
+END_TEST
+
 /* ---- what is counted, and what is kept ---- */
 
 START_TEST(drops_are_counted_where_they_are_seen)
@@ -289,6 +351,8 @@ int main(void)
 	tcase_add_test(tc, no_record_runs_over_its_chunk);
 	tcase_add_test(tc, frees_behind_a_threads_end_are_its_own);
 	tcase_add_test(tc, the_state_of_the_dead_is_given_back);
+	tcase_add_test(tc, a_holder_without_a_processor_is_waited_for);
+	tcase_add_test(tc, a_holder_that_is_gone_costs_one_wait);
 	tcase_add_test(tc, drops_are_counted_where_they_are_seen);
 	tcase_add_test(tc, a_new_chunk_costs_and_keeps_errno);
 	tcase_add_test(tc, a_state_is_made_by_us_alone);
