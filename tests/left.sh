@@ -5,8 +5,10 @@
 # `before` prints the names that are there.  `after` reads them from FOLDER/before and
 # prints what is there now: processes of the run's tests, by the name of the test in
 # their environment; files in a test's own folder, where it passed; other new names in
-# /tmp and /dev/shm, which may be another program's.
+# /tmp and /dev/shm, which may be another program's.  What torch, TensorBoard and chromium
+# leave behind wherever they run is not ours to tell.
 set -u
+others='^(torchelastic_|torchinductor_|\.tensorboard-info|org\.chromium\.|hsperfdata_)'
 
 names() { find /tmp /dev/shm -mindepth 1 -maxdepth 1 2>/dev/null | sort; }
 
@@ -21,7 +23,8 @@ processes() {
 files() {
 	for folder in "$1"/test.*; do
 		[ -e "$folder/failed" ] && continue
-		find "$folder/tmp" -mindepth 1 -maxdepth 1 -printf "%f of $(cat "$folder/test")\n" 2>/dev/null
+		find "$folder/tmp" -mindepth 1 -maxdepth 1 -printf "%f of $(cat "$folder/test")\n" 2>/dev/null |
+			grep -E -v "$others"
 	done
 }
 

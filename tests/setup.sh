@@ -129,10 +129,12 @@ install_pip() {
 	# This one asks for a whole notebook server; what it imports is on the list.
 	bare=$(printf '%s\n' $packages | grep '^Holistic' || true)
 	rest=$(printf '%s\n' $packages | grep -v -e '^torch==' -e '^Holistic' || true)
+	# What must stay old is said each time: another row would bring a newer one.
+	limits=$(pick pip | grep '<' || true)
 	echo "setup: pip install" $packages
 	pip() { "$venv/bin/pip" -q -q --disable-pip-version-check install "$@"; }
 	[ -z "$torch" ] || pip ${PROF_TORCH_INDEX:+--index-url "$PROF_TORCH_INDEX"} "$torch"
-	[ -z "$rest" ] || pip $rest
+	[ -z "$rest" ] || pip $rest $limits
 	[ -z "$bare" ] || pip --no-deps "$bare"
 }
 

@@ -82,9 +82,10 @@ for x, in DataLoader(TensorDataset(torch.randn(64, 8)), batch_size=8):
 PLUGIN = """
 import sys, tempfile
 from torch_tb_profiler.profiler.data import RunProfileData
-profile = RunProfileData.parse("worker", 1, sys.argv[1], tempfile.mkdtemp())
-profile.process()
-print(sum(step.costs[5] for step in profile.steps_costs))
+with tempfile.TemporaryDirectory() as cache:
+    profile = RunProfileData.parse("worker", 1, sys.argv[1], cache)
+    profile.process()
+    print(sum(step.costs[5] for step in profile.steps_costs))
 """
 
 
