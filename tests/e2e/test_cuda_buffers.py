@@ -23,12 +23,23 @@ def launched(steps):
     return {"beta": plain + 10 * steps, "alpha": 10 * steps, "gamma": 10 * steps}
 
 
+def lost(trace):
+    """Records that had no buffer: where the machine is busy CUPTI fills them faster than our
+    thread, which gets no processor, gives them back."""
+    facts = cuda.gpu_facts(trace)
+    return facts.get("dropped by CUPTI", 0) + facts.get("discarded for want of a buffer", 0)
+
+
 def check(trace, steps, latency):
+    """All is there, or counted as lost."""
     calls = {call["args"]["correlation"]: call["name"] for call in cuda.of(trace, *cuda.CALLS)}
     nodes = collections.defaultdict(set)
     graphs = set()
     for work in cuda.of(trace, *cuda.WORK):
         args = work["args"]
+        assert args["correlation"] in calls or lost(trace), work
+        if args["correlation"] not in calls:
+            continue
         if calls[args["correlation"]] == "cudaGraphLaunch":
             nodes[work["name"]].add(args["graph node id"])
             graphs.add(args["graph id"])
@@ -39,7 +50,11 @@ def check(trace, steps, latency):
     assert len(graphs) == 1 and sorted(map(len, nodes.values())) == [1, 1, 1], (graphs, nodes)
     assert len(set.union(*nodes.values())) == 3, nodes
     found = collections.Counter(k["name"].split("(")[0] for k in cuda.of(trace, "kernel"))
-    assert found == launched(steps), found
+    missing = sum((collections.Counter(launched(steps)) - found).values())
+    assert missing <= lost(trace) and not found - collections.Counter(launched(steps)), \
+        (found, launched(steps), cuda.gpu_facts(trace))
+    if lost(trace):
+        print(f"{lost(trace)} records had no buffer, as the file says")
 
 
 def test_nothing_of_the_last_record_is_left():
@@ -52,6 +67,7 @@ def test_nothing_of_the_last_record_is_left():
             counts = cuda.counts(trace)
             others = sum(cuda.counts(trace, cuda.WORK[1:] + cuda.CALLS).values())
             size = counts["kernel"] * trace.facts["facts"]["cuda"]["kernel_bytes"] + others * BYTES
+            size += lost(trace) * BYTES
             assert size > 1.2 * megabytes * 2**20, (version, size, "no buffer is used twice")
 
 
@@ -65,7 +81,8 @@ def test_with_latency_in_windows():
             assert [t.steps() for t in traces] == [[*range(n, n + 7)] for n in (0, 7, 14, 21)]
             for trace in traces:
                 check(trace, 7, latency=True)
-                cuda.whole(trace)
+                if not lost(trace):
+                    cuda.whole(trace)
             prof.strict(run.paths())
 
 
