@@ -6,10 +6,13 @@ import hashlib
 import os
 import re
 import stat
+from collections import Counter
 
 SLOWER, LATER = 4, 1.0      # so many times the bare time, and so many seconds more, is slow
 
 OURS = re.compile(rb"^(?:\x1b\[[0-9;]*m)?proflaunch(?:\[\d+\])?:.*\n?", re.M)
+# What a process below the launcher says by itself: no line twice.
+AGENTS = re.compile(rb"^(?:\x1b\[[0-9;]*m)?proflaunch\[\d+\]:.*\n?", re.M)
 
 NORMS = {
     "numbers": lambda text: re.sub(rb"\d+", b"N", text),
@@ -72,6 +75,7 @@ def facets(seen, work, row, places):
         "status": seen.status.encode(),
         "stdout": normal(seen.stdout, row, places),
         "stderr": normal(OURS.sub(b"", seen.stderr), row, places),
+        "our lines": b"".join(line for line, n in Counter(AGENTS.findall(seen.stderr)).items() if n > 1),
         "files": describe_files(work, row, places),
         "left running": " ".join(seen.left).encode(),
     }
@@ -87,6 +91,11 @@ def short_diff(what, want, got, most=6):
     lines = [line for line in lines[2:] if not line.startswith("@@")]
     more = [f"... {len(lines) - most} more"] if len(lines) > most else []
     return [f"{what}: {line}" for line in lines[:most] + more]
+
+
+def differing(want, got):
+    """What is not the same, by the first word of its name."""
+    return {what.split()[0] for what, text in want.items() if got[what] != text}
 
 
 def differences(want, got):

@@ -17,7 +17,7 @@ BEFORE = re.compile(r"(?:^|[\n;|&(]|\bdo\b|\bthen\b|\belse\b|\buntil\b|\bwhile\b
 BUILTIN = set("break case cd continue do done echo else esac eval exec exit export fi for if kill "
               "printf read return set shift test then trap true ulimit umask unset until wait while "
               "command false".split())
-LISTS = ("needs", "norm", "skip", "names", "sub", "known")
+LISTS = ("needs", "norm", "skip", "names", "sub")
 
 
 class Row:
@@ -25,11 +25,14 @@ class Row:
         self.name, self.command, self.shell = name, command, shell
         self.flags, self.limit, self.around = set(), 90, ""
         self.needs, self.norm, self.skip, self.names, self.sub = [], [], [], [], []
-        self.known = []
+        self.known = {}
         for word in words:
             key, equals, value = word.partition("=")
             if not equals:
                 self.flags.add(word)
+            elif key == "known":            # mode:what+what,mode:what
+                self.known.update((mode, set(what.split("+"))) for mode, _, what in
+                                  (one.partition(":") for one in value.split(",")))
             elif key in LISTS:
                 getattr(self, key).extend([value] if key == "sub" else value.split(","))
             else:
