@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a process: what CUPTI still holds is fetched, for two seconds at most. */
 #include "agent/cupti/exit.h"
+#include "agent/core/rare.h"
 #include "agent/cupti/client/copies.h"
 #include "agent/cupti/cupti.h"
 #include "agent/cupti/flow/consumer.h"
@@ -32,12 +33,15 @@ static int64_t time_left(void)
 
 static void fetch_at_exit(bool settle)
 {
+	struct rare cost;
 	int saved = errno;
 
 	/* A child of vfork must not end what is its parent's. */
 	if (atomic_load(&owner) == sys_pid()) {
+		rare_begin(&cost);
 		copies_end();
 		consumer_finish(time_left(), settle);
+		rare_end(&cost);
 	}
 	errno = saved;
 }

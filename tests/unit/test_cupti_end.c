@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/cupti_bench.h"
 
+#include "agent/core/rare.h"
+#include "agent/cupti/flow/contexts.h"
+#include "agent/cupti/lib/calls.h"
+
 #include <sys/wait.h>
 
 /* What goes wrong is counted; the end comes in time. */
@@ -244,6 +248,45 @@ START_TEST(the_end_does_not_wait_for_ever)
 }
 END_TEST
 
+static uint32_t number_of(const char *name)
+{
+	uint32_t cbid = 0;
+
+	while (cbid < CALLS_MOST && (!calls_get(DOMAIN_DRIVER, cbid) ||
+				     strcmp(calls_get(DOMAIN_DRIVER, cbid)->name, name)))
+		cbid++;
+	ck_assert_msg(cbid < CALLS_MOST, "%s", name);
+	return cbid;
+}
+
+/* The consumer hangs in CUPTI: a window opens, a context ends, and neither waits for it
+ * for longer than 100 ms. What the context's end waited counts as ours. */
+START_TEST(the_program_does_not_wait_for_a_hanging_cupti)
+{
+	struct cycle_info *info;
+	int64_t since, ns;
+	uint64_t counted;
+
+	bench_start("13.0");
+	info = bench_open();
+	launches(5);
+	bench.fake_set("FAKE_HANG", "flush");
+	bench_seal(info, true);
+	usleep(50000);
+	rare_take();
+	since = sys_clock_ns(CLOCK_MONOTONIC);
+	contexts_callback(DOMAIN_DRIVER, number_of("cuCtxDestroy_v2"), &(int){ 0 });
+	ns = sys_clock_ns(CLOCK_MONOTONIC) - since;
+	counted = rare_take();
+	bench_open();
+	ck_assert_msg(seconds(since) < 0.95, "%f", seconds(since));
+	ck_assert_int_ge(ns, 90000000);
+	ck_assert_uint_ge(counted, 90000000);
+	ck_assert_int_le((int64_t)counted, ns);
+	_exit(0);
+}
+END_TEST
+
 START_TEST(windows_do_not_pile_up)
 {
 	static struct cycle_info *info[600];
@@ -277,6 +320,7 @@ int main(void)
 	tcase_add_test(tc, what_the_last_flush_drops_is_counted);
 	tcase_add_test(tc, nobody_waits_for_a_flush_that_cannot_be);
 	tcase_add_loop_test(tc, the_end_does_not_wait_for_ever, 0, 2);
+	tcase_add_test(tc, the_program_does_not_wait_for_a_hanging_cupti);
 	tcase_add_test(tc, windows_do_not_pile_up);
 	return unit_run(tc, "counts, buffers, fork and exit");
 }

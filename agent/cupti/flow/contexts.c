@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contexts that begin and end: CUPTI calls back, and what it holds is fetched in time. */
 #include "agent/cupti/flow/contexts.h"
+#include "agent/core/rare.h"
 #include "agent/cupti/flow/buffers.h"
 #include "agent/cupti/flow/consumer.h"
 #include "agent/cupti/lib/calls.h"
@@ -8,7 +9,7 @@
 
 #include <string.h>
 
-#define FLUSH_WAIT 1000000000ll /* ns that the end of a context waits for us */
+#define FLUSH_WAIT 100000000ll /* ns that the end of a context waits for us */
 
 static void (*tell_created)(void);
 static bool unwatched; /* the creation of contexts is not told */
@@ -33,12 +34,22 @@ static bool ends_context(int domain, uint32_t cbid)
 	return false;
 }
 
+/* The program's thread waits for it. */
+static void fetch_of_context(void)
+{
+	struct rare cost;
+
+	rare_begin(&cost);
+	consumer_flush(FLUSH_WAIT);
+	rare_end(&cost);
+}
+
 void contexts_callback(int domain, uint32_t cbid, const void *data)
 {
 	if (domain == DOMAIN_RESOURCE && cbid == RESOURCE_CONTEXT_CREATED)
 		tell_created();
 	else if (ends_context(domain, cbid) && *(const int *)data == 0) /* at entry */
-		consumer_flush(FLUSH_WAIT);
+		fetch_of_context();
 }
 
 void contexts_watch(void)

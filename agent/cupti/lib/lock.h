@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock - a lock between the consumer and callers, which nobody waits for longer than 2 s.
+ * lock - a lock between the consumer and callers, which nobody waits for longer than
+ * 100 ms.
  *
  * Threads  any, but no signal handler.
  * Memory   the caller's word.
