@@ -3,9 +3,11 @@
  * Which file a call would run. This only guesses well: the C library looks again, and
  * what it finds is run.
  */
+#include "agent/core/self.h"
 #include "agent/hooks/exec.h"
 #include "base/fmt.h"
 #include "base/sys.h"
+#include "base/unseen.h"
 #include "config/config_file.h"
 
 #include <errno.h>
@@ -73,6 +75,30 @@ static const char *find_path(struct exec_room *r, const struct exec_call *c)
 	return path && c->kind >= EXEC_SPAWN && is_unsure(c, path) ? NULL : path;
 }
 
+struct looked {
+	struct image *image;
+	int dir;
+	const char *path;
+	int flags;
+};
+
+static int look_now(void *arg)
+{
+	const struct looked *l = arg;
+
+	return aside_look(l->image, l->dir, l->path, l->flags);
+}
+
+/* Another thread, or a signal's handler, must not meet the descriptor of the file. A
+ * child of vfork has a table of its own. */
+static enum aside look_at(const struct looked *l)
+{
+	int why = self.pid == sys_pid() ? unseen_run(look_now, (void *)l)
+					: look_now((void *)l);
+
+	return why > 0 ? (enum aside)why : ASIDE_NO;
+}
+
 static enum aside look_inside(const struct exec_call *c, bool *there)
 {
 	struct exec_room *r = sys_map(sizeof(*r));
@@ -81,10 +107,10 @@ static enum aside look_inside(const struct exec_call *c, bool *there)
 
 	*there = path;
 	if (path)
-		why = aside_look(&r->image, c->dir, path, c->flags);
+		why = look_at(&(struct looked){ &r->image, c->dir, path, c->flags });
 	/* execvp gives a text to the shell. */
 	if (path && c->kind == EXEC_NAME && r->image.kind == IMAGE_TEXT)
-		why = aside_look(&r->image, AT_FDCWD, "/bin/sh", 0);
+		why = look_at(&(struct looked){ &r->image, AT_FDCWD, "/bin/sh", 0 });
 	if (r)
 		munmap(r, sizeof(*r));
 	return why;
