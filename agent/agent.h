@@ -21,6 +21,7 @@ struct agent {
 	_Atomic uint32_t state; /* of what agent_begin makes */
 	uint32_t pid; /* whose memory this is: a vfork child's is another */
 	bool on; /* the constructor ran and found nothing against it */
+	bool out; /* a child that stays out: what was beginning goes no further */
 	struct config config; /* last: most of it is never touched */
 };
 extern struct agent agent;
@@ -33,6 +34,7 @@ extern struct agent agent;
 bool agent_place(void);
 bool agent_place_child(void);
 bool agent_begin(void);
+bool agent_begins_here(void); /* is the calling thread in the middle of that? */
 void agent_unrecorded(void); /* counted where the job's closing words see it */
 bool agent_launched(void); /* a launcher's finisher makes the files */
 

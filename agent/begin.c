@@ -141,11 +141,13 @@ static int place_alone(uint64_t cap)
  * has what the control group leaves. */
 static int place_within_limits(void *arg)
 {
-	uint64_t group = job ? job->memory : spool_group_limit();
-	uint64_t asked = (uint64_t)agent.config.buffer_mb << 20;
-	uint64_t cap = spool_room(asked, group);
+	uint64_t asked = (uint64_t)agent.config.buffer_mb << 20, group, cap;
 
 	(void)arg;
+	if (agent.out)
+		return -ECANCELED;
+	group = job ? job->memory : spool_group_limit();
+	cap = spool_room(asked, group);
 	sys_scarce = cap < asked;
 	self_settle(job ? atomic_load(&job->launcher) : 0);
 	if (!cap)
@@ -209,6 +211,8 @@ static bool place_by(int (*fn)(void *), bool one_thread)
 		roomy_call(place_here, &p);
 	if (p.err == -EMFILE)
 		p.err = unseen_only(place_aside, &fn);
+	if (agent.out)
+		return false;
 	if (p.err && job)
 		say_unkept(job_folder(), p.err, "this process is not recorded");
 	/* Not where it is found: there no descriptor of the program's may be open. */
@@ -256,6 +260,8 @@ static bool start_parts(void)
 	job_enlist();
 	if (job_ancestor() && !agent.config.children)
 		return false;
+	if (agent.out)
+		return false;
 	if (spool_begin()) {
 		agent_unrecorded();
 		return say_unkept(job_folder(), ENOSPC, "this process is not recorded");
@@ -274,6 +280,13 @@ static bool start_parts(void)
 			     });
 }
 
+static __thread bool begins_now __attribute__((tls_model("initial-exec")));
+
+bool agent_begins_here(void)
+{
+	return begins_now;
+}
+
 bool agent_begin(void)
 {
 	uint32_t fresh = AGENT_FRESH;
@@ -285,7 +298,9 @@ bool agent_begin(void)
 	if (!agent.on ||
 	    !atomic_compare_exchange_strong(&agent.state, &fresh, AGENT_STARTING))
 		return false;
-	ok = start_parts();
+	begins_now = true;
+	ok = start_parts() && !agent.out;
+	begins_now = false;
 	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
 			      memory_order_release);
 	errno = saved;

@@ -14,6 +14,7 @@
 #include "agent/cupti/cupti.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
+#include "base/log.h"
 #include "base/sys.h"
 #include "writer/writer.h"
 
@@ -39,7 +40,8 @@ static void forget_records(void)
 /* A signal's handler forks while its thread is in the middle of something of ours. */
 static bool is_midway(void)
 {
-	return thread_midway() || sched_midway() || cuda_hooks_inside();
+	return agent_begins_here() || thread_midway() || sched_midway() ||
+	       cuda_hooks_inside();
 }
 
 /* The child of a handler that forked in the middle of something of ours, or of a process
@@ -48,6 +50,8 @@ static bool is_midway(void)
  * child. */
 static void stay_out(void)
 {
+	agent.out = true;
+	log_silence();
 	if (!sys_confined)
 		spool_leave();
 	agent_stay_out();

@@ -61,6 +61,11 @@ static void write_line(const char *format, va_list args)
 	sys_write_all(STDERR_FILENO, line, len + 1);
 }
 
+void log_silence(void)
+{
+	atomic_store(&lines, LOG_MOST + 1);
+}
+
 void log_note(const char *format, ...)
 {
 	va_list args;

@@ -24,6 +24,9 @@ extern bool (*log_elsewhere)(const char *line, size_t len);
 /* From now on lines go to descriptor 2 only while it is the file that it is now. */
 void log_watch(void);
 
+/* This process says nothing any more. */
+void log_silence(void);
+
 void log_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

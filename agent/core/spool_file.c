@@ -263,6 +263,7 @@ void spool_leave(void)
 		 0) != MAP_FAILED &&
 	    used < spool.now)
 		munmap(spool.base + used, spool.now - used);
+	spool.reserved = used;
 	errno = saved;
 }
 
