@@ -340,8 +340,7 @@ static void __attribute__((destructor)) stop_agent(void)
 	if (atomic_load(&agent.state) != AGENT_READY)
 		return;
 	rare_begin(&cost);
-	if (is_alone())
-		writer_hurry();
+	writer_last(is_alone());
 	sched_exit();
 	rare_end(&cost);
 	if (sys_confined)

@@ -4,8 +4,8 @@
  *
  * The keeper populates memory ahead of the program, keeps time, and hands finished
  * windows to the finisher.  It opens no file, for it may be the last to leave the process
- * and then runs the program's handlers of exit.  It exists once the process has recorded
- * 1 MiB, or a window of torch, of CUDA or of the clock needs it.
+ * and then runs the program's handlers of exit.  It exists once a process of several
+ * threads has recorded 1 MiB, or a window of torch, of CUDA or of the clock needs it.
  *
  * Where there is no finisher (plain LD_PRELOAD), and where it has not taken a window for
  * ten seconds and is gone, the formatter makes files, at the lowest priority; but at the
@@ -229,6 +229,17 @@ static bool is_due(void)
 		       SPOOL_HEADER + DUE;
 }
 
+/* A program of one thread has no keeper, unless a window waits to be handed over: with a
+ * second thread the C library takes the locks of malloc and stdio, and never stops, so
+ * that a handler that forks, or allocates, in the middle of malloc would wait for ever.
+ * What it records it makes ready itself. */
+static bool is_lonely(void)
+{
+	return !alone && !sys_confined && !batch_pending() &&
+	       !atomic_load_explicit(&needed, memory_order_relaxed) &&
+	       !spool_must_reserve(AHEAD_MOST) && own_thread_others() == 1;
+}
+
 /* 0; or why there is no keeper: none is due, the threads pause, or one cannot be made. */
 static int wake_keeper(bool due)
 {
@@ -254,9 +265,12 @@ void writer_wake(void)
 		wake_keeper(is_due() || (alone && batch_sealed()));
 }
 
-void writer_hurry(void)
+void writer_last(bool waits)
 {
-	atomic_store(&waited_for, 1);
+	if (waits)
+		atomic_store(&waited_for, 1);
+	else if (started && !crew_there(CREW_KEEPER) && is_lonely())
+		started = false;
 }
 
 /* Numbers of requests are compared by their difference, for they wrap around. */
@@ -357,10 +371,13 @@ void writer_wanted(void)
 {
 	if (!started)
 		return;
-	if (!crew_there(CREW_KEEPER)) {
-		if (is_due())
+	if (crew_there(CREW_KEEPER)) {
+		if (spool_low())
+			sys_futex_wake(&wanted);
+	} else if (is_due()) {
+		if (is_lonely())
+			ahead_time(false);
+		else
 			wake_keeper(true);
-	} else if (spool_low()) {
-		sys_futex_wake(&wanted);
 	}
 }

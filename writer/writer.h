@@ -87,9 +87,10 @@ struct writer_hooks {
 int writer_start(const struct config *config, const struct writer_hooks *hooks);
 void writer_need(void); /* windows of torch, CUDA or the clock are coming */
 void writer_wake(void); /* a cycle was sealed, or is complete now */
-/* The program ends and will wait for what it seals from now on: that is written at the
- * program's priority, not at the lowest. */
-void writer_hurry(void);
+/* The program ends. `waits`: for what it seals from now on, so that this is written at
+ * the program's priority, not at the lowest; else a finisher takes that, and where there
+ * is no keeper none is made for it. */
+void writer_last(bool waits);
 /* Waits until all sealed cycles are written; false: some are not (or cannot be). Does not
  * wait for a thread that cannot be made. */
 bool writer_drain(int64_t ns);

@@ -216,6 +216,50 @@ START_TEST(who_asks_keeps_its_errno)
 }
 END_TEST
 
+/* ---- a program of one thread ---- */
+
+static void *wait_for_the_end(void *go)
+{
+	while (!atomic_load((_Atomic bool *)go))
+		sys_nap(1000000);
+	return NULL;
+}
+
+/* It keeps its time itself. The second thread brings the keeper. */
+START_TEST(a_program_of_one_thread_has_no_keeper)
+{
+	static _Atomic bool go;
+	pthread_t other;
+	uint64_t before;
+
+	begin("none", false);
+	atomic_store(&spool.head->used, SPOOL_HEADER + (2 << 20));
+	before = atomic_load(&spool.head->clocks);
+	writer_wanted();
+	ck_assert(crew_left());
+	ck_assert_uint_gt(atomic_load(&spool.head->clocks), before);
+	ck_assert_int_eq(pthread_create(&other, NULL, wait_for_the_end, &go), 0);
+	writer_wanted();
+	ck_assert_uint_ne(crew_there(CREW_KEEPER), 0);
+	atomic_store(&go, true);
+	pthread_join(other, NULL);
+}
+END_TEST
+
+/* What waits to be handed over brings it as well; at the program's end a finisher takes
+ * that by itself. */
+START_TEST(a_window_brings_the_keeper)
+{
+	begin("none", false);
+	seal_one();
+	atomic_store(&spool.head->used, SPOOL_HEADER + (2 << 20));
+	if (_i)
+		writer_last(false);
+	writer_wake();
+	ck_assert_int_eq(crew_left(), _i);
+}
+END_TEST
+
 /* ---- a fork ---- */
 
 /* Its parent's threads are not there. */
@@ -303,6 +347,8 @@ int main(void)
 	tcase_add_test(tc, a_pause_waits_for_the_kernel);
 	tcase_add_test(tc, a_keeper_that_wakes_itself_leaves_all_the_same);
 	tcase_add_test(tc, who_asks_in_a_pause_is_heard_behind_it);
+	tcase_add_test(tc, a_program_of_one_thread_has_no_keeper);
+	tcase_add_loop_test(tc, a_window_brings_the_keeper, 0, 2);
 	tcase_add_test(tc, a_child_takes_the_time_at_once);
 	tcase_add_test(tc, who_asks_keeps_its_errno);
 	tcase_add_test(tc, a_child_begins_with_nobody);
