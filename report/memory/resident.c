@@ -32,8 +32,8 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 {
 	static int64_t level[MEMORY_STEPS];
 	struct trend_of of = { .level = level, .n = n };
-	double heap = heap_slope(v, n);
 	struct trend t;
+	double heap;
 
 	/* Beside tensors alone, or a heap with gaps, nobody knows what the rest is. */
 	if ((v->spaces_n && !v->model->heap) ||
@@ -45,6 +45,8 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 	of.limit = (double)o->growth > (double)level[0] / 100 ? (double)o->growth
 							      : (double)level[0] / 100;
 	t = trend_find(&of);
+	/* Over the same steps: what began late grew less in all of them. */
+	heap = heap_slope(v, n - t.since);
 	if (t.is != TREND_GROWS || t.slope - heap <= of.limit)
 		return 0;
 	fprintf(out, "resident memory grew %s a step over %zu steps",

@@ -27,6 +27,8 @@ static void counter(const char *name, const char *key, int i, int64_t value)
 		name, 100000 * i + 50000, key, (long long)value);
 }
 
+static int grows_from; /* the step */
+
 /* What stands before the events: the heap of one site, which holds so many bytes more at
  * each step's end. */
 static void heap_of(const char *mode, const char *more, int n, int64_t bytes)
@@ -44,7 +46,8 @@ static void heap_of(const char *mode, const char *more, int n, int64_t bytes)
 	      "\"allocs\":9,\"bytes\":900,\"call\":\"malloc\",\"steps\":[",
 	      own);
 	for (int i = 0; i < n; i++)
-		fprintf(own, "%s%lld", i ? "," : "", (long long)((i + 1) * bytes));
+		fprintf(own, "%s%lld", i ? "," : "",
+			i < grows_from ? 0 : (long long)((i - grows_from + 1) * bytes));
 	fputs("]}],\"other\":{}}", own);
 	fclose(own);
 	/* A file that was counted has no sites. */
@@ -264,6 +267,23 @@ START_TEST(the_heap_s_own_growth_is_no_second_leak)
 }
 END_TEST
 
+/* Growth that begins late is compared with the heap's over the same steps: a leak of the
+ * heap is not mapped memory as well. */
+START_TEST(what_begins_late_is_one_leak)
+{
+	grows_from = 80;
+	heap_of("all", "", 100, 15 << 20);
+	grows_from = 0;
+	steps_of(100);
+	for (int i = 0; i < 100; i++)
+		counter("RSS", "anonymous", i,
+			(500 << 20) + (i < 80 ? 0 : (i - 79) * (15ll << 20)));
+	look();
+	ck_assert_int_eq(judged(0, LIMIT), 1);
+	ck_assert_ptr_null(strstr(said, "resident memory grew"));
+}
+END_TEST
+
 /* ---- records that are missing ---- */
 
 #define DROPS(kinds, reasons) "\"drops\":{" kinds "},\"drop reasons\":{" reasons "},"
@@ -333,6 +353,7 @@ int main(void)
 	tcase_add_loop_test(tc, resident_memory_has_limits_of_its_own, 0, 4);
 	tcase_add_test(tc, steps_without_a_counter_have_the_last_one);
 	tcase_add_test(tc, the_heap_s_own_growth_is_no_second_leak);
+	tcase_add_test(tc, what_begins_late_is_one_leak);
 	tcase_add_test(tc, of_a_heap_with_gaps_there_is_no_rest);
 	tcase_add_loop_test(tc, with_records_missing_it_cannot_be_said, 0,
 			    sizeof(rows) / sizeof(*rows));
