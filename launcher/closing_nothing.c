@@ -111,7 +111,9 @@ static void say_no_spool(const struct closing *c)
 			"nothing was recorded: libproflaunch.so was loaded into no program of this run; proflaunch doctor -- <command> says why");
 	else if (!waits && c->config->malloc == MALLOC_SAMPLE)
 		say_warn(
-			"nothing was recorded: what ran under proflaunch (%s: %s) allocated too little for a sample: try --malloc all",
+			c->aside[ASIDE_CLEARED]
+				? "nothing was recorded: what ran under proflaunch (%s: %s) allocated too little for a sample, and the rest started without it: was the environment cleared (env -i, sudo)?"
+				: "nothing was recorded: what ran under proflaunch (%s: %s) allocated too little for a sample: try --malloc all",
 			say_number(n), names);
 	else
 		(waits && c->config->malloc ? say_warn : say_note)(

@@ -78,6 +78,9 @@ START_TEST(who_had_the_agent_is_named)
 	config.malloc = MALLOC_SAMPLE;
 	strcpy(config.marker, "auto");
 	says("what ran under proflaunch (3: bash 2, env 1) allocated too little for a sample");
+	cleared = 1;
+	says("what ran under proflaunch (3: bash 2, env 1) allocated too little for a sample, and the rest started without it: was the environment cleared (env -i, sudo)?");
+	ck_assert_ptr_null(strstr(said, "try --malloc all"));
 	strcpy(config.marker, "torch:step");
 	says("the marker torch:step waits for PyTorch; the heap of any program: --marker none");
 	cleared = 2;
