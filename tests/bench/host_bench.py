@@ -61,7 +61,7 @@ def run(mode, words):
     done = subprocess.run(command(mode, words), cwd=WORK, stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     if done.returncode:
-        raise SystemExit(f"{mode} {words[:3]}: {done.returncode}\n{done.stderr[-2000:]}")
+        raise SystemExit(f"{mode} {words[:3]}: {done.returncode}\n{done.stderr}")
     return done.stdout
 
 

@@ -107,7 +107,7 @@ def launch(command, logdir, *, env=None, timeout=300, check=True, wrap=(), **giv
                              env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL)
     run = Run(process, logdir)
     if check and run.status != 0:
-        raise AssertionError(f"exit status {run.status}\n{run.out[-500:]}\n{run.err[-2000:]}")
+        raise AssertionError(f"exit status {run.status}\n{run.out[-500:]}\n{run.err}")
     return run
 
 
@@ -128,7 +128,7 @@ def strict(paths):
     """The strict checker's opinion of the files."""
     checker = os.path.join(HERE, "..", "readers", "strict.py")
     answer = plain([sys.executable, checker, *paths])
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-1000:]
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr
 
 
 def full(function):
@@ -158,7 +158,7 @@ def main(module):
             print(f"{name}: skipped, {reason}")
         except Exception:
             failed += 1
-            print(f"{name}: FAILED\n{traceback.format_exc()[-4000:]}", flush=True)
+            print(f"{name}: FAILED\n{traceback.format_exc()}", flush=True)
     if not failed and skipped and len(skipped) == len(tests):
         print("; ".join(skipped))
         sys.exit(77)

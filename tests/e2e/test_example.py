@@ -71,7 +71,7 @@ def work(tree, *command):
     outer = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "SAN", "CC", "CFLAGS", "LDFLAGS")
     environment = {key: value for key, value in os.environ.items() if key not in outer}
     got = prof.plain(command, cwd=tree, env={**environment, "BUILD": "build"})
-    assert got.returncode == 0, f"{command}\n{got.stdout[-3000:]}{got.stderr[-3000:]}"
+    assert got.returncode == 0, f"{command}\n{got.stdout[-3000:]}{got.stderr}"
     return got.stdout
 
 

@@ -72,9 +72,9 @@ def walked(command, *, status=0, **env):
         run = subprocess.run(command, cwd=work, capture_output=True, timeout=200, check=False,
                              env={**os.environ, "LD_PRELOAD": UNWIND + "/peer.so", "PEER_OUT": work + "/walks",
                                   "LC_ALL": "C.UTF-8", **env}, stdin=subprocess.DEVNULL)
-        assert run.returncode == status, (command, run.returncode, run.stderr[-2000:])
+        assert run.returncode == status, (command, run.returncode, run.stderr)
         found = sorted(map(Report, glob.glob(work + "/walks.*")), key=lambda report: -report.walks)
-    assert found, (command, run.stderr[-2000:])
+    assert found, (command, run.stderr)
     for report in found:
         assert set(report.kinds) <= REASONED | {"FOREIGN"}, (command, report.text[:8000])
     return found

@@ -108,9 +108,9 @@ def output(command, *, env=None, timeout=120, fail=True):
         shown = " ".join(f"{k}={v}" for k, v in (env or {}).items())
         Site.log.write(f"$ {shown} {' '.join(command)}\n[{done.returncode}, "
                        f"{time.monotonic() - begin:.1f} s] {done.stdout[-4000:]}"
-                       f"{done.stderr[-4000:]}\n")
+                       f"{done.stderr}\n")
     if fail and done.returncode:
-        raise AssertionError(f"{command}: exit {done.returncode}: {done.stderr[-1500:]}")
+        raise AssertionError(f"{command}: exit {done.returncode}: {done.stderr}")
     return done
 
 
@@ -190,7 +190,7 @@ class Run:
         return [Trace(path) for path in self.paths]
 
     def only(self, exact=False):
-        assert len(self.paths) == 1, (self.paths, self.done.stderr[-1500:])
+        assert len(self.paths) == 1, (self.paths, self.done.stderr)
         return Trace(self.paths[0], exact)
 
     def json(self):

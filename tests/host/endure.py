@@ -194,7 +194,7 @@ def scribbled():
             run.terminate()
         _, err = run.communicate(timeout=300)
         found = [open(path, encoding="utf-8").read() for path in glob.glob(f"{ours}/asan*")]
-        print(f"{count} bytes, {len(files(log))} files\n{err[-2000:]}")
+        print(f"{count} bytes, {len(files(log))} files\n{err}")
         assert not found, found[0][:6000]
         assert count >= SCRIBBLES, (count, err)
         assert "ended while it read this" not in err, err

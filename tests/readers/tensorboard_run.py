@@ -45,7 +45,7 @@ class Board:
                 return answer
             time.sleep(0.2)
         self.log.seek(0)
-        raise SystemExit(complaint + "\n" + self.log.read()[-2000:])
+        raise SystemExit(complaint + "\n" + self.log.read())
 
     def get(self, page, **query):
         url = f"{self.base}{PLUGIN}{page}?{urllib.parse.urlencode(query)}"
