@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What fails is named at the end, with how it ended and what it printed; what passes when
+# it runs again alone is flaky, and more than three of those fail the run.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+runner=$(cd "$(dirname "$0")/.." && pwd)/run.sh
+
+# a_test NAME TEXT: a script that has a second.
+a_test() {
+	printf '#!/bin/sh\n# run: timeout 1\necho "words of %s"\n%s\n' "$1" "$2" > "$work/$1.sh"
+	chmod 755 "$work/$1.sh"
+}
+run_all() {	# what the last lines say of these tests
+	# shellcheck disable=SC2086 - words
+	BUILD=$work/build PATIENCE=1 JOBS=2 TALLY='' REPORT='' RESULTS='' FULL='' FLAKY=$flaky "$runner" $1 > "$work/out" 2>&1
+	status=$?
+}
+fail() { echo "$1"; cat "$work/out"; exit 1; }
+want() { grep -q -F -x -- "$1" "$work/report" || fail "not in the last lines: $1"; }
+
+a_test good :
+a_test bad 'exit 1'
+a_test killed 'kill -SEGV $$'
+a_test hangs 'exec sleep 60'
+for n in 1 2 3 4; do
+	a_test "once$n" "[ -e $work/once$n ] || { touch $work/once$n; exit 3; }"
+done
+all="$work/good.sh $work/bad.sh $work/killed.sh $work/hangs.sh $work/once1.sh"
+
+flaky=
+run_all "$all"
+[ $status = 1 ] || fail "status $status"
+sed -n '/^failed: \|^flaky: /,$p' "$work/out" > "$work/report"
+want "failed: BUILD=$work/build $work/bad.sh"
+grep -q '^      ended: exit 1, [0-9.]* s; alone: exit 1' "$work/report" || fail "how bad ended"
+want '      | words of bad'
+grep -q '^      ended: exit 139, killed by SIGSEGV, ' "$work/report" || fail "how killed ended"
+want '      | words of killed'
+want '      ended: no end after 1 s; alone: no end after 1 s'
+want '      | words of hangs'
+want "flaky: BUILD=$work/build $work/once1.sh"
+grep -q '^      ended: exit 3, [0-9.]* s; alone: ok' "$work/report" || fail "how once ended"
+[ "$(tail -n 1 "$work/out")" = '2 passed, 3 failed, 1 flaky' ] || fail "the closing line"
+
+# A flaky one passes, four do not, and without the second look there is none.
+rm -f "$work/once1"
+run_all "$work/good.sh $work/once1.sh"
+[ $status = 0 ] || fail "one that is flaky: status $status"
+rm -f "$work"/once?
+run_all "$work/once1.sh $work/once2.sh $work/once3.sh $work/once4.sh"
+[ $status = 1 ] || fail "four that are flaky: status $status"
+rm -f "$work/once1"
+flaky=0
+run_all "$work/once1.sh"
+[ $status = 1 ] && [ "$(tail -n 1 "$work/out")" = '0 passed, 1 failed' ] || fail "no second look: status $status"
