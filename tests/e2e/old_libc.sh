@@ -58,6 +58,16 @@ PROF_LOGDIR=$work/log PROF_MALLOC=all PROF_MARKER=none PROF_QUIET=1 \
 [ "$(cat "$work/got")" = out ] && recorded ||
 	{ cat "$work/got"; echo "perl was not recorded"; exit 1; }
 
+# Its setuid stops every thread of the process, ours with it, by a signal of its own.
+if [ "$(id -u)" = 0 ]; then
+	script='for (1 .. 200) { $> = 65534; $> = 0 } $< = $> = 65534; print "$< $>\n"'
+	PROF_LOGDIR=$work/log PROF_MALLOC=all PROF_MARKER=time:20 PROF_QUIET=1 timeout 60 \
+		"$loader" --library-path "$root/lib/x86_64-linux-gnu" --preload "$agent" \
+		"$root/usr/bin/perl" -e "$script" > "$work/got" 2>&1
+	[ "$(head -n 1 "$work/got")" = '65534 65534' ] ||
+		{ cat "$work/got"; echo "setuid with a thread of ours"; exit 1; }
+fi
+
 # It was really there, and not left out by the loader with a warning.
 LD_BIND_NOW=1 old --preload "$agent" "$root/bin/dash" \
 	-c 'while read -r line; do case $line in *libproflaunch.so*) exit 0 ;; esac; done < /proc/$$/maps; exit 1' ||
