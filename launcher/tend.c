@@ -178,6 +178,14 @@ static int64_t pump_on_tick(void)
 	return TICK_NS;
 }
 
+/* In a control group with little memory what has killed it will kill the next one, and
+ * the group's reclaim before that costs the program pages of its own code. */
+static void put_off_next(void)
+{
+	me.backoff = BACKOFF_MOST;
+	me.next_ns = sys_clock_ns(CLOCK_MONOTONIC) + BACKOFF_MOST;
+}
+
 static void note_finisher_end(pid_t pid, int status)
 {
 	bool hung = atomic_load(&me.finish.shared->died) == UINT32_MAX;
@@ -187,8 +195,11 @@ static void note_finisher_end(pid_t pid, int status)
 	if (!me.pid || pid != me.pid || WIFSTOPPED(status))
 		return;
 	me.pid = 0;
-	if (WIFSIGNALED(status) && !(hung && WTERMSIG(status) == SIGKILL))
-		atomic_store(&me.finish.shared->died, (uint32_t)WTERMSIG(status));
+	if (!WIFSIGNALED(status) || (hung && WTERMSIG(status) == SIGKILL))
+		return;
+	atomic_store(&me.finish.shared->died, (uint32_t)WTERMSIG(status));
+	if (WTERMSIG(status) == SIGKILL && job && job->memory != UINT64_MAX)
+		put_off_next();
 }
 
 const struct child_others tend_others = { .ended = note_finisher_end,
