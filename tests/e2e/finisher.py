@@ -54,6 +54,11 @@ def read(path):
         return file.read()
 
 
+def is_reading(pid):
+    """A finisher with the records of a large process in its memory: it makes their file."""
+    return int(read(f"/proc/{pid}/status").partition("RssAnon:")[2].split()[0]) > 20 << 10
+
+
 def files(log, where=""):
     """Whole ones: what is being written ends in .part."""
     return sorted(path for path in glob.glob(os.path.join(log, where, "*.pt.trace.json*"))

@@ -12,8 +12,8 @@ import sys
 import time
 
 import prof
-from finisher import (HEAP, LIVES, children, end, files, finisher, gone, jobs, load, names, shell,
-                      start, stopped_when, until, words)
+from finisher import (HEAP, LIVES, children, end, files, finisher, gone, is_reading, jobs, load, names,
+                      shell, start, stopped_when, until, words)
 
 
 def test_files_are_there_while_the_command_runs():
@@ -68,7 +68,7 @@ def test_what_kills_a_finisher_is_left_to_recover():
     with prof.folder() as log:
         run = start(log, shell("lives 800000 0; lives 100 0; sleep 3"))
         pid = finisher(run)
-        stopped_when(pid, lambda: glob.glob(os.path.join(log, "*.part")))   # it has begun to write
+        stopped_when(pid, lambda: is_reading(pid))
         os.kill(pid, signal.SIGSEGV)        # as if the spool had done that
         os.kill(pid, signal.SIGCONT)
         _, err = end(run)
@@ -88,7 +88,7 @@ def test_what_kills_a_finisher_in_memory_is_tried_again():
     with prof.folder() as log:
         run = start(log, shell("lives 800000 0; lives 100 0; sleep 3"), spool="memory")
         pid = finisher(run)
-        stopped_when(pid, lambda: glob.glob(os.path.join(log, "*.part")))
+        stopped_when(pid, lambda: is_reading(pid))
         os.kill(pid, signal.SIGSEGV)
         os.kill(pid, signal.SIGCONT)
         _, err = end(run)
