@@ -79,9 +79,26 @@ void totals_add_header(struct totals *t, const struct spool_header *h)
 	tally_join(&t->seen, &h->seen, TOTALS_EACH);
 }
 
-void totals_add_window(struct totals *t, const struct cycle_info *info)
+/* Shares are compared crosswise: the first one is larger than none. */
+static void keep_worst(struct totals *t, const uint64_t *events, uint64_t unheld)
+{
+	uint64_t held = 0;
+
+	for (unsigned i = 0; i < REC_KINDS; i++)
+		add_bounded(&held, events[i]);
+	if (!held || !unheld || unheld > TOTALS_EACH ||
+	    (t->held &&
+	     (double)unheld * (double)t->held <= (double)t->unheld * (double)held))
+		return;
+	t->held = held;
+	t->unheld = unheld;
+}
+
+void totals_add_window(struct totals *t, const struct cycle_info *info,
+		       const struct writer_result *r)
 {
 	add_all(t->whys, info->whys, DROP_WHYS);
+	keep_worst(t, r->events, GET(info->whys[DROP_CAP]));
 }
 
 void totals_add_result(struct totals *t, const struct writer_result *r)

@@ -32,6 +32,9 @@ struct totals {
 	uint64_t cost_ns; /* of the program's threads; of those libtorch's part: */
 	uint64_t torch_ns;
 	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];
+	/* Records of the window that the buffer held least of, and those it had no room
+	 * for; its size is each process's. */
+	uint64_t held, unheld;
 	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
@@ -45,8 +48,10 @@ struct totals {
 
 /* What a process counted itself: once, when it is gone. */
 void totals_add_header(struct totals *t, const struct spool_header *h);
-/* Why records of a window were dropped, that its process did not write itself. */
-void totals_add_window(struct totals *t, const struct cycle_info *info);
+/* Why records of a window were dropped, that its process did not write itself; `r`: what
+ * came of it. */
+void totals_add_window(struct totals *t, const struct cycle_info *info,
+		       const struct writer_result *r);
 void totals_add_result(struct totals *t, const struct writer_result *r);
 
 #endif

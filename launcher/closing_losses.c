@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is missing of what was recorded: how much, why, and which option would have kept
  * it. */
+#include "base/buffer_need.h"
 #include "launcher/closing_words.h"
 #include "launcher/say.h"
+
+#include <unistd.h>
 
 /* What files call them is for programs that read files. */
 static const char *const kind_words[REC_KINDS] = {
@@ -30,6 +33,30 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_HEAP] = "memory samples",
 };
 
+/* A size that the launcher would refuse is no advice. */
+static bool is_possible(uint64_t mb)
+{
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+
+	return mb && mb <= pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+static void say_full(const struct closing *c)
+{
+	const struct totals *s = c->totals;
+	uint64_t mb = buffer_need(c->config->buffer_mb, s->held, s->unheld);
+	uint64_t missed = buffer_need(c->config->buffer_mb, s->windows, s->missed);
+
+	mb = mb > missed ? mb : missed;
+	if (is_possible(mb))
+		say_warn(
+			"buffer_mb = %u was full: --buffer-mb %lu would have held it all; or record fewer active steps",
+			c->config->buffer_mb, (unsigned long)mb);
+	else
+		say_warn("buffer_mb = %u was full: record fewer active steps",
+			 c->config->buffer_mb);
+}
+
 static void say_drops(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -42,9 +69,7 @@ static void say_drops(const struct closing *c)
 		say_warn("not recorded: %s", list);
 	closing_warn(s->missed, "window", "could not be opened: all memory was in use");
 	if (s->whys[DROP_CAP] || (s->missed && !s->whys[DROP_CONFINED]))
-		say_warn(
-			"buffer_mb = %u was full: try --buffer-mb %u, or fewer active steps",
-			c->config->buffer_mb, 4 * c->config->buffer_mb);
+		say_full(c);
 	closing_warn(s->whys[DROP_START], "event",
 		     "came while recording began, which took too long");
 	closing_warn(s->whys[DROP_BOUNDARY], "step end",
@@ -109,11 +134,14 @@ static void say_stack_losses(const struct closing *c)
 			"%s of %s end at code without unwind tables: their outer frames are not there",
 			say_number(n[HEAP_ENDED]),
 			say_count(n[HEAP_STACKS], "call stack"));
-	if (n[HEAP_UNKNOWN_STACK])
+	if (n[HEAP_UNKNOWN_STACK] && is_possible(4 * (uint64_t)c->config->buffer_mb))
 		say_warn(
-			"%s without a call stack: there was no room for more; try --buffer-mb %u",
+			"%s without a call stack: there was no room for more; try --buffer-mb %lu",
 			say_count(n[HEAP_UNKNOWN_STACK], "allocation"),
-			4 * c->config->buffer_mb);
+			4ul * c->config->buffer_mb);
+	else if (n[HEAP_UNKNOWN_STACK])
+		say_warn("%s without a call stack: there was no room for more",
+			 say_count(n[HEAP_UNKNOWN_STACK], "allocation"));
 }
 
 void closing_losses(const struct closing *c)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose trace it is, and what is missing in it: said first. */
 #include "report/whose.h"
+#include "base/buffer_need.h"
 #include "report/out.h"
 
 void whose_print(const struct model *m, FILE *out)
@@ -17,20 +18,14 @@ void whose_print(const struct model *m, FILE *out)
 	fprintf(out, "), window %lld\n", (long long)w->window);
 }
 
-/* What was there filled the buffer: so much more of the same needs so much more, and a
- * quarter, for records differ in size. The next power of two. */
+/* Where something else is missing as well it would not have helped enough. */
 uint64_t whose_buffer(const struct model *m)
 {
 	const struct whose *w = &m->whose;
-	double need, mb = 1;
 
-	if (!w->full || w->full + m->late < m->dropped || !w->records || !w->buffer_mb)
-		return 0;
-	need = 1.25 * (double)w->buffer_mb * (double)(w->records + w->full) /
-	       (double)w->records;
-	while (mb < need)
-		mb *= 2;
-	return mb <= 1048576 ? (uint64_t)mb : 0;
+	return w->full + m->late < m->dropped
+		       ? 0
+		       : buffer_need(w->buffer_mb, w->records, w->full);
 }
 
 void whose_print_missing(const struct model *m, FILE *out)

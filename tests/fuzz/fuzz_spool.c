@@ -60,7 +60,7 @@ static void finished(const struct cycle_info *info, uint64_t state, int err,
 	(void)state;
 	(void)err;
 	(void)arg;
-	totals_add_window(&totals, info);
+	totals_add_window(&totals, info, r);
 	totals_add_result(&totals, r);
 	if (!r->path[0])
 		return;

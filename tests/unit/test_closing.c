@@ -40,7 +40,7 @@ START_TEST(whatever_a_program_wrote_there)
 		strcpy(result.path, "/tmp/log/a.pt.trace.json");
 		result.is_small = false; /* the writer's own word */
 		totals_add_header(&totals, head);
-		totals_add_window(&totals, &info);
+		totals_add_window(&totals, &info, &result);
 		totals_add_result(&totals, &result);
 		say();
 		is_sane();
@@ -119,11 +119,21 @@ START_TEST(why_records_are_missing_is_told)
 	info.whys[DROP_CAP] = 5;
 	result.drops[REC_OP] = 5;
 	strcpy(result.path, "/tmp/log/a.pt.trace.json");
-	totals_add_window(&totals, &info);
+	totals_add_window(&totals, &info, &result);
 	totals_add_result(&totals, &result);
 	config.buffer_mb = 64;
 	says("not recorded: 5 operators");
-	says("buffer_mb = 64 was full: try --buffer-mb 256");
+	says("buffer_mb = 64 was full: record fewer active steps\n");
+	/* Of three windows the one that lacks most says what would have held it. */
+	for (unsigned i = 0; i < 3; i++) {
+		result.events[REC_OP] = i == 1 ? 90 : 9000;
+		info.whys[DROP_CAP] = 180;
+		totals_add_window(&totals, &info, &result);
+	}
+	says("buffer_mb = 64 was full: --buffer-mb 256 would have held it all; or record fewer active steps\n");
+	/* More than any machine has. */
+	config.buffer_mb = 262144;
+	says("buffer_mb = 262144 was full: record fewer active steps\n");
 }
 END_TEST
 
@@ -208,6 +218,8 @@ START_TEST(the_buffer_that_was_full_is_named)
 	says("cuda_device_buffer_mb = 256 was full");
 	says("try --cuda-device-buffer-mb 1024\n");
 	says("there was no room for more; try --buffer-mb 8\n");
+	config.buffer_mb = 1 << 24;
+	says("there was no room for more\n");
 }
 END_TEST
 
