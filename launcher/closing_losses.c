@@ -3,9 +3,8 @@
  * it. */
 #include "base/buffer_need.h"
 #include "launcher/closing_words.h"
+#include "launcher/room.h"
 #include "launcher/say.h"
-
-#include <unistd.h>
 
 /* What files call them is for programs that read files. */
 static const char *const kind_words[REC_KINDS] = {
@@ -36,9 +35,7 @@ static const char *const kind_words[REC_KINDS] = {
 /* A size that the launcher would refuse is no advice. */
 static bool is_possible(uint64_t mb)
 {
-	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
-
-	return mb && mb <= pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+	return mb && mb <= room_memory();
 }
 
 static void say_full(const struct closing *c)

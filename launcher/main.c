@@ -7,6 +7,7 @@
 #include "launcher/help.h"
 #include "launcher/memory.h"
 #include "launcher/recover/recover.h"
+#include "launcher/room.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
 #include "launcher/symbols/symbolize.h"
@@ -91,19 +92,14 @@ static int no_command(const char *verb)
 	return 2;
 }
 
-/* A small machine may have less than the default: what is there is taken then. */
 static bool exceeds_memory(const struct config *c)
 {
-	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
-	uint64_t there = pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
-
-	if (c->buffer_mb <= there ||
-	    c->buffer_mb <= strtoul(config_find("buffer_mb")->def, NULL, 10))
+	if (!room_exceeded(c))
 		return false;
 	say_warn(
 		"buffer_mb = %u: each process may keep that many MiB of records, and this "
 		"machine has %s MiB of memory",
-		c->buffer_mb, say_number(there));
+		c->buffer_mb, say_number(room_memory()));
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int room_try(const char *dir)
@@ -31,4 +32,17 @@ int room_try(const char *dir)
 	sys_close(fd);
 	unlink(path);
 	return err;
+}
+
+uint64_t room_memory(void)
+{
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES);
+
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE) >> 20;
+}
+
+bool room_exceeded(const struct config *c)
+{
+	return c->buffer_mb > room_memory() &&
+	       c->buffer_mb > strtoul(config_find("buffer_mb")->def, NULL, 10);
 }

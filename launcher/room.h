@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * room - can a file be written into a directory now?
+ * room - can a file be written into a directory now, and records into memory?
  *
  * Threads  one.
  * Memory   none.
  * Errors   -errno.
- * Units    none.
+ * Units    MiB.
  */
 #ifndef LAUNCHER_ROOM_H
 #define LAUNCHER_ROOM_H
 
+#include "config/config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
 /* 0 when a file with a page in it could be made there; it is gone again. */
 int room_try(const char *dir);
+uint64_t room_memory(void); /* that this machine has */
+/* A small machine may have less than the default: what is there is taken then. */
+bool room_exceeded(const struct config *c);
 
 #endif

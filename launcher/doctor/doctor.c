@@ -297,7 +297,15 @@ static void look_at_directories(struct doctor *d)
 	rmdir(c->logdir);
 }
 
-/* ---- the kernel ---- */
+/* ---- the machine ---- */
+
+static void look_at_memory(const struct config *c)
+{
+	if (room_exceeded(c))
+		verdict_bad(
+			"memory: buffer_mb = %u, and this machine has %llu MiB: a run would be refused",
+			c->buffer_mb, (unsigned long long)room_memory());
+}
 
 static void look_at_kernel(void)
 {
@@ -325,6 +333,7 @@ int doctor_main(struct args *a)
 	look_at_preload();
 	look_at_directories(&d);
 	doctor_gpu(&a->config, d.target.image, d.probe.out);
+	look_at_memory(&a->config);
 	look_at_kernel();
 	if (verdict_off)
 		printf("Something is off: see the lines marked OFF.\n");
