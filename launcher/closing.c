@@ -83,8 +83,7 @@ static void say_files(const struct closing *c)
 			 say_count(s->events[REC_FREE], "free"),
 			 c->config->malloc == MALLOC_SAMPLE ? " (a sample)" : "");
 	if (*s->chosen && closing_marker(c) == MARKER_AUTO)
-		say_note("step boundaries: %s, %s seen", s->chosen,
-			 say_number(s->boundaries));
+		say_note("%s ended (%s)", say_count(s->boundaries, "step"), s->chosen);
 }
 
 /* ---- what was left alone ---- */

@@ -49,9 +49,9 @@ void costs_text(const struct closing *c, char *text, size_t size)
 		n = put_overhead(c, text, size);
 	if (c->finisher_ns && n < size)
 		n += (size_t)snprintf(text + n, size - n,
-				      ", %s of the finisher beside it",
+				      ", %s in a helper process",
 				      time_text(time, (double)c->finisher_ns));
 	if (c->waited_ns > 0 && n < size)
-		snprintf(text + n, size - n, "; its end waited %s for the files",
+		snprintf(text + n, size - n, "; you waited %s for the files",
 			 time_text(time, (double)c->waited_ns));
 }
