@@ -48,8 +48,7 @@ void costs_text(const struct closing *c, char *text, size_t size)
 	if (c->totals->cost_ns && c->seconds > 0)
 		n = put_overhead(c, text, size);
 	if (c->finisher_ns && n < size)
-		n += (size_t)snprintf(text + n, size - n,
-				      ", %s in a helper process",
+		n += (size_t)snprintf(text + n, size - n, ", %s in a helper process",
 				      time_text(time, (double)c->finisher_ns));
 	if (c->waited_ns > 0 && n < size)
 		snprintf(text + n, size - n, "; you waited %s for the files",
