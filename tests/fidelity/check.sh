@@ -45,9 +45,9 @@ compare() {	# 0 equal, 1 not, 3 but for how long things took
 	for torch in "$work"/torch/*.json; do
 		[ -e "$torch" ] || fail "the program has no trace of torch.profiler's"
 		pid=$(basename "$torch" .json)
-		ours=$(find "$work/log" -name "*_$pid.*.pt.trace.json")
-		[ -n "$ours" ] || fail "no trace of ours for process $pid"
-		python3 "$here/compare.py" "$torch" "$ours" "$prog"
+		trace=$(find "$work/log" -name "*_$pid.*.pt.trace.json")
+		[ -n "$trace" ] || fail "no trace of ours for process $pid"
+		python3 "$here/compare.py" "$torch" "$trace" "$prog"
 		case $? in 0) ;; 3) [ $rc != 0 ] || rc=3 ;; *) rc=1 ;; esac
 	done
 	# shellcheck disable=SC2046 - no blanks in these names
