@@ -108,8 +108,13 @@ static void run_vforks(void)
 		printf("%d maps, %ld pages\n", maps, size);
 }
 
+/* So much that each process has a sample of it, where samples are taken, and with its
+ * first one a place for records: it is there before anything is compared. */
 static void allocate(void)
 {
+	void *volatile large = malloc(16 << 20);
+
+	free(large);
 	for (int i = 0; i < 300; i++)
 		free(malloc((size_t)i + 1));
 }
