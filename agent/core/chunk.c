@@ -8,14 +8,16 @@
 #include "agent/core/rare.h"
 #include "base/sys.h"
 
-#define CLASSES   3
-#define TAG_SHIFT 40 /* offsets below 1 TiB, a change count above */
-#define OFFSETS   ((1ull << TAG_SHIFT) - 1)
+#define CLASSES    3
+#define KEPT_LEAST (8ull << 20) /* bytes */
+#define TAG_SHIFT  40 /* offsets below 1 TiB, a change count above */
+#define OFFSETS    ((1ull << TAG_SHIFT) - 1)
 
 /* Free chunks of each size, linked through next_free, private to the process. Above the
  * offset a top counts its changes: so a thread that stopped between look and swap never
  * takes a chunk that was popped and given back meanwhile for the top that it saw. */
 static _Atomic uint64_t free_list[CLASSES];
+static _Atomic uint64_t free_bytes; /* on all of them */
 
 static unsigned class_of(uint32_t size)
 {
@@ -32,6 +34,8 @@ static uint64_t pop_free(unsigned class)
 		next = atomic_load(&chunk_at(top & OFFSETS)->next_free) & OFFSETS;
 		next |= ((top >> TAG_SHIFT) + 1) << TAG_SHIFT;
 	} while (!atomic_compare_exchange_weak(&free_list[class], &top, next));
+	atomic_fetch_sub_explicit(&free_bytes, chunk_at(top & OFFSETS)->size,
+				  memory_order_relaxed);
 	return top & OFFSETS;
 }
 
@@ -42,6 +46,8 @@ void chunk_give(uint64_t offset)
 	uint64_t top = atomic_load(list), next;
 
 	atomic_store(&c->kind, CHUNK_FREE);
+	/* First: nobody takes off what is not there yet. */
+	atomic_fetch_add_explicit(&free_bytes, c->size, memory_order_relaxed);
 	do {
 		atomic_store(&c->next_free, top & OFFSETS);
 		next = offset | ((top >> TAG_SHIFT) + 1) << TAG_SHIFT;
@@ -52,6 +58,18 @@ void chunk_forget(void)
 {
 	for (unsigned i = 0; i < CLASSES; i++)
 		atomic_store(&free_list[i], 0);
+	atomic_store(&free_bytes, 0);
+}
+
+bool chunk_spares(void)
+{
+	uint64_t limit = atomic_load_explicit(&spool.head->limit, memory_order_relaxed);
+	uint64_t used = atomic_load_explicit(&spool.head->used, memory_order_relaxed);
+	uint64_t free = atomic_load_explicit(&free_bytes, memory_order_relaxed);
+	uint64_t kept = limit / 4 > KEPT_LEAST ? limit / 4 : KEPT_LEAST;
+
+	kept = kept < limit / 2 ? kept : limit / 2;
+	return (limit > used ? limit - used : 0) + free >= kept;
 }
 
 /* The program's thread waits for it. */
@@ -140,6 +158,8 @@ uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
 		}
 		if (chunk &&
 		    atomic_load(&f->taken) + CHUNK_LARGE > spool.head->cap / share)
+			return 0;
+		if (kind == CHUNK_STACKS && !chunk_spares())
 			return 0;
 		fresh = chunk_take(kind, chunk ? CHUNK_LARGE : CHUNK_MIDDLE, 0);
 		if (!fresh)

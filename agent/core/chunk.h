@@ -44,6 +44,9 @@ _Static_assert(sizeof(struct chunk) == 64, "chunk header");
 /* A chunk of `kind` for cycle `cycle`, at least `size` bytes; 0 at the cap. */
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);
+/* May the heap have more? A quarter of what there is, and 8 MiB at least, but no more
+ * than half, is kept for operators, steps, the GPU's records and names. */
+bool chunk_spares(void);
 enum drop_kind chunk_lacks(void); /* why there is none */
 /* Chunks of one kind that all threads put entries into, one chunk after the other. */
 struct chunk_fill {

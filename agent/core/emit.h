@@ -78,7 +78,7 @@ static inline void *emit_reserve(struct thread *t, enum record_kind kind, uint32
 	if (__builtin_expect(t->cycle != cycle || (size_t)(t->limit - t->at) < size ||
 				     t->ordinal != t->said_ordinal,
 			     0) &&
-	    !thread_refill(t, cycle, size)) {
+	    !thread_refill(t, kind, cycle, size)) {
 		thread_drop(kind, chunk_lacks());
 		return NULL;
 	}

@@ -94,13 +94,13 @@ static void thread_end(void *arg)
 	/* As in emit_enter: once the cycle is sealed its chunks are the writer's. */
 	atomic_store_explicit(&t->emitting, t->cycle, memory_order_relaxed);
 	emit_barrier();
-	if (t->chunk && t->cycle == gate_cycle() && t->limit - t->at >= LEFTOVER_LEAST)
+	if (t->chunk && t->cycle == gate_cycle() && t->end - t->at >= LEFTOVER_LEAST)
 		leave_chunk(t->chunk);
 	emit_leave(t);
 	thread_dead = true;
 	thread_mine = NULL;
 	t->chunk = NULL;
-	t->at = t->limit = NULL;
+	t->at = t->limit = t->end = NULL;
 	t->cycle = 0;
 	atomic_store_explicit(&t->live, 0, memory_order_release);
 }
@@ -248,7 +248,7 @@ void thread_forget(void)
 	for (struct thread *t = atomic_load(&registry); t; t = t->next) {
 		atomic_store(&t->emitting, 0);
 		t->chunk = NULL;
-		t->at = t->limit = NULL;
+		t->at = t->limit = t->end = NULL;
 		t->cycle = 0;
 		t->chunks = 0;
 		t->tid = 0;
@@ -291,7 +291,7 @@ static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 	}
 	t->chunk = c;
 	t->at = (uint8_t *)c + atomic_load_explicit(&c->used, memory_order_relaxed);
-	t->limit = (uint8_t *)c + c->size;
+	t->limit = t->end = (uint8_t *)c + c->size;
 	t->cycle = cycle;
 	t->chunks++;
 	return true;
@@ -312,27 +312,38 @@ static void say_thread(struct thread *t)
 	emit_commit(t, &r->r, REC_THREAD, 0, sizeof(*r));
 }
 
+static bool is_of_heap(enum record_kind kind)
+{
+	return kind == REC_ALLOC || kind == REC_FREE;
+}
+
 /* A REC_THREAD must fit, too: it says whose the records behind it are, in a new chunk and
- * in one where another thread's lie before them. */
-bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size)
+ * in one where another thread's lie before them. Where the heap has had its share the
+ * others get room for one record at a time, so that it never finds any. */
+bool thread_refill(struct thread *t, enum record_kind kind, uint64_t cycle, uint32_t size)
 {
 	uint32_t need = size + (uint32_t)sizeof(struct rec_thread);
+	bool spare = chunk_spares(), room, fresh;
 	struct rare cost;
 	int saved = errno;
-	bool room;
 
+	if (!spare && is_of_heap(kind))
+		return false;
 	if (t->cycle != cycle) {
 		t->chunks = 0;
 		t->chunk = NULL;
 	}
 	rare_begin(&cost);
-	room = t->chunk && (size_t)(t->limit - t->at) >= need;
+	room = t->chunk && (size_t)(t->end - t->at) >= need;
+	fresh = !room;
 	if (!room)
 		room = new_chunk(t, cycle, need);
-	if (room)
+	if (room && (fresh || t->ordinal != t->said_ordinal))
 		say_thread(t);
+	if (room)
+		t->limit = spare ? t->end : t->at + size;
 	else
-		t->cycle = 0, t->chunk = NULL, t->at = t->limit = NULL;
+		t->cycle = 0, t->chunk = NULL, t->at = t->limit = t->end = NULL;
 	rare_end(&cost);
 	errno = saved;
 	return room;

@@ -18,12 +18,15 @@
 struct thread {
 	_Atomic uint64_t
 		emitting; /* cycle it is writing for, 0 = none (writer waits on it) */
-	uint8_t *at, *limit; /* where the next record goes; end of the chunk */
+	uint8_t *at, *limit; /* where the next record goes, and must end */
 	struct chunk *chunk; /* current chunk, NULL = none */
 	uint64_t cycle; /* the chunk's cycle */
 	uint32_t tid, ordinal; /* OS id; torch's logical id, 0 = unknown */
 	uint32_t said_ordinal; /* what the last rec_thread said */
 	uint32_t chunks; /* taken in this cycle: sizes grow with it */
+	uint8_t *
+		end; /* of the chunk. `limit` lies before it where the heap has had its
+			share: each record that is none of the heap's asks for its room */
 	_Atomic uint32_t live; /* 0 = may be reused */
 	uint32_t due; /* events until one is timed (core/cost.h) */
 	struct thread *next; /* registry, never shortened */
@@ -44,8 +47,10 @@ struct thread *thread_state(void);
 /* Entered for a heap record of a thread that has no state any more: the one that such
  * threads share. NULL: another one has it, and the record was counted as dropped. */
 struct thread *thread_last(enum record_kind kind, uint64_t cycle);
-/* A chunk with room for `size` bytes in cycle `cycle`; false = dropped. Warm. */
-bool thread_refill(struct thread *t, uint64_t cycle, uint32_t size);
+/* A chunk with room for a record of `size` bytes in cycle `cycle`; false = dropped. Warm.
+ */
+bool thread_refill(struct thread *t, enum record_kind kind, uint64_t cycle,
+		   uint32_t size);
 /* Is the calling thread in the middle of a record (and this is a signal handler)? */
 bool thread_midway(void);
 /* After fork, in the child, before its first record: forget all states. */

@@ -81,5 +81,20 @@ def test_torch_has_its_steps_and_nothing_else():
         assert not run.paths("children"), run.paths("children")
 
 
+def test_operators_have_a_share_of_the_buffer():
+    """What an import allocates would fill it many times over before the first of them."""
+    if not os.path.exists(PYTHON):
+        raise prof.Skip("there is no PyTorch")
+    counts = []
+    for options in ({"malloc": "off"}, {"malloc": "all", "buffer_mb": 4}):
+        with prof.folder() as log:
+            run = prof.launch([PYTHON, "-c", TRAIN], log, marker="none", **options)
+            facts = run.only().facts
+            assert not facts["drops"].keys() - {"heap_allocations", "heap_frees"}, facts["drops"]
+            counts.append({name: facts["events"][name] for name in ("operators", "annotations")})
+    assert facts["drops"]["heap_allocations"], facts["drops"]
+    assert counts[0] == counts[1], counts
+
+
 if __name__ == "__main__":
     prof.main(sys.modules[__name__])

@@ -54,7 +54,7 @@ START_TEST(a_window_may_end_while_a_thread_does)
 		gate_set(1, next_at);
 		ending->chunk = chunk;
 		ending->at = at;
-		ending->limit = limit;
+		ending->limit = ending->end = limit;
 		ending->cycle = 1;
 	}
 	ck_assert_uint_gt(left, 0);

@@ -114,7 +114,7 @@ START_TEST(a_child_has_as_much_room_for_stacks)
 	unsigned room = 0, n;
 
 	for (int generation = 0; generation < 3; generation++) {
-		open_spool(4 << 20);
+		open_spool(8 << 20);
 		/* Where the parent's stacks lie. */
 		for (int i = 0; generation && i < 1; i++)
 			chunk_take(CHUNK_DATA, CHUNK_MIDDLE, 1);
