@@ -43,7 +43,7 @@ void cupti_near(void);
 void cupti_opened(struct cycle_info *info);
 void cupti_sealed(struct cycle_info *info, bool kept);
 /* After cupti_opened, without the scheduler's lock: kinds are on when it returns. Waits,
- * at most 100 ms, while the consumer switches them. Does nothing while CUPTI is not
+ * at most 2 s, while the consumer switches them. Does nothing while CUPTI is not
  * started. */
 void cupti_now(void);
 /* Switched in a running program; on: as configured. */

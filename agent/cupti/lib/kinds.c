@@ -220,11 +220,10 @@ static int switch_ours(bool on)
 	return first;
 }
 
-/* Where the lock cannot be had somebody hangs in CUPTI: the consumer tries again. */
 int kinds_ours(bool on)
 {
 	bool taken = lock_take(&lock);
-	int first = taken ? switch_ours(on) : 0;
+	int first = switch_ours(on);
 
 	lock_give(&lock, taken);
 	return first;
@@ -235,7 +234,7 @@ int kinds_ours(bool on)
 int kinds_rest(bool (*wanted)(void))
 {
 	bool taken = lock_take(&lock);
-	int first = !taken || wanted() ? 0 : switch_ours(false);
+	int first = wanted() ? 0 : switch_ours(false);
 
 	lock_give(&lock, taken);
 	return first;

@@ -2,7 +2,7 @@
 /*
  * kinds - activity kinds and single calls: nobody else switches them.
  *
- * Threads  any; a lock between them, waited for 100 ms at most.
+ * Threads  any; a lock between them, waited for 2 s at most.
  * Memory   static.
  * Errors   CUPTI results (api.h) as int, 0 = fine.
  * Units    none.

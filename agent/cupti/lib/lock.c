@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock between the consumer and callers; nobody waits longer than 100 ms. */
+/* The lock between the consumer and callers; nobody waits longer than two seconds. */
 #include "agent/cupti/lib/lock.h"
 #include "base/sys.h"
 
-#define MOST_NS 100000000ll
+#define MOST_NS 2000000000ll
 #define LOOK_NS 1000000ll
 
 bool lock_take(_Atomic uint32_t *lock)

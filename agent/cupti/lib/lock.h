@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lock - a lock between the consumer and callers, which nobody waits for longer than
- * 100 ms.
+ * lock - a lock between the consumer and callers, which nobody waits for longer than 2 s.
  *
  * Threads  any, but no signal handler.
  * Memory   the caller's word.
