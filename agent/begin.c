@@ -300,9 +300,11 @@ bool agent_begin(void)
 		return false;
 	begins_now = true;
 	ok = start_parts() && !agent.out;
-	begins_now = false;
 	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
 			      memory_order_release);
+	/* Behind it: a handler that forks in between finds all or nothing. */
+	atomic_signal_fence(memory_order_seq_cst);
+	begins_now = false;
 	errno = saved;
 	return ok;
 }
