@@ -99,6 +99,16 @@ static enum aside look_at(const struct looked *l)
 	return why > 0 ? (enum aside)why : ASIDE_NO;
 }
 
+/* A name is known by the file that it leads to. */
+static bool is_known(const struct exec_call *c, const char *path, enum aside *why)
+{
+	int flags = c->flags & (AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
+	struct sys_stat st;
+
+	return !sys_stat_at(c->dir, path, flags, &st) && S_ISREG(st.mode) &&
+	       aside_known(&st, why);
+}
+
 static enum aside look_inside(const struct exec_call *c, bool *there)
 {
 	struct exec_room *r = sys_map(sizeof(*r));
@@ -106,7 +116,7 @@ static enum aside look_inside(const struct exec_call *c, bool *there)
 	enum aside why = ASIDE_NO;
 
 	*there = path;
-	if (path)
+	if (path && !is_known(c, path, &why))
 		why = look_at(&(struct looked){ &r->image, c->dir, path, c->flags });
 	/* execvp gives a text to the shell. */
 	if (path && c->kind == EXEC_NAME && r->image.kind == IMAGE_TEXT)
