@@ -47,7 +47,7 @@ static void say_full(const struct closing *c)
 	mb = mb > missed ? mb : missed;
 	if (is_possible(mb))
 		say_warn(
-			"buffer_mb = %u was full: --buffer-mb %lu would have held it all; or record fewer active steps",
+			"buffer_mb = %u was full: --buffer-mb %lu should hold it all, where memory and disk allow; or record fewer active steps",
 			c->config->buffer_mb, (unsigned long)mb);
 	else
 		say_warn("buffer_mb = %u was full: record fewer active steps",

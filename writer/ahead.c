@@ -2,6 +2,7 @@
 /* Pages and clock moments made ready for the program: the keeper calls both functions
  * whenever it looks around. */
 #include "writer/ahead.h"
+#include "agent/core/chunk.h"
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
 #include "agent/core/spool.h"
@@ -19,26 +20,36 @@ static bool refused;
 static uint64_t last_used; /* bytes handed out at the last look; 0 = never */
 static int64_t last_moment, moment_gap = FIRST_GAP; /* of the clock's moments */
 
+static void prepare_memory(uint64_t bytes)
+{
+	int err = spool_prepare(bytes);
+
+	if (!err || refused)
+		return;
+	refused = true;
+	log_warn("no space for more than %lu MiB of records: %s",
+		 (unsigned long)(atomic_load(&spool.head->limit) >> 20), sys_error(err));
+}
+
+void ahead_of_one(void)
+{
+	ahead_time(false);
+	prepare_memory(CHUNK_LARGE);
+}
+
 /* As far ahead as the program may come before we look again. */
 int64_t ahead_memory(void (*reserve)(void))
 {
 	uint64_t used = atomic_load(&spool.head->used), ahead = LEAST;
 	uint64_t grown = last_used && used > last_used ? used - last_used : 0;
 	bool open = gate_cycle() != 0;
-	int err;
 
 	last_used = used;
 	if (open || grown)
 		ahead = 8 * grown > OPEN ? 8 * grown : OPEN;
 	if (spool_must_reserve(ahead))
 		reserve();
-	err = spool_prepare(ahead < AHEAD_MOST ? ahead : AHEAD_MOST);
-	if (err && !refused) {
-		refused = true;
-		log_warn("no space for more than %lu MiB of records: %s",
-			 (unsigned long)(atomic_load(&spool.head->limit) >> 20),
-			 sys_error(err));
-	}
+	prepare_memory(ahead < AHEAD_MOST ? ahead : AHEAD_MOST);
 	return open ? OPEN_WAIT : SECOND;
 }
 

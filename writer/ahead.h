@@ -3,7 +3,7 @@
  * ahead - what the keeper does before anybody needs it: pages are populated, and moments
  * of the clock taken.
  *
- * Threads  the keeper; ahead_forget: a fork child's only one.
+ * Threads  the keeper, or a program's only one; ahead_forget: a fork child's only one.
  * Memory   static.
  * Errors   a disk that is full is said in one line.
  * Units    bytes; ns.
@@ -20,6 +20,7 @@
  * the file has room for them (spool_reserve). */
 int64_t ahead_memory(void (*reserve)(void));
 int64_t ahead_time(bool now_please); /* a window is about to be written */
+void ahead_of_one(void); /* who has no keeper: both, for the next chunk */
 void ahead_forget(void);
 
 #endif

@@ -376,7 +376,7 @@ void writer_wanted(void)
 			sys_futex_wake(&wanted);
 	} else if (is_due()) {
 		if (is_lonely())
-			ahead_time(false);
+			ahead_of_one();
 		else
 			wake_keeper(true);
 	}

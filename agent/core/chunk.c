@@ -18,6 +18,7 @@
  * takes a chunk that was popped and given back meanwhile for the top that it saw. */
 static _Atomic uint64_t free_list[CLASSES];
 static _Atomic uint64_t free_bytes; /* on all of them */
+static _Atomic uint64_t kept_most = UINT64_MAX; /* where the limit was lowered */
 
 static unsigned class_of(uint32_t size)
 {
@@ -59,6 +60,12 @@ void chunk_forget(void)
 	for (unsigned i = 0; i < CLASSES; i++)
 		atomic_store(&free_list[i], 0);
 	atomic_store(&free_bytes, 0);
+	chunk_left(UINT64_MAX);
+}
+
+void chunk_left(uint64_t bytes)
+{
+	atomic_store(&kept_most, bytes == UINT64_MAX ? bytes : bytes / 4);
 }
 
 bool chunk_spares(void)
@@ -69,6 +76,8 @@ bool chunk_spares(void)
 	uint64_t kept = limit / 4 > KEPT_LEAST ? limit / 4 : KEPT_LEAST;
 
 	kept = kept < limit / 2 ? kept : limit / 2;
+	if (kept > atomic_load_explicit(&kept_most, memory_order_relaxed))
+		kept = atomic_load_explicit(&kept_most, memory_order_relaxed);
 	return (limit > used ? limit - used : 0) + free >= kept;
 }
 

@@ -47,6 +47,9 @@ void chunk_give(uint64_t offset);
 /* May the heap have more? A quarter of what there is, and 8 MiB at least, but no more
  * than half, is kept for operators, steps, the GPU's records and names. */
 bool chunk_spares(void);
+/* The limit was lowered: so many bytes are left, of which a quarter is kept at most.
+ * UINT64_MAX: it is where it was. */
+void chunk_left(uint64_t bytes);
 enum drop_kind chunk_lacks(void); /* why there is none */
 /* Chunks of one kind that all threads put entries into, one chunk after the other. */
 struct chunk_fill {

@@ -3,7 +3,7 @@
  * The mapping gets smaller for a moment, or for good: where the program locks all of its
  * memory, limits it, or forbids itself what we need to have more.
  */
-#include "agent/core/spool.h"
+#include "agent/core/chunk.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -62,6 +62,7 @@ void spool_settle(void)
 		return;
 	spool.cap = spool.now;
 	release_rest(spool.head, spool.cap);
+	chunk_left(spool.cap > taken ? spool.cap - taken : 0);
 	errno = saved;
 }
 
@@ -102,11 +103,13 @@ void spool_confine(uint64_t ahead)
 		return;
 	limit_before = atomic_load(&h->limit);
 	atomic_store(&h->limit, ready);
+	chunk_left(ready - atomic_load(&h->used));
 }
 
 void spool_unconfine(void)
 {
 	if (spool.head && limit_before)
 		atomic_store(&spool.head->limit, limit_before);
+	chunk_left(UINT64_MAX);
 	limit_before = 0;
 }

@@ -319,7 +319,7 @@ static bool is_of_heap(enum record_kind kind)
 
 /* A REC_THREAD must fit, too: it says whose the records behind it are, in a new chunk and
  * in one where another thread's lie before them. Where the heap has had its share the
- * others get room for one record at a time, so that it never finds any. */
+ * others get room for one record at a time, so that it finds next to none. */
 bool thread_refill(struct thread *t, enum record_kind kind, uint64_t cycle, uint32_t size)
 {
 	uint32_t need = size + (uint32_t)sizeof(struct rec_thread);

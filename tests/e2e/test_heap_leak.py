@@ -174,7 +174,7 @@ def test_the_advised_buffer_holds_all():
         found = re.fullmatch(r"INCOMPLETE: [\d,]+ records are missing; "
                              r"--buffer-mb (\d+) would have held them", first)
         assert found, first
-        said = re.search(r"buffer_mb = 1 was full: --buffer-mb (\d+) would have held it all", run.err)
+        said = re.search(r"buffer_mb = 1 was full: --buffer-mb (\d+) should hold it all", run.err)
         assert said and said[1] == found[1], (run.err, first)
         run = prof.launch([program], os.path.join(log, "2"), buffer_mb=int(found[1]), **how)
         assert not run.only().facts["drops"], run.only().facts["drops"]

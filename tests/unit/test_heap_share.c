@@ -57,10 +57,30 @@ START_TEST(the_heap_leaves_room_for_the_others)
 }
 END_TEST
 
+/* A program that limits its memory, or forbids itself system calls, when much is recorded
+ * already: of what is left the heap has its share, too. */
+START_TEST(what_a_limit_leaves_is_shared)
+{
+	uint64_t limit;
+
+	bench_open(0, CAP);
+	bench_cycle(1);
+	limit = atomic_load(&spool.head->limit);
+	while (limit - atomic_load(&spool.head->used) > limit / 3)
+		ck_assert_uint_ne(chunk_take(CHUNK_NAMES, CHUNK_LARGE, 0), 0);
+	ck_assert(!put_one(REC_ALLOC, sizeof(struct record) + 8));
+	chunk_left(limit - atomic_load(&spool.head->used));
+	ck_assert(put_one(REC_ALLOC, sizeof(struct record) + 8));
+	chunk_left(UINT64_MAX);
+	ck_assert(!chunk_spares());
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("share");
 
 	tcase_add_test(tc, the_heap_leaves_room_for_the_others);
+	tcase_add_test(tc, what_a_limit_leaves_is_shared);
 	return unit_run(tc, "heap share");
 }
