@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && argv[1][0] == 'c') {
 		char *volatile block = malloc(24);
 
-		block[24] = 'x';
+		block[24] = (char)~block[24]; /* it has a byte of its own there */
 		free(block);
 		return 7;
 	}
