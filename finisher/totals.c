@@ -79,7 +79,7 @@ void totals_add_header(struct totals *t, const struct spool_header *h)
 	tally_join(&t->seen, &h->seen, TOTALS_EACH);
 }
 
-/* Shares are compared crosswise: the first one is larger than none. */
+/* The window with the largest unheld / held; multiplied crosswise, not divided. */
 static void keep_worst(struct totals *t, const uint64_t *events, uint64_t unheld)
 {
 	uint64_t held = 0;

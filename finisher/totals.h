@@ -32,8 +32,8 @@ struct totals {
 	uint64_t cost_ns; /* of the program's threads; of those libtorch's part: */
 	uint64_t torch_ns;
 	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];
-	/* Records of the window that the buffer held least of, and those it had no room
-	 * for; its size is each process's. */
+	/* Of the window that lost the largest share: records that the buffer held, and
+	 * those it had no room for. */
 	uint64_t held, unheld;
 	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
 	uint64_t most; /* boundaries of one process */

@@ -36,7 +36,7 @@ void whose_print_missing(const struct model *m, FILE *out)
 		return;
 	fprintf(out, "INCOMPLETE: %s records are missing; ", out_count((int64_t)missing));
 	if (mb)
-		fprintf(out, "--buffer-mb %llu would have held them\n",
+		fprintf(out, "--buffer-mb %llu should hold them\n",
 			(unsigned long long)mb);
 	else
 		fputs("\"drop reasons\" in the file says why\n", out);

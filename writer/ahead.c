@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages and clock moments made ready for the program: the keeper calls both functions
- * whenever it looks around. */
+/* Pages and clock moments made ready for the program: by the keeper whenever it looks
+ * around, else by a program's only thread before it takes a chunk. */
 #include "writer/ahead.h"
 #include "agent/core/chunk.h"
 #include "agent/core/clock.h"

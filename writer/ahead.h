@@ -20,7 +20,7 @@
  * the file has room for them (spool_reserve). */
 int64_t ahead_memory(void (*reserve)(void));
 int64_t ahead_time(bool now_please); /* a window is about to be written */
-void ahead_of_one(void); /* who has no keeper: both, for the next chunk */
+void ahead_of_one(void); /* a program without a keeper: both, for its next chunk */
 void ahead_forget(void);
 
 #endif

@@ -5,7 +5,8 @@
  * The keeper populates memory ahead of the program, keeps time, and hands finished
  * windows to the finisher.  It opens no file, for it may be the last to leave the process
  * and then runs the program's handlers of exit.  It exists once a process of several
- * threads has recorded 1 MiB, or a window of torch, of CUDA or of the clock needs it.
+ * threads (with plain LD_PRELOAD: any) has recorded 1 MiB, or a window of torch, of CUDA
+ * or of the clock needs it, or a finished one waits to be handed over.
  *
  * Where there is no finisher (plain LD_PRELOAD), and where it has not taken a window for
  * ten seconds and is gone, the formatter makes files, at the lowest priority; but at the
@@ -233,7 +234,7 @@ static bool is_due(void)
  * second thread the C library takes the locks of malloc and stdio, and never stops, so
  * that a handler that forks, or allocates, in the middle of malloc would wait for ever.
  * What it records it makes ready itself. */
-static bool is_lonely(void)
+static bool has_one_thread(void)
 {
 	return !alone && !sys_confined && !batch_pending() &&
 	       !atomic_load_explicit(&needed, memory_order_relaxed) &&
@@ -269,7 +270,7 @@ void writer_last(bool waits)
 {
 	if (waits)
 		atomic_store(&waited_for, 1);
-	else if (started && !crew_there(CREW_KEEPER) && is_lonely())
+	else if (started && !crew_there(CREW_KEEPER) && has_one_thread())
 		started = false;
 }
 
@@ -375,7 +376,7 @@ void writer_wanted(void)
 		if (spool_low())
 			sys_futex_wake(&wanted);
 	} else if (is_due()) {
-		if (is_lonely())
+		if (has_one_thread())
 			ahead_of_one();
 		else
 			wake_keeper(true);

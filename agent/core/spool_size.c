@@ -11,6 +11,7 @@
 #define UNIT 65536ull
 
 static uint64_t taken; /* `used` while the rest is held */
+static uint64_t left = UINT64_MAX; /* by spool_settle */
 
 static uint64_t round_to_unit(uint64_t n)
 {
@@ -62,7 +63,8 @@ void spool_settle(void)
 		return;
 	spool.cap = spool.now;
 	release_rest(spool.head, spool.cap);
-	chunk_left(spool.cap > taken ? spool.cap - taken : 0);
+	left = spool.cap > taken ? spool.cap - taken : 0;
+	chunk_left(left);
 	errno = saved;
 }
 
@@ -110,6 +112,6 @@ void spool_unconfine(void)
 {
 	if (spool.head && limit_before)
 		atomic_store(&spool.head->limit, limit_before);
-	chunk_left(UINT64_MAX);
+	chunk_left(left);
 	limit_before = 0;
 }

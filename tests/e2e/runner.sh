@@ -6,9 +6,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 runner=$(cd "$(dirname "$0")/.." && pwd)/run.sh
 
-# a_test NAME TEXT: a script that has a second.
+# a_test NAME TEXT [SECONDS]: a script that has so long.
 a_test() {
-	printf '#!/bin/sh\n# run: timeout 1\necho "words of %s"\n%s\n' "$1" "$2" > "$work/$1.sh"
+	printf '#!/bin/sh\n# run: timeout %s\necho "words of %s"\n%s\n' "${3:-60}" "$1" "$2" > "$work/$1.sh"
 	chmod 755 "$work/$1.sh"
 }
 run_all() {	# what the last lines say of these tests
@@ -22,7 +22,7 @@ want() { grep -q -F -x -- "$1" "$work/report" || fail "not in the last lines: $1
 a_test good :
 a_test bad 'exit 1'
 a_test killed 'kill -SEGV $$'
-a_test hangs 'exec sleep 60'
+a_test hangs 'exec sleep 60' 1
 for n in 1 2 3 4; do
 	a_test "once$n" "[ -e $work/once$n ] || { touch $work/once$n; exit 3; }"
 done

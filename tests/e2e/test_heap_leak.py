@@ -172,7 +172,7 @@ def test_the_advised_buffer_holds_all():
         run = prof.launch([program], os.path.join(log, "1"), buffer_mb=1, **how)
         first = prof.plain([prof.LAUNCHER, "memory", run.only().path]).stdout.splitlines()[0]
         found = re.fullmatch(r"INCOMPLETE: [\d,]+ records are missing; "
-                             r"--buffer-mb (\d+) would have held them", first)
+                             r"--buffer-mb (\d+) should hold them", first)
         assert found, first
         said = re.search(r"buffer_mb = 1 was full: --buffer-mb (\d+) should hold it all", run.err)
         assert said and said[1] == found[1], (run.err, first)

@@ -173,7 +173,8 @@ def try_mode(row, mode, place, around, keep, bare, want):
     found = compare.differences(want, got)
     if seen.ours_left and not seen.left:
         found.append("left running: a process of ours, and none of the program's")
-    if found and compare.differing(want, got) <= row.known.get(mode, set()):
+    differ = compare.differing(want, got)
+    if differ and differ <= row.known.get(mode, set()) and not (seen.ours_left and not seen.left):
         return ("known", mode, seen.seconds, found)
     if found:
         alone, ours = whose(row, mode, place, around, limit, keep, want)

@@ -31,6 +31,8 @@ class Row:
             if not equals:
                 self.flags.add(word)
             elif key == "known":            # mode:what+what,mode:what
+                if any(not one.partition(":")[2] for one in value.split(",")):
+                    raise ValueError(f"{name}: known= does not say in what")
                 self.known.update((mode, set(what.split("+"))) for mode, _, what in
                                   (one.partition(":") for one in value.split(",")))
             elif key in LISTS:

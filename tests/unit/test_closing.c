@@ -131,9 +131,9 @@ START_TEST(why_records_are_missing_is_told)
 		totals_add_window(&totals, &info, &result);
 	}
 	says("buffer_mb = 64 was full: --buffer-mb 256 should hold it all, where memory and disk allow; or record fewer active steps\n");
-	/* More than any machine has. */
-	config.buffer_mb = 262144;
-	says("buffer_mb = 262144 was full: record fewer active steps\n");
+	/* More than the option takes. */
+	config.buffer_mb = 524288;
+	says("buffer_mb = 524288 was full: record fewer active steps\n");
 }
 END_TEST
 

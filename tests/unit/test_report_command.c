@@ -176,7 +176,7 @@ START_TEST(what_is_missing_is_said_first)
 	const char *other =
 		"\"drops\":{\"heap_frees\":5},\"drop reasons\":{\"in a signal\":5},";
 	const char *said_first =
-		"INCOMPLETE: 500 records are missing; --buffer-mb 128 would have held "
+		"INCOMPLETE: 500 records are missing; --buffer-mb 128 should hold "
 		"them\nprocess: prog7 (pid 7, rank 7), window 2\n";
 	size_t len = strlen(said_first);
 
