@@ -110,6 +110,9 @@ static void say_gpu_losses(const struct closing *c)
 	closing_warn(n[CUDA_UNMATCHED], "piece", "of GPU work whose launch was not seen");
 	closing_warn(n[CUDA_LATE], "GPU record",
 		     "came after its window had been written");
+	closing_warn(
+		n[CUDA_UNFETCHED], "window",
+		"ended before CUPTI had given back all of its GPU records: calls and kernels can be missing there (it was killed, or CUPTI or the machine was too busy for 2 s)");
 	if (n[CUDA_GAPS])
 		say_warn(
 			"the GPU was not recorded for %.9g s: another profiler had CUPTI (%s)",

@@ -47,6 +47,7 @@ enum cuda_count {
 	CUDA_EARLY, /* GPU work that seems to begin before its call */
 	CUDA_GAPS, /* times CUPTI was in other hands */
 	CUDA_GAP_NS, /* ... and how long, all together */
+	CUDA_UNFETCHED, /* 1: it ended before CUPTI had given back all of its records */
 	CUDA_COUNTS
 };
 

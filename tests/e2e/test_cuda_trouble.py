@@ -21,6 +21,7 @@ FUNCTIONS = ("cuptiSubscribe", "cuptiSubscribe_v2", "cuptiGetVersion", "cuptiAct
              "cuptiActivityEnableRuntimeApi", "cuptiSetThreadIdType", "cuptiActivityDisable",
              "cuptiActivityGetNumDroppedRecords", "cuptiEnableDomain", "cuptiGetCallbackName")
 STEPS = 6
+UNFETCHED = "ended before CUPTI gave everything back"
 PLAN = "wait=1,active=2,repeat=2"
 
 
@@ -261,6 +262,9 @@ def test_hangs():
             assert run.paths() or "nothing was recorded" in run.err, (way, run.err)
             if run.paths():
                 prof.strict(run.paths())
+                (trace,) = run.traces()
+                assert cuda.gpu_facts(trace).get(UNFETCHED) == 1, cuda.gpu_facts(trace)
+                assert "1 window ended before CUPTI had given back all" in run.err, run.err
 
 
 def test_no_gpu():

@@ -183,13 +183,13 @@ static const struct {
 	{ CUDA_MISSING, "1 launch whose GPU work never came back" },
 	{ CUDA_UNMATCHED, "1 piece of GPU work whose launch was not seen" },
 	{ CUDA_LATE, "1 GPU record came after" },
+	{ CUDA_UNFETCHED, "1 window ended before CUPTI had given back all" },
 	{ CUDA_GAPS, "another profiler had CUPTI (1 time)" },
 };
 
 START_TEST(each_loss_of_the_gpu_has_its_line)
 {
-	totals.cuda[losses[_i].count] = 1;
-	totals.files = 1;
+	totals.cuda[losses[_i].count] = totals.files = 1;
 	says(losses[_i].want);
 }
 END_TEST

@@ -148,6 +148,56 @@ START_TEST(one_caller_too_many_is_not_kept)
 }
 END_TEST
 
+/* A call and its kernel lie in a buffer of ours; the call was made by this thread. */
+static uint8_t *fill_buffer(size_t *size)
+{
+	uint8_t *mem;
+	size_t most;
+
+	store(add_call(7) + LAYOUT_AT_RUNTIME_threadId, sys_tid(), 4);
+	add_work(CONCURRENT_KERNEL, 1, 7);
+	buffers_requested(&mem, size, &most);
+	ck_assert_ptr_nonnull(mem);
+	memcpy(mem, buffer, filled);
+	return mem;
+}
+
+/* On a machine that is busy enough the consumer has had no processor when the process
+ * ends: what came back is in the file, and what did not is said to be missing. */
+START_TEST(an_end_without_the_consumer_loses_nothing_unsaid)
+{
+	bool back = _i;
+	uint8_t *mem;
+	size_t size;
+
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	mem = fill_buffer(&size);
+	if (back)
+		buffers_completed(NULL, 0, mem, size, filled);
+	info->end = clock_ticks();
+	cupti_sealed(info, true);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
+	ck_assert_uint_eq(bench_records(info, REC_CALL), back);
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), back);
+	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), !back);
+	ck_assert_uint_eq(bench_count(info, CUDA_MISSING), 0);
+}
+END_TEST
+
+/* Memory is touched ahead a buffer at a time: in between a window may end. */
+START_TEST(a_round_makes_one_buffer_ready)
+{
+	unsigned n = 0;
+
+	records_start("12.4");
+	while (work_once() == 1)
+		n++;
+	ck_assert_uint_ge(n, 7);
+}
+END_TEST
+
 /* Its parent's thread, questions and end are not its own. */
 START_TEST(a_child_has_a_consumer_of_its_own)
 {
@@ -184,6 +234,8 @@ int main(void)
 	tcase_add_test(tc, flushes_come_ever_more_seldom);
 	tcase_add_test(tc, a_flush_that_is_asked_for_is_due);
 	tcase_add_test(tc, who_waits_waits_for_a_level);
+	tcase_add_loop_test(tc, an_end_without_the_consumer_loses_nothing_unsaid, 0, 2);
+	tcase_add_test(tc, a_round_makes_one_buffer_ready);
 	tcase_add_test(tc, a_child_has_a_consumer_of_its_own);
 	tcase_add_test(tc, who_was_woken_just_before_does_not_sleep);
 	tcase_add_test(tc, one_caller_too_many_is_not_kept);

@@ -18,6 +18,7 @@ static const char *const count_names[CUDA_COUNTS] = {
 	[CUDA_EARLY] = "GPU work before its call",
 	[CUDA_GAPS] = "gaps",
 	[CUDA_GAP_NS] = "gap ns",
+	[CUDA_UNFETCHED] = "ended before CUPTI gave everything back",
 };
 
 /* Calls without work and work without calls are counted by the writer, which sees all of

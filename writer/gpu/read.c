@@ -203,6 +203,21 @@ static bool has_hooks(const struct cycle_read *c)
 	       c->events[REC_SET] || c->events[REC_STACK];
 }
 
+/* Who died, or had no time at its end, has left in CUPTI what this window still had
+ * there. Windows of programs that never met CUDA wait for the GPU, too. */
+static bool is_unfetched(const struct trace *t)
+{
+	static const char recording[] = "\"state\": \"recording\"";
+	struct cycle_info *info = (struct cycle_info *)t->info;
+	size_t len = 0;
+	const char *fact;
+
+	if (atomic_load(&info->cuda_state) != CUDA_PENDING)
+		return false;
+	fact = facts_get(t->view->head, "cuda", &len);
+	return fact && memmem(fact, len, recording, sizeof(recording) - 1);
+}
+
 /* Nothing recorded and nothing lost: the file has no GPU part. */
 static bool is_there(const struct trace *t)
 {
@@ -280,6 +295,7 @@ int gpu_read(struct trace *t)
 		err = scan_threads(t);
 	if (err)
 		return err;
+	c->known[CUDA_UNFETCHED] = is_unfetched(t);
 	if (!is_there(t)) {
 		gpu_free(t);
 		return 0;

@@ -237,18 +237,21 @@ void buffers_give(struct buffer *b)
 }
 
 /* A fresh buffer's first page fault would be in the middle of a launch of the program's:
- * the consumer has it instead. */
-void buffers_prepare(void)
+ * the consumer has it instead. One at a time: on a busy machine a buffer takes long, and
+ * a window that ends must not wait for eight. */
+bool buffers_prepare(void)
 {
 	uint32_t made = atomic_load(&pool.made);
 
 	if (!pool.base)
-		return;
+		return false;
 	if (pool.touched < made)
 		pool.touched = made;
-	while (pool.touched < pool.most &&
-	       atomic_load(&pool.idle) + pool.touched - atomic_load(&pool.made) < READY)
-		sys_touch(pool.base + pool.touched++ * pool.each, pool.each);
+	if (pool.touched >= pool.most ||
+	    atomic_load(&pool.idle) + pool.touched - atomic_load(&pool.made) >= READY)
+		return false;
+	sys_touch(pool.base + pool.touched++ * pool.each, pool.each);
+	return true;
 }
 
 uint64_t buffers_turn(void)

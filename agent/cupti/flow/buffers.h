@@ -42,7 +42,7 @@ uint64_t buffers_turn_of(const uint8_t *mem); /* of which request; 0: not ours *
 /* The consumer: what has come back, oldest first; each to be given back cleared. */
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);
-void buffers_prepare(void); /* touches buffers ahead of need */
+bool buffers_prepare(void); /* touches one ahead of need; false: none is needed */
 uint64_t buffers_turn(void); /* requests so far */
 /* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
  * one come back that is not yet read? */

@@ -223,7 +223,8 @@ static int64_t work_once(void)
 	sealed_before = pending - open;
 	if (!pending && !follow_kinds())
 		return -2;
-	buffers_prepare();
+	if (buffers_prepare())
+		return 1;
 	if (pending && !gone && session_gone())
 		return 1;
 	if (pending && atomic_load(&session.state) == SESSION_ASIDE && !ended)
@@ -240,6 +241,7 @@ static void *run_consumer(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "proflaunch-gpu", 0, 0, 0);
 	atomic_store(&tid, sys_tid());
+	round_made_by(sys_tid());
 	facts_ask_runtime();
 	while (wait > -2) {
 		/* First: what rings while we work must end the sleep that follows. */
@@ -311,13 +313,13 @@ void consumer_flush(int64_t ns)
 	wait_for(&flush_done, level, ns);
 }
 
-/* The consumer's thread is stuck in CUPTI: the caller's thread does here what that one
- * would do with the windows. */
+/* The consumer's thread is stuck in CUPTI, or has had no processor: the caller's thread
+ * does here what that one would do with what came back and with the windows. */
 static void take_over(void)
 {
 	if (!round_take())
 		return;
-	windows_collect();
+	round_drain();
 	windows_settle(true, correlation_waits);
 }
 

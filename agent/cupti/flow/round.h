@@ -20,16 +20,19 @@
  * called by the consumer, which holds no lock then.
  */
 void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n));
+void round_made_by(uint32_t tid); /* the consumer's thread id, before its first round */
 /* CUPTI is called only outside, where it may keep us. False: what we had in hand is
  * somebody else's now; so for all that return bool, and -1 of round_fetch. */
 bool round_enter(void);
 void round_leave(void);
 int round_fetch(uint32_t flag); /* a flush: what CUPTI says */
 bool round_kinds(bool on);
-void round_drain(void); /* reads what has come back, and what windows there are */
+/* Reads what has come back, and what windows there are; who has taken over may, too. */
+void round_drain(void);
 void round_drops(void);
 bool round_flush(void); /* a flush, and all that comes of it */
-/* Another thread: the consumer is stuck in CUPTI. False: it is at work all the same. */
+/* Another thread: the consumer is stuck in CUPTI, or has no processor. False: it is at
+ * work all the same. */
 bool round_take(void);
 bool round_taken(void);
 void round_fork_child(void);

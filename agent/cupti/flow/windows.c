@@ -141,6 +141,8 @@ static void settle_window(struct window *w)
 		devices_write(&w->side, w->begin);
 		if (w->launched > w->matched)
 			gpu_chunk_count(&w->side, CUDA_MISSING, w->launched - w->matched);
+		gpu_chunk_count(&w->side, CUDA_UNFETCHED,
+				!session_gone() && buffers_held(w->turn));
 	}
 	w->state = WINDOW_OVER;
 	w->info = w->side.info = NULL;
@@ -192,10 +194,9 @@ static void take_orders(void)
 {
 	uint32_t head = atomic_load_explicit(&orders.head, memory_order_acquire);
 	uint32_t tail = atomic_load_explicit(&orders.tail, memory_order_relaxed);
-	struct cycle_info *standing;
-
 	/* Behind the head: what stood before something else was queued comes first. */
-	standing = atomic_exchange(&orders.standing, NULL);
+	struct cycle_info *standing = atomic_exchange(&orders.standing, NULL);
+
 	if (standing)
 		open_window(standing);
 	for (; tail != head; tail++) {
@@ -262,9 +263,8 @@ unsigned windows_pending(bool *open)
 	return n;
 }
 
-/* A GPU that is never idle gives back no buffer that still gets new work: from some time
- * after the seal on there must be none. Most work has come by then, and calls that were
- * under way have ended. */
+/* A GPU that is never idle gives back no buffer that still gets new work: some time after
+ * the seal there must be none; calls that were under way have ended by then. */
 bool windows_fresh(void)
 {
 	struct window *w;
