@@ -3,7 +3,7 @@
  * writer - sealed cycles of a spool become trace files.
  *
  * Threads  one at a time for one spool: the agent's writer thread, or `recover`.
- * Memory   its own maps; bounded (writer_limit), whatever the spool's size.
+ * Memory   its own maps, given back after each file.
  * Errors   0 or -errno, said once in one line by write_trace.
  * Units    as in spool.h.
  *

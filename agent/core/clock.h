@@ -5,7 +5,7 @@
  * Threads  clock_ticks: any.  clock_start, clock_sample: one at a time.
  * Memory   none of its own; triples are stored in the spool header.
  * Errors   none: without an invariant counter ticks are CLOCK_MONOTONIC_RAW ns.
- * Units    ticks; clock_real_ns gives epoch nanoseconds.
+ * Units    ticks; clock_line_ns gives epoch nanoseconds.
  */
 #ifndef CORE_CLOCK_H
 #define CORE_CLOCK_H
