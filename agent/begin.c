@@ -82,7 +82,7 @@ static bool say_unkept(const char *dir, int err, const char *so)
 
 /* With a launcher: a file, else memory that the launcher holds as well. Who cannot join
  * the job (another user, another root) records nothing, and says nothing. */
-static int place_launched(uint64_t cap)
+static int place_launched_spool(uint64_t cap)
 {
 	bool memory = !strcmp(agent.config.spool, "memory");
 	int err =
@@ -152,7 +152,7 @@ static int place_within_limits(void *arg)
 	self_settle(job ? atomic_load(&job->launcher) : 0);
 	if (!cap)
 		return -ENOMEM;
-	return agent_launched() ? place_launched(cap) : place_alone(cap);
+	return agent_launched() ? place_launched_spool(cap) : place_alone(cap);
 }
 
 /* A process that waits for torch, CUDA or its first sample has no file before they come:

@@ -83,7 +83,7 @@ bool life_ends(uint32_t pid)
 }
 
 /* "address perms offset dev inode path"; the file systems do not agree on dev. */
-static bool names_it(const char *line, const struct life_who *who)
+static bool line_names_spool(const char *line, const struct life_who *who)
 {
 	unsigned long long ino = 0;
 	const char *name = strstr(line, who->name); /* the line itself where it is "" */
@@ -108,7 +108,7 @@ enum life life_look(const struct life_who *who)
 	snprintf(path, sizeof(path), "/proc/%u/maps", who->pid);
 	f = fopen(path, "re");
 	while (f && found != LIFE_HERE && fgets(line, sizeof(line), f))
-		found = names_it(line, who) ? LIFE_HERE : LIFE_GONE;
+		found = line_names_spool(line, who) ? LIFE_HERE : LIFE_GONE;
 	if (f)
 		fclose(f);
 	/* It may have replaced its image, or ended, as we looked. */

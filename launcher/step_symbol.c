@@ -37,7 +37,7 @@ struct look {
 /* ---- one file ---- */
 
 /* By these a program gets code that its needed libraries do not have. */
-static bool is_opener(const char *name)
+static bool opens_other_code(const char *name)
 {
 	static const char *const openers[] = {
 		"dlopen", "dlmopen",     "execve",       "execv",   "execvp", "execvpe",
@@ -86,7 +86,7 @@ static void look_at_function(const char *name, bool defined, void *arg)
 	if (defined && file->own)
 		look_near(file->l, name);
 	file->found |= defined && file->wanted && !strcmp(name, file->l->name);
-	file->open |= !defined && is_opener(name);
+	file->open |= !defined && opens_other_code(name);
 }
 
 static void look_into_file(struct look *l, const char *path, bool own)

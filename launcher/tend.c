@@ -59,7 +59,7 @@ static volatile sig_atomic_t interrupted;
 
 /* ---- starting one ---- */
 
-static void start_one(void)
+static void start_finisher(void)
 {
 	int64_t now = sys_clock_ns(CLOCK_MONOTONIC);
 
@@ -174,7 +174,7 @@ static int64_t pump_on_tick(void)
 	pump_messages();
 	if (!me.pid && atomic_load(&me.finish.shared->answer) != PHASE_STOP &&
 	    sys_clock_ns(CLOCK_MONOTONIC) >= me.next_ns)
-		start_one();
+		start_finisher();
 	return TICK_NS;
 }
 
@@ -236,7 +236,7 @@ static void replace_dead_finisher(void)
 	}
 	if (!me.pid && atomic_load(&me.finish.shared->answer) != PHASE_STOP &&
 	    me.deaths <= LIVES)
-		start_one();
+		start_finisher();
 }
 
 static void set_phase(enum shared_phase phase)

@@ -25,7 +25,7 @@ static uint64_t whole_part(const struct parse *p, size_t *at)
 }
 
 /* Is there an exponent? Then doubles do. */
-static bool is_odd(const struct parse *p)
+static bool has_exponent(const struct parse *p)
 {
 	return memchr(p->text, 'e', p->len) || memchr(p->text, 'E', p->len);
 }
@@ -51,7 +51,8 @@ uint64_t number_u64(const struct parse *p)
 
 	if (!p->len || *p->text == '-')
 		return 0;
-	return is_odd(p) ? (uint64_t)clamp_to_i64(number_double(p)) : whole_part(p, &at);
+	return has_exponent(p) ? (uint64_t)clamp_to_i64(number_double(p))
+			       : whole_part(p, &at);
 }
 
 /* With the sign that the text has. */
@@ -68,8 +69,8 @@ int64_t number_i64(const struct parse *p)
 
 	if (!p->len)
 		return 0;
-	return is_odd(p) ? clamp_to_i64(number_double(p))
-			 : signed_number(p, whole_part(p, &at));
+	return has_exponent(p) ? clamp_to_i64(number_double(p))
+			       : signed_number(p, whole_part(p, &at));
 }
 
 /* By digits and not by a double: 19 digits of an absolute time do not fit one. */
@@ -80,7 +81,7 @@ int64_t number_us(const struct parse *p)
 
 	if (!p->len)
 		return 0;
-	if (is_odd(p))
+	if (has_exponent(p))
 		return clamp_to_i64(number_double(p) * 1e3);
 	n = whole_part(p, &at);
 	if (n > INT64_MAX / 1000 - 1)

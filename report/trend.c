@@ -31,7 +31,7 @@ static double at_most(const struct trend_of *t, double growth, double error,
 
 /* The error of the growth in the last `tail` rises: of blocks that were there before and
  * after there is none, so what came and went, or all that there is, bounds it. */
-static double error_of(const struct trend_of *t, const struct rises *r, size_t tail)
+static double growth_error(const struct trend_of *t, const struct rises *r, size_t tail)
 {
 	double first = r->lows[r->n - tail], last = r->lows[r->n];
 	double moved = (last > first ? last - first : first - last) +
@@ -44,13 +44,13 @@ static double error_of(const struct trend_of *t, const struct rises *r, size_t t
  * its second half? */
 static bool sample_is_above(const struct trend_of *t, const struct rises *r)
 {
-	double low = r->sum - SAMPLED * error_of(t, r, r->n) +
+	double low = r->sum - SAMPLED * growth_error(t, r, r->n) +
 		     0.25 * SAMPLED * SAMPLED * t->error;
 	double half = 0, n = (double)(r->n / 2);
 
 	for (size_t i = r->n - r->n / 2; i < r->n; i++)
 		half += r->by[i];
-	half -= GOES_ON * error_of(t, r, r->n / 2);
+	half -= GOES_ON * growth_error(t, r, r->n / 2);
 	return low > t->limit * (double)(r->n * r->b) &&
 	       half > t->limit * n * (double)r->b;
 }
@@ -70,7 +70,7 @@ static size_t find_silence(const struct trend_of *t, const struct rises *r)
 		last = i;
 	}
 	silent = (double)((r->n - last) * r->b) * t->limit;
-	hidden = at_most(t, 0, error_of(t, r, r->n - last), STOPPED);
+	hidden = at_most(t, 0, growth_error(t, r, r->n - last), STOPPED);
 	if (rises > 2 && r->n - last > 3 * longest + 1 && silent > hidden)
 		return last + 1;
 	return r->n;
@@ -91,7 +91,7 @@ static size_t find_slowing(const struct trend_of *t, const struct rises *r)
 		sum += r->by[r->n - tail];
 		if (tail < ask || sum > room ||
 		    (t->error > 0 &&
-		     at_most(t, sum, error_of(t, r, tail), STOPPED) > room))
+		     at_most(t, sum, growth_error(t, r, tail), STOPPED) > room))
 			continue;
 		ask = tail + 1 + tail / 16;
 		if (rises_differ(r, tail, sum, 1))
@@ -257,7 +257,7 @@ static bool may_grow(const struct trend_of *t, const struct rises *r)
 	    r->sum < BY_CHANCE * rises_root(r->squares))
 		return false;
 	whole = r->sum < kept ? r->sum : kept;
-	return at_most(t, whole, error_of(t, r, r->n), SAMPLED) > t->limit * n;
+	return at_most(t, whole, growth_error(t, r, r->n), SAMPLED) > t->limit * n;
 }
 
 /* Too few steps for chance: each must have grown by more than the limit. */
@@ -271,7 +271,7 @@ static struct trend few_steps(const struct trend_of *t, const struct rises *r)
 	if (t->n < TREND_LEAST)
 		found.is = TREND_UNSURE;
 	else if (t->error > 0)
-		found.is = at_most(t, r->sum, error_of(t, r, r->n), SAMPLED) >
+		found.is = at_most(t, r->sum, growth_error(t, r, r->n), SAMPLED) >
 					   t->limit * (double)t->n
 				   ? TREND_UNSURE
 				   : TREND_STEADY;

@@ -22,19 +22,19 @@
 /* Of caches that records and tables of stacks displace, the program has the misses. */
 #define HEAP_DISPLACED 1.2
 
-static struct cycle_info *info_of(const struct trace *t)
+static struct cycle_info *cycle_info_of(const struct trace *t)
 {
 	return (struct cycle_info *)t->info;
 }
 
 static uint64_t samples_of(const struct trace *t, unsigned kind)
 {
-	return atomic_load(&info_of(t)->cost[kind].samples);
+	return atomic_load(&cycle_info_of(t)->cost[kind].samples);
 }
 
 static double ticks_of(const struct trace *t, unsigned kind)
 {
-	return (double)atomic_load(&info_of(t)->cost[kind].ticks);
+	return (double)atomic_load(&cycle_info_of(t)->cost[kind].ticks);
 }
 
 static double mean_of(const struct trace *t, unsigned kind)
@@ -46,7 +46,7 @@ static double mean_of(const struct trace *t, unsigned kind)
 
 static uint64_t events_of(const struct trace *t, enum record_kind kind)
 {
-	return t->cycle.events[kind] + atomic_load(&info_of(t)->drops[kind]);
+	return t->cycle.events[kind] + atomic_load(&cycle_info_of(t)->drops[kind]);
 }
 
 /* Ticks of our own code. */
@@ -81,7 +81,8 @@ static double torch_ticks(const struct trace *t)
 void cost_fill(struct trace *t)
 {
 	double ns_each = 1e9 / clock_rate(t->view->head);
-	double own = own_ticks(t) * ns_each + (double)atomic_load(&info_of(t)->rare_ns);
+	double own =
+		own_ticks(t) * ns_each + (double)atomic_load(&cycle_info_of(t)->rare_ns);
 	double torch = torch_ticks(t) * ns_each;
 
 	t->result->torch_ns = torch > 0 && torch < 1e18 ? (uint64_t)torch : 0;
@@ -140,7 +141,7 @@ void cost_write(struct trace *t)
 		put_real(j, (double)t->result->torch_ns / 1e3);
 	}
 	json_lit(j, ", \"pages, chunks and steps of it us\": ");
-	put_real(j, (double)atomic_load(&info_of(t)->rare_ns) / 1e3);
+	put_real(j, (double)atomic_load(&cycle_info_of(t)->rare_ns) / 1e3);
 	if (steps) {
 		json_lit(j, ", \"estimated overhead us per step\": ");
 		put_real(j, all / 1e3 / (double)steps);

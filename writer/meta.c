@@ -124,7 +124,7 @@ static void put_cycle(struct trace *t)
 /* The object "proflaunch" (docs/trace.md): what ran, with which options, what was lost
  * and why. Readers of Kineto's files keep a member that they do not know, or pass it
  * by. */
-static void put_own(struct trace *t)
+static void put_proflaunch_object(struct trace *t)
 {
 	struct json *j = &t->json;
 	const struct spool_header *h = t->view->head;
@@ -181,7 +181,7 @@ void meta_head(struct trace *t)
 	json_lit(j, ",\n");
 	facts_metadata(j, t->config->metadata, sizeof(t->config->metadata));
 	put_distributed(t);
-	put_own(t);
+	put_proflaunch_object(t);
 	json_text_number(
 		j, "\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": ", t->base_ns);
 	json_lit(j, ",\n\"traceEvents\": [\n");

@@ -168,7 +168,7 @@ int spool_place_held(const char *id, uint64_t cap)
 
 /* ---- its header ---- */
 
-static void read_boot(char *buf, size_t size)
+static void read_boot_id(char *buf, size_t size)
 {
 	ssize_t n = sys_read_file("/proc/sys/kernel/random/boot_id", buf, size);
 
@@ -185,7 +185,7 @@ static void fill_header(struct spool_header *h)
 	if (job)
 		fmt(h->boot_id, sizeof(h->boot_id), "%s", job->boot_id);
 	else
-		read_boot(h->boot_id, sizeof(h->boot_id));
+		read_boot_id(h->boot_id, sizeof(h->boot_id));
 	fmt(h->exe, sizeof(h->exe), "%s", self.exe);
 	h->pid = self.pid;
 	h->ppid = self.ppid;

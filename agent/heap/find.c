@@ -21,10 +21,11 @@ const char *const heap_names[] = {
 };
 #undef HOOK
 _Static_assert(sizeof(heap_names) / sizeof(heap_names[0]) == HEAP_FORMS, "a name each");
-static const struct link_map *owners[HEAP_FORMS]; /* NULL: not found by find_all */
+static const struct link_map
+	*owners[HEAP_FORMS]; /* NULL: not found by find_real_functions */
 
 /* Finds what dlsym(RTLD_NEXT) would, in the objects behind ours. */
-static void find_all(void)
+static void find_real_functions(void)
 {
 	const struct link_map *us = elf_our_object();
 
@@ -49,7 +50,7 @@ bool heap_find(void)
 	/* Nobody waits here: the one that looks may be this very thread, further out. */
 	if (!atomic_compare_exchange_strong(&state, &seen, 1))
 		return seen == 2;
-	find_all();
+	find_real_functions();
 	if (!heap_real.malloc || !heap_real.free || !heap_real.calloc ||
 	    !heap_real.realloc || !heap_real.malloc_usable_size) {
 		atomic_store(&state, 0);

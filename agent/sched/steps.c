@@ -178,7 +178,7 @@ static void start_recorder(void *arg)
 	}
 }
 
-static bool wake_as(struct waking w)
+static bool wake_scheduler(struct waking w)
 {
 	uint32_t none = LIFE_NONE;
 	struct rare cost;
@@ -198,7 +198,7 @@ static bool wake_as(struct waking w)
 bool sched_wake(void)
 {
 	return __builtin_expect(sched_life() == LIFE_ON, 1) ||
-	       wake_as((struct waking){ 0 });
+	       wake_scheduler((struct waking){ 0 });
 }
 
 /* ---- one window, until something is found that has steps ---- */
@@ -206,7 +206,7 @@ bool sched_wake(void)
 void sched_wake_whole(void)
 {
 	if (sched_life() == LIFE_NONE)
-		wake_as((struct waking){ .whole = true });
+		wake_scheduler((struct waking){ .whole = true });
 }
 
 void sched_whole_ends(void)
@@ -267,7 +267,7 @@ void sched_boundary(const char *chosen, bool row)
 	/* When the boundary is the first event of all, the step that it ends is what
 	 * the program did so far. */
 	if (sched_life() != LIFE_ON &&
-	    !wake_as((struct waking){ .begun = sched.main_ticks }))
+	    !wake_scheduler((struct waking){ .begun = sched.main_ticks }))
 		goto out;
 	if (!sched_lock()) {
 		thread_drop(REC_NONE, DROP_BOUNDARY);

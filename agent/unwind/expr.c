@@ -118,8 +118,8 @@ static struct unwind_value loaded_from(struct unwind_value v)
 
 /* Most of these come from a PLT's expression, with which the linker tells whether the
  * push of an entry has run. */
-static struct unwind_value of_two(uint8_t op, struct unwind_value a,
-				  struct unwind_value b)
+static struct unwind_value apply_binary_op(uint8_t op, struct unwind_value a,
+					   struct unwind_value b)
 {
 	if (op == 0x22) /* plus */
 		return add_values(a, b);
@@ -222,7 +222,7 @@ struct unwind_value unwind_expression(struct unwind_reader *r, uintptr_t pc,
 			if (n < 2)
 				return (struct unwind_value){ VALUE_NONE };
 			n -= 2;
-			v = of_two(op, stack[n], stack[n + 1]);
+			v = apply_binary_op(op, stack[n], stack[n + 1]);
 		}
 		if (v.kind == VALUE_NONE || n == VALUES)
 			return (struct unwind_value){ VALUE_NONE };

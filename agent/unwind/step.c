@@ -55,7 +55,7 @@ static inline bool step_to_caller(struct unwind_regs *r, uint64_t rule,
 
 /* From a signal's handler to what it interrupted. That address is no return address, of
  * which the byte before is looked up: so it is told as one more. */
-static bool step_signal(struct unwind_regs *r, struct unwind_bounds *b)
+static bool step_over_signal(struct unwind_regs *r, struct unwind_bounds *b)
 {
 	uintptr_t sp;
 
@@ -104,7 +104,7 @@ bool unwind_step_any(struct unwind_walk *w, uint64_t rule, bool own)
 		w->u.whole = true;
 		return false;
 	case RULE_SIGNAL:
-		fine = step_signal(&w->r, &w->b);
+		fine = step_over_signal(&w->r, &w->b);
 		w->foreign = w->b.end != unwind_own.end;
 		break;
 	default:
