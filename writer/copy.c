@@ -49,12 +49,28 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* For all that lies before `used`, as far as the file has it. */
+static int map_room(struct copy *c, uint64_t size, uint64_t used)
+{
+	uint64_t room = smaller_of(smaller_of(size, c->view.head->cap),
+				   smaller_of(used, COPY_MOST));
+	void *more;
+
+	room &= ~(uint64_t)(CHUNK_SMALL - 1);
+	if (room <= c->mapped)
+		return 0;
+	more = mremap(c->base, c->mapped, room, MREMAP_MAYMOVE);
+	if (more == MAP_FAILED)
+		return -ENOMEM;
+	c->base = more;
+	c->mapped = room;
+	return spool_view_init(&c->view, c->base, room);
+}
+
 static int read_header(struct copy *c, uint64_t size)
 {
 	struct spool_header *h;
 	uint8_t first[8] = { 0 };
-	uint64_t room;
-	void *more;
 	int err;
 
 	if (size < SPOOL_HEADER) {
@@ -75,17 +91,19 @@ static int read_header(struct copy *c, uint64_t size)
 		return -EINVAL;
 	h = (struct spool_header *)c->base;
 	h->last_file[sizeof(h->last_file) - 1] = '\0';
-	room = smaller_of(smaller_of(size, h->cap),
-			  smaller_of(atomic_load(&h->used), COPY_MOST));
-	room &= ~(uint64_t)(CHUNK_SMALL - 1);
-	if (room <= SPOOL_HEADER)
+	return map_room(c, size, atomic_load(&h->used));
+}
+
+/* What was taken since the header was read. A file that shrinks has no more. */
+static int follow_growth(struct copy *c)
+{
+	uint64_t used = 0;
+	struct sys_stat st;
+
+	if (sys_fstat(c->fd, &st) ||
+	    copy_bytes(c->fd, &used, offsetof(struct spool_header, used), sizeof(used)))
 		return 0;
-	more = mremap(c->base, SPOOL_HEADER, room, MREMAP_MAYMOVE);
-	if (more == MAP_FAILED)
-		return -ENOMEM;
-	c->base = more;
-	c->mapped = room;
-	return spool_view_init(&c->view, c->base, room);
+	return map_room(c, st.size, used);
 }
 
 void copy_trim(int fd)
@@ -149,30 +167,39 @@ static int read_chunk_whole(struct copy *c, const struct copy_chunk *k)
 	return err;
 }
 
-/* A chunk of any other kind, such as one of counters, is passed over. */
-static int note_chunk(struct copy *c, uint64_t at, const struct chunk *head,
-		      unsigned *cycles)
+static int note_cycle(struct copy *c, const struct copy_chunk *k)
 {
-	struct copy_chunk k = { at, head->cycle, head->size, head->kind };
-	int err = 0;
-
-	if (k.kind == CHUNK_CYCLE && ++*cycles > copy_most) {
+	if (k->kind != CHUNK_CYCLE)
+		return 0;
+	if (c->cycles == copy_most) {
 		c->left_out++;
 		return 0;
 	}
-	if (k.kind == CHUNK_CYCLE)
-		err = read_info(c, &k);
-	else if (k.kind == CHUNK_DATA || k.kind == CHUNK_CUDA)
-		err = index_add(&c->index, k.cycle, at);
-	else if (k.kind != CHUNK_NAMES && k.kind != CHUNK_STACKS)
-		return 0;
-	return err ? err : pile_add(&c->chunks, &k, sizeof(k));
+	c->cycles++;
+	return read_info(c, k);
 }
 
-static int read_chunks_of(struct copy *c)
+/* A descriptor that is new since they were read, or left out, is not there. A chunk of
+ * any other kind, such as one of counters, is passed over. */
+static int note_chunk(struct copy *c, const struct copy_chunk *k)
+{
+	struct chunk *mine = (struct chunk *)(c->base + k->offset);
+	int err = 0;
+
+	if (k->kind == CHUNK_DATA || k->kind == CHUNK_CUDA)
+		err = index_add(&c->index, k->cycle, k->offset);
+	else if (k->kind == CHUNK_CYCLE && atomic_load(&mine->kind) != CHUNK_CYCLE)
+		return 0;
+	else if (k->kind != CHUNK_CYCLE && k->kind != CHUNK_NAMES &&
+		 k->kind != CHUNK_STACKS)
+		return 0;
+	return err ? err : pile_add(&c->chunks, k, sizeof(*k));
+}
+
+static int each_chunk(struct copy *c,
+		      int (*note)(struct copy *c, const struct copy_chunk *k))
 {
 	uint64_t at = SPOOL_HEADER;
-	unsigned cycles = 0;
 	struct chunk head;
 	int err = 0;
 
@@ -184,11 +211,21 @@ static int read_chunks_of(struct copy *c)
 			at = skip_to_data(c, at);
 			continue;
 		}
-		err = note_chunk(c, at, &head, &cycles);
+		err = note(c,
+			   &(struct copy_chunk){ at, head.cycle, head.size, head.kind });
 		at += head.size;
 	}
 	/* Shorter than it says, or shrinking as we read: what is there counts. */
-	return err && err != -ENODATA ? err : index_sort(&c->index);
+	return err == -ENODATA ? 0 : err;
+}
+
+/* First how far windows are, then what chunks there are. The other way round one that
+ * its process finishes in between would look whole, and lack what came last: records, and
+ * names of others. */
+static int read_chunks(struct copy *c)
+{
+	return each_chunk(c, note_cycle) ?: follow_growth(c)
+	       ?: each_chunk(c, note_chunk) ?: index_sort(&c->index);
 }
 
 int copy_open(struct copy *c, int fd)
@@ -197,7 +234,7 @@ int copy_open(struct copy *c, int fd)
 	int err = sys_fstat(fd, &st);
 
 	*c = (struct copy){ .fd = fd };
-	err = err ?: read_header(c, st.size) ?: read_chunks_of(c);
+	err = err ?: read_header(c, st.size) ?: read_chunks(c);
 	if (err)
 		copy_close(c);
 	return err;

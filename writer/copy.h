@@ -31,6 +31,7 @@ struct copy {
 	struct pile chunks; /* struct copy_chunk, by offset */
 	uint8_t *base;
 	uint64_t mapped;
+	uint32_t cycles; /* descriptors that were read */
 	uint32_t left_out; /* windows: more than copy_most */
 	int fd;
 };
