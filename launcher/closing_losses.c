@@ -113,6 +113,13 @@ static void say_gpu_losses(const struct closing *c)
 	closing_warn(
 		n[CUDA_UNFETCHED], "window",
 		"ended before CUPTI had given back all of its GPU records: calls and kernels can be missing there (it was killed, or CUPTI or the machine was too busy for 2 s)");
+	closing_warn(
+		n[CUDA_CROWDED], "window",
+		"ended before CUPTI had given back all of its GPU records: calls and kernels can be missing there; more than 256 windows waited for it at once: try longer ones, or some between them (--schedule wait=W,active=A)");
+	if (n[CUDA_UNNAMED])
+		say_warn(
+			"%s without a name: there was no room for more names (a quarter of buffer_mb = %u; a larger --buffer-mb has more), or CUPTI gave none",
+			say_count(n[CUDA_UNNAMED], "GPU record"), c->config->buffer_mb);
 	if (n[CUDA_GAPS])
 		say_warn(
 			"the GPU was not recorded for %.9g s: another profiler had CUPTI (%s)",

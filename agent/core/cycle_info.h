@@ -48,6 +48,8 @@ enum cuda_count {
 	CUDA_GAPS, /* times CUPTI was in other hands */
 	CUDA_GAP_NS, /* ... and how long, all together */
 	CUDA_UNFETCHED, /* 1: it ended before CUPTI had given back all of its records */
+	CUDA_CROWDED, /* 1: the same, as too many windows waited for CUPTI at once */
+	CUDA_UNNAMED, /* calls, kernels and devices whose name was not kept */
 	CUDA_COUNTS
 };
 

@@ -123,6 +123,31 @@ START_TEST(windows_that_find_no_room_are_settled)
 }
 END_TEST
 
+/* CUPTI has a buffer with the calls of all: it gives none back, and the 257th window
+ * takes the place of the first. */
+START_TEST(the_window_that_has_to_go_is_counted)
+{
+	static struct cycle_info all[WINDOWS_MOST + 2];
+	size_t size, most;
+	uint8_t *mem;
+
+	records_start("13.0");
+	buffers_requested(&mem, &size, &most);
+	store(mem, 1, 4); /* a record begins there */
+	for (unsigned i = 0; i < WINDOWS_MOST + 2; i++) {
+		all[i].number = i + 2;
+		all[i].begin = all[i].end = clock_ticks();
+		cupti_opened(&all[i]);
+		cupti_sealed(&all[i], true);
+		windows_collect();
+	}
+	for (unsigned i = 0; i < 4; i++) {
+		ck_assert_uint_eq(bench_count(&all[i], CUDA_CROWDED), i < 2);
+		ck_assert_uint_eq(bench_count(&all[i], CUDA_UNFETCHED), 0);
+	}
+}
+END_TEST
+
 /* ---- round.c ---- */
 
 static int dropped_error(void *context, uint32_t stream, size_t *dropped)
@@ -338,6 +363,7 @@ int main(void)
 	tcase_add_test(tc, a_flush_from_before_the_end_is_not_enough);
 	tcase_add_test(tc, work_that_never_came_is_counted);
 	tcase_add_test(tc, windows_that_find_no_room_are_settled);
+	tcase_add_test(tc, the_window_that_has_to_go_is_counted);
 	tcase_add_test(tc, an_error_is_no_number);
 	tcase_add_test(tc, each_record_that_is_discarded_counts);
 	tcase_add_test(tc, what_was_refused_is_not_decoded);

@@ -123,6 +123,24 @@ START_TEST(what_is_missing_is_counted_once)
 }
 END_TEST
 
+/* No room for the name, or a place where there is none. */
+START_TEST(what_has_no_name_is_counted)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 10);
+	uint32_t name;
+
+	name = cuda_kernel(m, "k", 1, 7, 5000, 6000, 0)->g.r.name;
+	cuda_kernel(m, "k", 2, 7, 7000, 8000, 0)->g.r.name = 0;
+	cuda_kernel(m, "k", 3, 7, 9000, 9500, 0)->g.r.name = name;
+	cuda_call(m, "cudaLaunchKernel", 2, 2000, 2100)->r.name = UINT32_MAX;
+	cuda_device(m, 0, "GPU")->r.name = 0;
+	image_write(m);
+	ck_assert_uint_eq(m->result.cuda[CUDA_UNNAMED], 3);
+	ck_assert(image_has(m, "\"without a name\": 3"));
+	image_free(m);
+}
+END_TEST
+
 START_TEST(a_capture_may_be_older_than_the_window)
 {
 	struct spool_image *m = cuda_image(1000, 100000, 10);
@@ -234,6 +252,7 @@ int main(void)
 	tcase_add_test(tc, a_crowd_on_one_stream_is_all_there);
 	tcase_add_test(tc, half_a_version_is_none);
 	tcase_add_test(tc, what_is_missing_is_counted_once);
+	tcase_add_test(tc, what_has_no_name_is_counted);
 	tcase_add_test(tc, a_capture_may_be_older_than_the_window);
 	tcase_add_test(tc, work_that_has_not_ended_has_no_time);
 	tcase_add_test(tc, a_clock_that_was_set_bends_nothing);

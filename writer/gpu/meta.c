@@ -19,6 +19,8 @@ static const char *const count_names[CUDA_COUNTS] = {
 	[CUDA_GAPS] = "gaps",
 	[CUDA_GAP_NS] = "gap ns",
 	[CUDA_UNFETCHED] = "ended before CUPTI gave everything back",
+	[CUDA_CROWDED] = "too many windows waited for CUPTI",
+	[CUDA_UNNAMED] = "without a name",
 };
 
 /* Calls without work and work without calls are counted by the writer, which sees all of

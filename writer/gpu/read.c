@@ -122,6 +122,21 @@ static void note_device(struct cuda *c, const struct rec_device *d)
 		c->devices = d->id + 1;
 }
 
+/* Neighbours often have one name: it is looked at once. */
+static void count_nameless(struct trace *t, const struct record *r)
+{
+	struct cuda *c = t->cuda;
+
+	if (r->kind != REC_CALL && r->kind != REC_KERNEL && r->kind != REC_GPU)
+		return;
+	if (r->name && r->name == c->named)
+		return;
+	if (names_get(t->view, r->name))
+		c->named = r->name;
+	else
+		c->known[CUDA_UNNAMED]++;
+}
+
 /* A record of a CHUNK_CUDA. */
 static int add_record(struct cuda *c, const struct record *r, uint64_t at)
 {
@@ -156,6 +171,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 	if (!read_chunk(t->view, offset, CHUNK_CUDA, &at, &end))
 		return 0;
 	while (here = at, !err && at < end && (r = read_step(t->view, &at, end))) {
+		count_nameless(t, r);
 		if (r->kind == REC_MOMENT) {
 			err = gpu_clock_add(&c->clock, (const struct rec_moment *)r);
 		} else if (r->kind == REC_GPU) {
@@ -184,6 +200,7 @@ static int scan_threads(struct trace *t)
 	while (!err && (r = read_next(&cursor, &at))) {
 		uint32_t tid = read_run(&t->cycle, cursor.run)->tid;
 
+		count_nameless(t, r);
 		if (r->kind == REC_CALL) {
 			err = add_call(c, (const struct rec_call *)r, at, tid, true);
 		} else if (r->kind >= REC_KERNEL && r->kind <= REC_SET) {

@@ -131,8 +131,9 @@ static bool is_pending(const struct window *w)
 	return w && (w->state == WINDOW_OPEN || w->state == WINDOW_SEALED);
 }
 
-/* From here on the descriptor is the writer's, and soon somebody else's memory. */
-static void settle_window(struct window *w)
+/* From here on the descriptor is the writer's, and soon somebody else's memory. `why`
+ * counts the window where CUPTI still holds something of it. */
+static void settle_window(struct window *w, enum cuda_count why)
 {
 	struct cycle_info *info = w->info;
 
@@ -141,8 +142,7 @@ static void settle_window(struct window *w)
 		devices_write(&w->side, w->begin);
 		if (w->launched > w->matched)
 			gpu_chunk_count(&w->side, CUDA_MISSING, w->launched - w->matched);
-		gpu_chunk_count(&w->side, CUDA_UNFETCHED,
-				!session_gone() && buffers_held(w->turn));
+		gpu_chunk_count(&w->side, why, !session_gone() && buffers_held(w->turn));
 	}
 	w->state = WINDOW_OVER;
 	w->info = w->side.info = NULL;
@@ -156,7 +156,7 @@ static void open_window(struct cycle_info *info)
 	struct window *w = &windows[(newest + 1) % WINDOWS_MOST];
 
 	if (is_pending(w)) /* more than we can keep an eye on: the oldest goes */
-		settle_window(w);
+		settle_window(w, CUDA_CROWDED);
 	bell_near(false);
 	memset(w, 0, sizeof(*w));
 	w->state = WINDOW_OPEN;
@@ -185,7 +185,7 @@ static void seal_window(struct cycle_info *info, bool kept)
 	w->sealed_at = w->news_at = windows_now;
 	w->thrown = !kept;
 	if (w->thrown)
-		settle_window(w);
+		settle_window(w, CUDA_UNFETCHED);
 }
 
 /* ---- the consumer's side ---- */
@@ -327,7 +327,7 @@ void windows_settle(bool all, bool (*waits)(const struct window *w))
 
 	EACH_PENDING(w)
 	if (w->state == WINDOW_SEALED && (all || is_complete(w, waits)))
-		settle_window(w);
+		settle_window(w, CUDA_UNFETCHED);
 }
 
 void windows_flush(void)

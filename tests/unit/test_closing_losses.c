@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is missing, why, and what to do. */
+#include "tests/unit/closing_bench.h"
+
+static struct cycle_info info;
+static struct writer_result result;
+
+/* Records of a process that was killed at the cap: the window says why. */
+START_TEST(why_records_are_missing_is_told)
+{
+	memset(&info, 0, sizeof(info));
+	memset(&result, 0, sizeof(result));
+	info.whys[DROP_CAP] = 5;
+	result.drops[REC_OP] = 5;
+	strcpy(result.path, "/tmp/log/a.pt.trace.json");
+	totals_add_window(&totals, &info, &result);
+	totals_add_result(&totals, &result);
+	config.buffer_mb = 64;
+	says("not recorded: 5 operators");
+	says("buffer_mb = 64 was full: record fewer active steps\n");
+	/* Of three windows the one that lacks most says what would have held it. */
+	for (unsigned i = 0; i < 3; i++) {
+		result.events[REC_OP] = i == 1 ? 90 : 9000;
+		info.whys[DROP_CAP] = 180;
+		totals_add_window(&totals, &info, &result);
+	}
+	says("buffer_mb = 64 was full: --buffer-mb 256 should hold it all, where memory and disk allow; or record fewer active steps\n");
+	/* More than the option takes. */
+	config.buffer_mb = 524288;
+	says("buffer_mb = 524288 was full: record fewer active steps\n");
+}
+END_TEST
+
+static const struct {
+	enum drop_kind why;
+	const char *want;
+} reasons[] = {
+	{ DROP_CAP, "buffer_mb = " },
+	{ DROP_START, "1 event came while recording began" },
+	{ DROP_BOUNDARY, "1 step end not counted" },
+	{ DROP_LATE, "1 event came after its window had been written" },
+	{ DROP_CONFINED, "1 record lost: the program forbade itself system calls" },
+};
+
+START_TEST(each_reason_has_its_line)
+{
+	totals.whys[reasons[_i].why] = 1;
+	totals.files = 1;
+	says(reasons[_i].want);
+}
+END_TEST
+
+/* More memory would not have helped. */
+START_TEST(what_seccomp_costs_is_no_full_buffer)
+{
+	totals.whys[DROP_CONFINED] = 3;
+	totals.missed = 2;
+	totals.files = 1;
+	confined = 1;
+	says("3 records lost: the program forbade itself");
+	says("2 windows could not be opened");
+	says("1 process not recorded: the program that forked them had forbidden");
+	ck_assert_ptr_null(strstr(said, "buffer_mb"));
+}
+END_TEST
+
+static const struct {
+	enum cuda_count count;
+	const char *want;
+} losses[] = {
+	{ CUDA_DROPPED, "1 GPU record lost" },
+	{ CUDA_DISCARDED, "1 GPU record lost" },
+	{ CUDA_ZERO, "1 GPU record without a time" },
+	{ CUDA_REVERSED, "1 GPU record with times that cannot be" },
+	{ CUDA_OUTSIDE, "1 GPU record with times that cannot be" },
+	{ CUDA_UNDECODED, "1 buffer of CUPTI could not be read" },
+	{ CUDA_MISSING, "1 launch whose GPU work never came back" },
+	{ CUDA_UNMATCHED, "1 piece of GPU work whose launch was not seen" },
+	{ CUDA_LATE, "1 GPU record came after" },
+	{ CUDA_UNFETCHED, "1 window ended before CUPTI had given back all" },
+	{ CUDA_CROWDED, "more than 256 windows waited" },
+	{ CUDA_UNNAMED, "1 GPU record without a name" },
+	{ CUDA_GAPS, "another profiler had CUPTI (1 time)" },
+};
+
+START_TEST(each_loss_of_the_gpu_has_its_line)
+{
+	totals.cuda[losses[_i].count] = totals.files = 1;
+	says(losses[_i].want);
+}
+END_TEST
+
+START_TEST(a_gap_is_told_in_seconds)
+{
+	totals.files = 1;
+	totals.cuda[CUDA_GAPS] = 2;
+	totals.cuda[CUDA_GAP_NS] = 1500000000;
+	says("the GPU was not recorded for 1.5 s: another profiler had CUPTI (2 times)");
+	totals.cuda[CUDA_GAP_NS] = 4321987654321;
+	says("the GPU was not recorded for 4321.987 s: ");
+}
+END_TEST
+
+/* Each buffer by its own name, with its own size. */
+START_TEST(the_buffer_that_was_full_is_named)
+{
+	totals.files = 1;
+	config.buffer_mb = 2;
+	config.cuda_buffer_mb = 16;
+	config.cuda_device_buffer_mb = 256;
+	totals.cuda[CUDA_DROPPED] = totals.cuda[CUDA_ZERO] = 1;
+	totals.heap[HEAP_UNKNOWN_STACK] = 1;
+	says("cuda_buffer_mb = 16 was full: try --cuda-buffer-mb 64\n");
+	says("cuda_device_buffer_mb = 256 was full");
+	says("try --cuda-device-buffer-mb 1024\n");
+	says("there was no room for more; try --buffer-mb 8\n");
+	config.buffer_mb = 1 << 24;
+	says("there was no room for more\n");
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("closing_losses");
+
+	tcase_add_checked_fixture(tc, begin, end);
+	tcase_add_test(tc, why_records_are_missing_is_told);
+	tcase_add_test(tc, what_seccomp_costs_is_no_full_buffer);
+	tcase_add_loop_test(tc, each_reason_has_its_line, 0,
+			    sizeof(reasons) / sizeof(*reasons));
+	tcase_add_loop_test(tc, each_loss_of_the_gpu_has_its_line, 0,
+			    sizeof(losses) / sizeof(*losses));
+	tcase_add_test(tc, a_gap_is_told_in_seconds);
+	tcase_add_test(tc, the_buffer_that_was_full_is_named);
+	return unit_run(tc, "closing_losses");
+}
