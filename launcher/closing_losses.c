@@ -85,7 +85,7 @@ static void say_drops(const struct closing *c)
 		"not recorded: the program that forked them had forbidden itself system calls (seccomp)");
 }
 
-/* What is missing of the GPU, in the order of how much can be done about it. */
+/* What is missing of the GPU where an option can do something about it. */
 static void say_gpu_losses(const struct closing *c)
 {
 	const uint64_t *n = c->totals->cuda;
@@ -101,28 +101,35 @@ static void say_gpu_losses(const struct closing *c)
 			say_count(n[CUDA_ZERO], "GPU record"),
 			c->config->cuda_device_buffer_mb,
 			4 * c->config->cuda_device_buffer_mb);
+	closing_warn(
+		n[CUDA_CROWDED], "window",
+		"written before CUPTI had given back all of its GPU records: calls and kernels can be missing there; more than 256 windows waited for it at once: try longer ones, or some between them (--schedule wait=W,active=A)");
+	if (n[CUDA_UNNAMED])
+		say_warn(
+			"%s without a name: there was no room for more names (a quarter of buffer_mb = %u; a larger --buffer-mb has more), or CUPTI gave none",
+			say_count(n[CUDA_UNNAMED], "GPU record"), c->config->buffer_mb);
+}
+
+/* Causes come before what they cause. */
+static void say_gpu_faults(const struct closing *c)
+{
+	const uint64_t *n = c->totals->cuda;
+
 	closing_warn(n[CUDA_REVERSED] + n[CUDA_OUTSIDE], "GPU record",
 		     "with times that cannot be, left out: was the clock set?");
 	closing_warn(
 		n[CUDA_UNDECODED], "buffer",
 		"of CUPTI could not be read to the end: a newer proflaunch may know this CUPTI");
+	closing_warn(
+		n[CUDA_UNFETCHED], "window",
+		"written before CUPTI had given back all of its GPU records: calls and kernels can be missing there (GPU work ran on for 30 s, the program was killed, or CUPTI or the machine was too busy for 2 s at its end)");
 	closing_warn(n[CUDA_MISSING], "launch", "whose GPU work never came back");
 	closing_warn(n[CUDA_UNMATCHED], "piece", "of GPU work whose launch was not seen");
 	closing_warn(n[CUDA_LATE], "GPU record",
 		     "came after its window had been written");
-	closing_warn(
-		n[CUDA_UNFETCHED], "window",
-		"ended before CUPTI had given back all of its GPU records: calls and kernels can be missing there (it was killed, or CUPTI or the machine was too busy for 2 s)");
-	closing_warn(
-		n[CUDA_CROWDED], "window",
-		"ended before CUPTI had given back all of its GPU records: calls and kernels can be missing there; more than 256 windows waited for it at once: try longer ones, or some between them (--schedule wait=W,active=A)");
-	if (n[CUDA_UNNAMED])
-		say_warn(
-			"%s without a name: there was no room for more names (a quarter of buffer_mb = %u; a larger --buffer-mb has more), or CUPTI gave none",
-			say_count(n[CUDA_UNNAMED], "GPU record"), c->config->buffer_mb);
 	if (n[CUDA_GAPS])
 		say_warn(
-			"the GPU was not recorded for %.9g s: another profiler had CUPTI (%s)",
+			"the GPU was not recorded for %.9g s: another profiler had CUPTI, or CUPTI took that long to start (%s)",
 			n[CUDA_GAP_NS] / 1000000 / 1e3, say_count(n[CUDA_GAPS], "time"));
 }
 
@@ -155,5 +162,6 @@ void closing_losses(const struct closing *c)
 {
 	say_drops(c);
 	say_gpu_losses(c);
+	say_gpu_faults(c);
 	say_stack_losses(c);
 }

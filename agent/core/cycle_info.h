@@ -45,9 +45,9 @@ enum cuda_count {
 	CUDA_UNDECODED, /* buffers that could not be read to their end */
 	CUDA_AMBIGUOUS, /* calls so near an operator's edge that the clocks cannot tell */
 	CUDA_EARLY, /* GPU work that seems to begin before its call */
-	CUDA_GAPS, /* times CUPTI was in other hands */
+	CUDA_GAPS, /* times CUPTI was in other hands, or not on yet */
 	CUDA_GAP_NS, /* ... and how long, all together */
-	CUDA_UNFETCHED, /* 1: it ended before CUPTI had given back all of its records */
+	CUDA_UNFETCHED, /* 1: settled before CUPTI had given back all of its records */
 	CUDA_CROWDED, /* 1: the same, as too many windows waited for CUPTI at once */
 	CUDA_UNNAMED, /* calls, kernels and devices whose name was not kept */
 	CUDA_COUNTS

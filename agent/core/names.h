@@ -5,7 +5,8 @@
  * Threads  any; lock-free.  Two threads may store the same text once each in a
  *          rare race: ids are equal-for-text only most of the time, so compare text.
  * Memory   text lies in CHUNK_NAMES chunks for the life of the process.
- * Errors   id 0 when the table is full; counted as DROP_NAMES by the caller's cycle.
+ * Errors   id 0 when the table is full: of operators DROP_NAMES counts it, of what the
+ *          GPU did the writer (CUDA_UNNAMED).
  * Units    an id is the name's spool offset / 8.
  */
 #ifndef CORE_NAMES_H

@@ -134,7 +134,7 @@ bool cupti_active(void)
 /* Whoever opened the window waits for it: what it launches next must not be missed. */
 static void switch_on(void)
 {
-	int result = kinds_ours(true);
+	int result = kinds_ours_now();
 
 	if (result) {
 		atomic_store(&session.refused, true);

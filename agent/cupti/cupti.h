@@ -42,9 +42,9 @@ void cupti_near(void);
 /* A window begins / ended. kept false: what was recorded is thrown away. */
 void cupti_opened(struct cycle_info *info);
 void cupti_sealed(struct cycle_info *info, bool kept);
-/* After cupti_opened, without the scheduler's lock: kinds are on when it returns. Waits,
- * at most 2 s, while the consumer switches them. Does nothing while CUPTI is not
- * started. */
+/* After cupti_opened, without the scheduler's lock: kinds are on when it returns, but
+ * where the consumer is at it and CUPTI takes longer than 100 ms: then a gap is counted.
+ * Does nothing while CUPTI is not started. */
 void cupti_now(void);
 /* Switched in a running program; on: as configured. */
 void cupti_collect(bool on);

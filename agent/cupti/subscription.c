@@ -133,7 +133,7 @@ static bool take_cupti(void)
 	 */
 	if (result == CUPTI_TWO_SUBSCRIBERS && !session_config()->cuda_estimate) {
 		say_busy(true);
-		session_gap_begins();
+		session_gap_begins(0);
 		atomic_store(&session.state, SESSION_ASIDE);
 	} else {
 		say_give_up(failed, result);

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ---- sample.c: gaps between samples, in bytes that the thread allocates ---- */
+/* ---- gap.c: gaps between samples, in bytes that the thread allocates ---- */
 
 struct heap_gap {
 	uint64_t left; /* bytes until the thread's next sample */

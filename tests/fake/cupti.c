@@ -149,6 +149,10 @@ static void all_calls(uint8_t *on, uint32_t *n, uint8_t value)
 
 static int kind(uint32_t which, bool on)
 {
+	long long ms = cupti_number("FAKE_ENABLE_MS", 0);
+
+	if (on && which == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && ms)
+		usleep((unsigned)ms * 1000);
 	if (!name_stride(which))
 		return CUPTI_ERROR_INVALID_KIND;
 	if (on && ((which == CUPTI_ACTIVITY_KIND_KERNEL &&

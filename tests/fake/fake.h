@@ -47,6 +47,7 @@
  *   FAKE_ORDER=reverse      the records of a buffer in reverse
  *   FAKE_COMPLETE=worker    who calls `completed`: worker (FlushAll waits for it),
  *                           late (the worker, after FlushAll has returned), caller
+ *   FAKE_ENABLE_MS=0        how long ActivityEnable takes for kernels
  *   FAKE_HANG=flush|complete|sync  FlushAll / the worker / synchronisation never ends
  *   FAKE_EXIT=lost          lost: what CUPTI holds when the driver's exit handler has
  *                           run is gone; kept: it can still be flushed

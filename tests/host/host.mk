@@ -14,8 +14,11 @@ host_plain  := $(patsubst tests/programs/host_%.c,$(host)/%,$(wildcard tests/pro
 host_odd    := $(addprefix $(host)/hello-,static static-pie asan tsan)
 host_musl   := $(addprefix $(host)/hello-,musl musl-static)
 
+# CUDA's, on a synthetic GPU: run.py puts that beside them.
+host_cuda   := $(host)/cuda_train $(host)/cuda_work
+
 .PHONY: host host-musl host-asan
-host: $(host_plain) $(host_odd)
+host: $(host_plain) $(host_odd) $(host_cuda)
 host-musl: $(host_musl)
 # A launcher, and finisher, that AddressSanitizer watches; the agent stays as it is.
 host-asan:
@@ -24,6 +27,13 @@ host-asan:
 $(host_plain): $(host)/%: tests/programs/host_%.c tests/host/host.mk
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(host_cflags) -o $@ $<
+
+$(host)/cuda_work: $(BUILD)/prog/cuda_work
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)cp $< $@
+$(host)/cuda_train: examples/cuda_train.c $(BUILD)/fake/run-13.0/done
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) -O2 -o $@ $< $(BUILD)/fake/run-13.0/libcudart.so.13
 
 $(host)/hello-static:      hello := $(CC) -static
 $(host)/hello-static-pie:  hello := $(CC) -static-pie

@@ -87,6 +87,9 @@ class Place:
         built = os.path.join(BUILD, "host")
         if os.path.isdir(built):
             shutil.copytree(built, self.programs, dirs_exist_ok=True)
+        cuda = os.path.join(BUILD, "fake", "run-13.0")
+        if os.path.isdir(cuda):
+            shutil.copytree(cuda, os.path.join(self.programs, "cuda"), symlinks=True)
 
     def remove(self):
         shutil.rmtree(self.top, ignore_errors=True)
@@ -101,7 +104,7 @@ def free_port():
 def environment(place, mode, home, port):
     return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
             "HOME": home + "/w", "LOG": home + "/log", "MODE": mode, "TMPDIR": home + "/w/tmp",
-            "P": place.programs, "PORT": str(port), "LC_ALL": "C.UTF-8", "TZ": "UTC",
+            "P": place.programs, "CUDA": place.programs + "/cuda", "PORT": str(port), "LC_ALL": "C.UTF-8", "TZ": "UTC",
             "TERM": "xterm", "SHELL": "/bin/sh", "PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -77,10 +77,10 @@ static const struct {
 	{ CUDA_MISSING, "1 launch whose GPU work never came back" },
 	{ CUDA_UNMATCHED, "1 piece of GPU work whose launch was not seen" },
 	{ CUDA_LATE, "1 GPU record came after" },
-	{ CUDA_UNFETCHED, "1 window ended before CUPTI had given back all" },
+	{ CUDA_UNFETCHED, "1 window written before CUPTI had given back all" },
 	{ CUDA_CROWDED, "more than 256 windows waited" },
 	{ CUDA_UNNAMED, "1 GPU record without a name" },
-	{ CUDA_GAPS, "another profiler had CUPTI (1 time)" },
+	{ CUDA_GAPS, "CUPTI took that long to start (1 time)" },
 };
 
 START_TEST(each_loss_of_the_gpu_has_its_line)
@@ -95,7 +95,7 @@ START_TEST(a_gap_is_told_in_seconds)
 	totals.files = 1;
 	totals.cuda[CUDA_GAPS] = 2;
 	totals.cuda[CUDA_GAP_NS] = 1500000000;
-	says("the GPU was not recorded for 1.5 s: another profiler had CUPTI (2 times)");
+	says("the GPU was not recorded for 1.5 s: another profiler had CUPTI, or CUPTI took that long to start (2 times)");
 	totals.cuda[CUDA_GAP_NS] = 4321987654321;
 	says("the GPU was not recorded for 4321.987 s: ");
 }

@@ -186,6 +186,27 @@ START_TEST(an_end_without_the_consumer_loses_nothing_unsaid)
 }
 END_TEST
 
+/* The kernel came back, and its call did not. */
+START_TEST(a_kernel_without_its_call_is_counted_at_the_end)
+{
+	uint8_t *mem;
+	size_t size, most;
+
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	add_work(CONCURRENT_KERNEL, 1, 7);
+	buffers_requested(&mem, &size, &most);
+	ck_assert_ptr_nonnull(mem);
+	memcpy(mem, buffer, filled);
+	buffers_completed(NULL, 0, mem, size, filled);
+	info->end = clock_ticks();
+	cupti_sealed(info, true);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
+	ck_assert_uint_eq(bench_count(info, CUDA_UNMATCHED), 1);
+}
+END_TEST
+
 /* Memory is touched ahead a buffer at a time: in between a window may end. */
 START_TEST(a_round_makes_one_buffer_ready)
 {
@@ -235,6 +256,7 @@ int main(void)
 	tcase_add_test(tc, a_flush_that_is_asked_for_is_due);
 	tcase_add_test(tc, who_waits_waits_for_a_level);
 	tcase_add_loop_test(tc, an_end_without_the_consumer_loses_nothing_unsaid, 0, 2);
+	tcase_add_test(tc, a_kernel_without_its_call_is_counted_at_the_end);
 	tcase_add_test(tc, a_round_makes_one_buffer_ready);
 	tcase_add_test(tc, a_child_has_a_consumer_of_its_own);
 	tcase_add_test(tc, who_was_woken_just_before_does_not_sleep);

@@ -50,6 +50,51 @@ START_TEST(work_may_come_before_its_call)
 }
 END_TEST
 
+static void add_named(const char *name, uint32_t correlation)
+{
+	uint8_t *p = add_call(correlation);
+
+	for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
+		struct call *c = calls_get(DOMAIN_RUNTIME, cbid);
+
+		if (c && !strncmp(c->name, name, strlen(name)))
+			store(p + LAYOUT_AT_RUNTIME_cbid, cbid, 4);
+	}
+}
+
+/* It makes a graph: at the end of the process nobody waits for its kernels. */
+START_TEST(what_is_captured_has_no_work_to_come)
+{
+	records_start("13.1");
+	add_call(1);
+	add_named("cudaStreamBeginCapture", 2);
+	add_call(3);
+	add_call(4);
+	add_named("cudaStreamEndCapture", 5);
+	add_call(6);
+	run();
+	ck_assert_uint_eq(windows_get(1)->launched, 4);
+	ck_assert_uint_eq(windows_get(1)->matched, 2);
+	/* Two streams at once are one time; what was launched beside them has its work.
+	 */
+	add_named("cudaStreamBeginCapture", 7);
+	add_named("cudaStreamBeginCapture", 8);
+	add_named("cudaStreamEndCapture", 9);
+	add_call(10);
+	add_named("cudaStreamEndCapture", 11);
+	add_kernel(10, begin_ns() + 30, begin_ns() + 40);
+	run();
+	ck_assert_uint_eq(windows_get(1)->launched, 5);
+	ck_assert_uint_eq(windows_get(1)->matched, 3);
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
+	/* An end without its begin. */
+	add_call(12);
+	add_named("cudaStreamEndCapture", 13);
+	run();
+	ck_assert_uint_eq(windows_get(1)->matched, 3);
+}
+END_TEST
+
 START_TEST(work_without_a_call_goes_where_it_ran)
 {
 	records_start("12.4");
@@ -283,6 +328,7 @@ int main(void)
 
 	tcase_add_test(tc, odd_times_are_counted);
 	tcase_add_test(tc, work_may_come_before_its_call);
+	tcase_add_test(tc, what_is_captured_has_no_work_to_come);
 	tcase_add_test(tc, work_without_a_call_goes_where_it_ran);
 	tcase_add_test(tc, an_event_without_a_call_is_not_missed);
 	tcase_add_test(tc, a_window_waits_for_what_ran_in_it);

@@ -141,6 +141,31 @@ START_TEST(what_has_no_name_is_counted)
 }
 END_TEST
 
+static const struct {
+	enum cycle_cuda state;
+	const char *facts;
+	unsigned want;
+} fetched[] = {
+	{ CUDA_PENDING, "cuda = {\"state\": \"recording\"}\n", 1 },
+	{ CUDA_SETTLED, "cuda = {\"state\": \"recording\"}\n", 0 },
+	{ CUDA_PENDING, "cuda = {\"state\": \"aside\"}\n", 0 },
+	{ CUDA_PENDING, "", 0 },
+};
+
+/* Of who was killed the window still waits for CUPTI, if that was at work. */
+START_TEST(what_was_not_fetched_is_counted)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 10);
+
+	atomic_store(&m->info->cuda_state, fetched[_i].state);
+	strcpy(m->head->facts, fetched[_i].facts);
+	cuda_kernel(m, "k", 1, 7, 5000, 6000, 0);
+	image_write(m);
+	ck_assert_uint_eq(m->result.cuda[CUDA_UNFETCHED], fetched[_i].want);
+	image_free(m);
+}
+END_TEST
+
 START_TEST(a_capture_may_be_older_than_the_window)
 {
 	struct spool_image *m = cuda_image(1000, 100000, 10);
@@ -253,6 +278,8 @@ int main(void)
 	tcase_add_test(tc, half_a_version_is_none);
 	tcase_add_test(tc, what_is_missing_is_counted_once);
 	tcase_add_test(tc, what_has_no_name_is_counted);
+	tcase_add_loop_test(tc, what_was_not_fetched_is_counted, 0,
+			    sizeof(fetched) / sizeof(*fetched));
 	tcase_add_test(tc, a_capture_may_be_older_than_the_window);
 	tcase_add_test(tc, work_that_has_not_ended_has_no_time);
 	tcase_add_test(tc, a_clock_that_was_set_bends_nothing);

@@ -39,7 +39,7 @@ struct cuda {
 	uint64_t waits;
 	bool stream_one; /* there is a stream 1 */
 	uint64_t known[CUDA_COUNTS]; /* counted by the writer, beside the agent's */
-	uint32_t named; /* name that was found to be there */
+	uint32_t named[2]; /* names found to be there: of calls and devices, of kernels */
 	uint64_t gpu, matched; /* pieces of GPU work; with their call */
 	const struct rec_device *device[CUDA_DEVICES];
 	uint32_t devices; /* highest id + 1 */

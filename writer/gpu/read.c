@@ -125,16 +125,16 @@ static void note_device(struct cuda *c, const struct rec_device *d)
 /* Neighbours often have one name: it is looked at once. */
 static void count_nameless(struct trace *t, const struct record *r)
 {
-	struct cuda *c = t->cuda;
+	uint32_t *named = &t->cuda->named[r->kind == REC_KERNEL];
 
 	if (r->kind != REC_CALL && r->kind != REC_KERNEL && r->kind != REC_GPU)
 		return;
-	if (r->name && r->name == c->named)
+	if (r->name && r->name == *named)
 		return;
 	if (names_get(t->view, r->name))
-		c->named = r->name;
+		*named = r->name;
 	else
-		c->known[CUDA_UNNAMED]++;
+		t->cuda->known[CUDA_UNNAMED]++;
 }
 
 /* A record of a CHUNK_CUDA. */

@@ -169,6 +169,15 @@ static void count_gap(bool last)
 		windows_gap(from, to);
 }
 
+/* What waits for its call does so no longer, and no window waits. */
+static void settle_all(void)
+{
+	correlation_expire(0);
+	windows_collect();
+	count_gap(true);
+	windows_settle(true, correlation_waits);
+}
+
 static bool end_if_asked(void)
 {
 	uint32_t asked = atomic_load(&end_asked);
@@ -177,12 +186,10 @@ static bool end_if_asked(void)
 		return true;
 	if (!fetch_all())
 		return false;
-	correlation_expire(0);
-	if (asked > 1) {
-		windows_collect();
-		count_gap(true);
-		windows_settle(true, correlation_waits);
-	}
+	if (asked > 1)
+		settle_all();
+	else
+		correlation_expire(0);
 	atomic_store(&end_done, asked);
 	sys_futex_wake(&end_done);
 	return true;
@@ -241,7 +248,7 @@ static void *run_consumer(void *arg)
 	(void)arg;
 	prctl(PR_SET_NAME, "proflaunch-gpu", 0, 0, 0);
 	atomic_store(&tid, sys_tid());
-	round_made_by(sys_tid());
+	round_consumer(sys_tid());
 	facts_ask_runtime();
 	while (wait > -2) {
 		/* First: what rings while we work must end the sleep that follows. */
@@ -320,7 +327,7 @@ static void take_over(void)
 	if (!round_take())
 		return;
 	round_drain();
-	windows_settle(true, correlation_waits);
+	settle_all();
 }
 
 bool consumer_finish(int64_t ns, bool settle)

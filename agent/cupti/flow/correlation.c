@@ -4,6 +4,8 @@
 #include "agent/cupti/lib/kinds.h"
 #include "base/sys.h"
 
+#include <string.h>
+
 /*
  * Which window GPU work belongs to: that of the call with its correlation id. CUPTI
  * counts these up, call by call, so the low bits are the place in a table, and what is
@@ -36,6 +38,9 @@ static struct entry *entries;
 static uint64_t touched; /* parts of the table: bits */
 static struct waiting *waiting;
 static uint32_t first, last; /* of the ring, counted on */
+static struct {
+	uint32_t depth, from, last; /* from, last: correlation ids */
+} capture;
 
 _Static_assert(CALLS_MASK / PART < 64, "a bit for each part");
 
@@ -244,6 +249,30 @@ void correlation_call(uint32_t correlation, struct window *w, bool works)
 		match_call(e, w);
 }
 
+/* Ids count up over all threads: those between are of calls made meanwhile. Work of
+ * another stream, that comes all the same, is placed as ever. */
+void correlation_capture(uint32_t correlation, bool begins)
+{
+	if (capture.last == correlation)
+		return;
+	capture.last = correlation;
+	if (begins) {
+		if (!capture.depth++)
+			capture.from = correlation;
+		return;
+	}
+	if (!capture.depth || --capture.depth)
+		return;
+	if (correlation - capture.from > CALLS_MASK)
+		capture.from = correlation - CALLS_MASK;
+	for (uint32_t id = capture.from; id != correlation; id++) {
+		struct entry *e = &entries[id & CALLS_MASK];
+
+		if (is_entry_of(e, id) && !(e->value & WAITS))
+			match_call(e, windows_get(e->value & NUMBER));
+	}
+}
+
 void correlation_work(uint32_t correlation, const struct made *m)
 {
 	struct entry *e = entry_at(correlation);
@@ -269,4 +298,5 @@ void correlation_fork_child(void)
 	touched = 0;
 	waiting = NULL;
 	first = last = 0;
+	memset(&capture, 0, sizeof(capture));
 }

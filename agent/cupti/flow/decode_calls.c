@@ -49,7 +49,7 @@ static uint32_t call_name(struct call *c)
 	return c->id;
 }
 
-static void decode_call(const uint8_t *p, int domain, uint32_t reader)
+static void decode_call(const uint8_t *p, int domain, uint32_t consumer)
 {
 	uint32_t correlation = (uint32_t)CALL(correlationId);
 	uint32_t cbid = (uint32_t)CALL(cbid);
@@ -59,9 +59,12 @@ static void decode_call(const uint8_t *p, int domain, uint32_t reader)
 	bool fine = !CALL(returnValue);
 	struct rec_call *r;
 
-	if (reader && (uint32_t)CALL(threadId) == reader)
+	if (consumer && (uint32_t)CALL(threadId) == consumer)
 		return; /* it asks the driver what GPUs there are */
 	correlation_call(correlation, w, c && c->traits & CALL_WORKS && fine);
+	if (c && c->traits & (CALL_CAPTURES | CALL_CAPTURED) &&
+	    (fine || c->traits & CALL_CAPTURED))
+		correlation_capture(correlation, c->traits & CALL_CAPTURES);
 	if (!w || !c || !(c->traits & CALL_OURS))
 		return;
 	if (!w->info) {
@@ -159,14 +162,14 @@ static void decode_block(const uint8_t *p)
 
 /* ---- a buffer ---- */
 
-static void decode_record(const uint8_t *p, uint32_t kind, uint32_t reader)
+static void decode_record(const uint8_t *p, uint32_t kind, uint32_t consumer)
 {
 	switch (kind) {
 	case KIND_RUNTIME:
-		decode_call(p, DOMAIN_RUNTIME, reader);
+		decode_call(p, DOMAIN_RUNTIME, consumer);
 		break;
 	case KIND_DRIVER:
-		decode_call(p, DOMAIN_DRIVER, reader);
+		decode_call(p, DOMAIN_DRIVER, consumer);
 		break;
 	case KIND_CONCURRENT_KERNEL:
 	case KIND_KERNEL:
@@ -213,7 +216,7 @@ static uint32_t next_stride(const uint8_t *at, size_t left, uint32_t *kind)
 	return layout_stride[*kind];
 }
 
-void decode_buffer(const uint8_t *at, size_t valid, uint32_t reader)
+void decode_buffer(const uint8_t *at, size_t valid, uint32_t consumer)
 {
 	/* Where a client has asked for whole graphs there is nothing else of them. */
 	uint64_t ours = kinds_for_ours() | 1ull << KIND_GRAPH_TRACE;
@@ -222,7 +225,7 @@ void decode_buffer(const uint8_t *at, size_t valid, uint32_t reader)
 	place_latest = moments_now() + PLACE_OUTSIDE_NS;
 	while ((stride = next_stride(at, valid, &kind))) {
 		if (ours >> kind & 1)
-			decode_record(at, kind, reader);
+			decode_record(at, kind, consumer);
 		decode_records++;
 		at += stride;
 		valid -= stride;

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `reader`: the thread that reads, whose own calls are left out; 0 = none. */
-void decode_buffer(const uint8_t *at, size_t valid, uint32_t reader);
+/* `consumer`: its thread id; its own calls are left out; 0 = none. */
+void decode_buffer(const uint8_t *at, size_t valid, uint32_t consumer);
 uint64_t decode_count(const uint8_t *at, size_t valid); /* records, unread */
 extern uint64_t decode_records; /* decoded so far */
 

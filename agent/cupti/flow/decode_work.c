@@ -46,10 +46,8 @@ static uint32_t name_new(const char *text, size_t at)
 	size_t length;
 	uint32_t id;
 
-	if (!text_length(text, &length)) {
-		windows_count(CUDA_UNDECODED, 1);
-		return 0;
-	}
+	if (!text_length(text, &length))
+		return 0; /* the writer counts it: CUDA_UNNAMED */
 	id = names_add(text, length, NULL, 0);
 	if (id && name_at(id)->len == length) { /* it was not cut */
 		names[at].text = text;

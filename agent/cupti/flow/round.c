@@ -15,7 +15,8 @@
  * it for good. */
 static _Atomic bool dead; /* somebody else finishes what we had in hand */
 static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
-static _Atomic uint32_t asks; /* the consumer: what it asks of CUDA is in no window */
+static _Atomic uint32_t
+	consumer_tid; /* the consumer: what it asks of CUDA is in no window */
 
 static void (*tell_flushed)(void);
 static uint64_t (*tell_dropped)(uint64_t n);
@@ -26,9 +27,9 @@ void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n))
 	tell_dropped = dropped;
 }
 
-void round_made_by(uint32_t tid)
+void round_consumer(uint32_t tid)
 {
-	atomic_store(&asks, tid);
+	atomic_store(&consumer_tid, tid);
 }
 
 /* ---- in and out of CUPTI, where we may get stuck ---- */
@@ -94,7 +95,7 @@ void round_drain(void)
 		else if (b->discard)
 			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
 		else
-			decode_buffer(b->mem, b->valid, atomic_load(&asks));
+			decode_buffer(b->mem, b->valid, atomic_load(&consumer_tid));
 		buffers_give(b);
 	}
 	buffers_refused();
@@ -150,5 +151,5 @@ void round_fork_child(void)
 {
 	atomic_store(&dead, false);
 	atomic_store(&inside, false);
-	atomic_store(&asks, 0);
+	atomic_store(&consumer_tid, 0);
 }

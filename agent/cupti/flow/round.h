@@ -20,7 +20,7 @@
  * called by the consumer, which holds no lock then.
  */
 void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n));
-void round_made_by(uint32_t tid); /* the consumer's thread id, before its first round */
+void round_consumer(uint32_t tid); /* the consumer's thread id, before its first round */
 /* CUPTI is called only outside, where it may keep us. False: what we had in hand is
  * somebody else's now; so for all that return bool, and -1 of round_fetch. */
 bool round_enter(void);

@@ -79,7 +79,7 @@ void windows_opened(struct cycle_info *info)
 	queue_standing();
 	if (atomic_load(&orders.head) - atomic_load(&orders.tail) + 4 > ORDERS) {
 		/* Room must be left for the ends. */
-		atomic_fetch_add(&info->cuda[CUDA_GAPS], 1);
+		atomic_fetch_add(&info->cuda[CUDA_CROWDED], 1);
 		set_state(info, CUDA_SETTLED);
 		return;
 	}
@@ -132,7 +132,7 @@ static bool is_pending(const struct window *w)
 }
 
 /* From here on the descriptor is the writer's, and soon somebody else's memory. `why`
- * counts the window where CUPTI still holds something of it. */
+ * counts it where CUPTI holds some of it; where CUPTI is not ours, all has come back. */
 static void settle_window(struct window *w, enum cuda_count why)
 {
 	struct cycle_info *info = w->info;

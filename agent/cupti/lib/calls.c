@@ -90,6 +90,10 @@ static uint8_t traits_of(int domain, const char *name, bool all_driver_calls)
 		else if (all_driver_calls || BEGINS(name, driver_maps))
 			traits |= CALL_OURS;
 	}
+	if (strstr(name, "StreamBeginCapture"))
+		traits |= CALL_CAPTURES;
+	if (strstr(name, "StreamEndCapture"))
+		traits |= CALL_CAPTURED;
 	return traits;
 }
 

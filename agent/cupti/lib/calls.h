@@ -18,6 +18,8 @@ enum call_trait {
 	CALL_KNOWN = 1,
 	CALL_OURS = 2, /* we record it */
 	CALL_WORKS = 4, /* launches GPU work */
+	CALL_CAPTURES = 8, /* what is launched from here on makes a graph ... */
+	CALL_CAPTURED = 16, /* ... up to here */
 };
 #define CALLS_MOST 2048u
 struct call {

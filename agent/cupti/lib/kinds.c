@@ -23,7 +23,8 @@ static _Atomic(const char *) failed; /* what gave the last error that counts */
 static bool listed[2]; /* our list of calls is switched on: driver, runtime */
 static struct calls_set theirs_on[2], theirs_off[2];
 
-#define BIT(kind) (1ull << (kind))
+#define BIT(kind)        (1ull << (kind))
+#define PROGRAM_WAITS_NS 100000000ll
 
 /* ---- what we want ---- */
 
@@ -185,6 +186,12 @@ static const char *switch_name(uint32_t kind)
 				   : "cuptiActivityEnableRuntimeApi";
 }
 
+static void end_missing(void)
+{
+	if (atomic_load(&ours_on) && atomic_exchange(&session.missing, false))
+		session_gap_ends();
+}
+
 static int switch_ours(bool on)
 {
 	/* Calls last: when they come, what they launch is already told. */
@@ -217,6 +224,7 @@ static int switch_ours(bool on)
 		if (for_ours(order[i]))
 			ours_kind(order[i], false);
 	atomic_store(&ours_on, on && !first);
+	end_missing();
 	return first;
 }
 
@@ -226,6 +234,21 @@ int kinds_ours(bool on)
 	int first = switch_ours(on);
 
 	lock_give(&lock, taken);
+	return first;
+}
+
+int kinds_ours_now(void)
+{
+	int first = 0;
+
+	if (!lock_take_for(&lock, PROGRAM_WAITS_NS)) {
+		session_gap_begins(PROGRAM_WAITS_NS);
+		atomic_store(&session.missing, true);
+		end_missing(); /* they may have come on just now */
+		return 0;
+	}
+	first = switch_ours(true);
+	lock_give(&lock, true);
 	return first;
 }
 

@@ -2,7 +2,7 @@
 /*
  * kinds - activity kinds and single calls: nobody else switches them.
  *
- * Threads  any; a lock between them, waited for 2 s at most.
+ * Threads  any; a lock between them, waited for 2 s at most, but where said.
  * Memory   static.
  * Errors   CUPTI results (api.h) as int, 0 = fine.
  * Units    none.
@@ -16,6 +16,10 @@
 void kinds_start(void); /* what we want, by configuration and library */
 /* As configured, or nothing of ours. The first error, 0 = fine. */
 int kinds_ours(bool on);
+/* On, for a thread of the program, which waits 100 ms at most for one that switches.
+ * Where that takes longer the first launches are missed, and the time until then is a
+ * gap. */
+int kinds_ours_now(void);
 const char *kinds_failed(void); /* CUPTI's function that gave that error */
 bool kinds_ours_on(void);
 int kinds_rest(bool (*wanted)(void)); /* ours off, unless they are wanted meanwhile */

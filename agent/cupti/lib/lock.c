@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock between the consumer and callers; nobody waits longer than two seconds. */
+/* The lock between the consumer and callers; nobody waits for ever. */
 #include "agent/cupti/lib/lock.h"
 #include "base/sys.h"
 
-#define MOST_NS 2000000000ll
+#define MOST_NS 2000000000ll /* of a thread that goes on all the same */
 #define LOOK_NS 1000000ll
 
 bool lock_take(_Atomic uint32_t *lock)
+{
+	return lock_take_for(lock, MOST_NS);
+}
+
+bool lock_take_for(_Atomic uint32_t *lock, int64_t ns)
 {
 	int64_t until = 0, now;
 	uint32_t idle = 0;
 
 	while (!atomic_compare_exchange_strong(lock, &idle, 1)) {
 		now = sys_clock_ns(CLOCK_MONOTONIC);
-		until = until ? until : now + MOST_NS;
+		until = until ? until : now + ns;
 		if (now > until)
 			return false;
 		sys_futex_wait(lock, 1, LOOK_NS);

@@ -26,11 +26,11 @@ bool session_gone(void)
 
 /* ---- gaps ---- */
 
-void session_gap_begins(void)
+void session_gap_begins(int64_t ago)
 {
 	/* One that ended a moment ago, and was not counted yet, goes on. */
 	if (!atomic_exchange(&gap_to, 0))
-		atomic_store(&gap_from, (uint64_t)sys_clock_ns(CLOCK_REALTIME));
+		atomic_store(&gap_from, (uint64_t)(sys_clock_ns(CLOCK_REALTIME) - ago));
 }
 
 void session_gap_ends(void)
@@ -48,7 +48,9 @@ bool session_gap(bool last, uint64_t *from, uint64_t *to)
 	*from = begun;
 	*to = atomic_exchange(&gap_to, 0);
 	over = *to;
-	if (!over && last && atomic_load(&session.state) == SESSION_ASIDE)
+	if (!over && last &&
+	    (atomic_load(&session.missing) ||
+	     atomic_load(&session.state) == SESSION_ASIDE))
 		*to = (uint64_t)sys_clock_ns(CLOCK_REALTIME);
 	if (!*to)
 		return false;
@@ -75,6 +77,7 @@ void session_fork_child(void)
 	atomic_store(&flushing, 0);
 	atomic_store(&gap_from, 0);
 	atomic_store(&gap_to, 0);
+	atomic_store(&session.missing, false);
 	session.subscriber = NULL;
 	/* CUDA does not survive a fork: where it was used, it is of no use any more. */
 	atomic_store(&session.state, state == SESSION_NONE ? SESSION_NONE : SESSION_DEAD);

@@ -32,6 +32,7 @@ struct session {
 	bool wanted; /* config.activities has cuda */
 	_Atomic bool
 		refused; /* kinds could not be switched on: what came is no part of us */
+	_Atomic bool missing; /* a window is open, and kinds are not on yet: a gap */
 	_Atomic bool nodes; /* whole graphs were wanted, a client had their nodes */
 	bool late; /* found CUDA already at work */
 	bool per_thread; /* CUPTI fills a buffer for each thread */
@@ -50,8 +51,9 @@ extern struct session session;
 const struct config *session_config(void); /* never NULL */
 /* CUPTI is not ours (any more), and all that it had of us has come back. */
 bool session_gone(void);
-/* Another profiler has CUPTI from now on; it is ours again from now on. */
-void session_gap_begins(void);
+/* Nothing is recorded since `ago` ns: another profiler has CUPTI, or it is slow to start;
+ * it is ours again from now on. */
+void session_gap_begins(int64_t ago);
 void session_gap_ends(void);
 /* A gap that ended, once; `last`: also one that still lasts, so far. The consumer. */
 bool session_gap(bool last, uint64_t *from, uint64_t *to);
