@@ -10,6 +10,7 @@
 #include "agent/cupti/flow/consumer.h"
 #include "agent/cupti/flow/correlation.h"
 #include "agent/cupti/flow/moments.h"
+#include "agent/cupti/flow/orders.h"
 #include "agent/cupti/lib/facts.h"
 #include "agent/cupti/lib/kinds.h"
 #include "agent/cupti/lib/say.h"
@@ -100,7 +101,7 @@ static void begin_session(bool late)
 		retreat_step(other_name);
 	if (session.act.used)
 		session.act.used();
-	if (windows_standing() || bell_wants(false))
+	if (orders_standing() || bell_wants(false))
 		cupti_now();
 }
 
@@ -166,7 +167,7 @@ void cupti_opened(struct cycle_info *info)
 
 	if (!session.wanted || atomic_load(&session.state) == SESSION_DEAD)
 		return;
-	windows_opened(info);
+	orders_opened(info);
 	bell_wake();
 	errno = saved;
 }
@@ -195,7 +196,7 @@ void cupti_sealed(struct cycle_info *info, bool kept)
 
 	if (!session.wanted)
 		return;
-	windows_sealed(info, kept);
+	orders_sealed(info, kept);
 	bell_wake();
 	errno = saved;
 }

@@ -8,6 +8,7 @@
 #ifndef TESTS_CUPTI_RECORDS_H
 #define TESTS_CUPTI_RECORDS_H
 
+#include "agent/cupti/flow/orders.h"
 #include "tests/unit/cupti_bench.h"
 
 static struct cycle_info *info;
@@ -29,7 +30,7 @@ static inline void records_start(const char *version)
 	info = (struct cycle_info *)calloc(1, sizeof(*info));
 	info->number = 1;
 	info->begin = clock_ticks();
-	windows_live(true);
+	orders_live(true);
 	cupti_opened(info);
 	windows_collect();
 	filled = 0;

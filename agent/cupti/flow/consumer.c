@@ -7,6 +7,7 @@
 #include "agent/cupti/flow/buffers.h"
 #include "agent/cupti/flow/correlation.h"
 #include "agent/cupti/flow/decode_calls.h"
+#include "agent/cupti/flow/orders.h"
 #include "agent/cupti/flow/round.h"
 #include "agent/cupti/lib/facts.h"
 #include "agent/cupti/lib/kinds.h"
@@ -290,7 +291,7 @@ bool consumer_start(void)
 		errno = saved;
 		return false;
 	}
-	windows_live(true);
+	orders_live(true);
 	errno = saved;
 	return true;
 }

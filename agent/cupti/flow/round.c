@@ -5,6 +5,7 @@
 #include "agent/cupti/flow/bell.h"
 #include "agent/cupti/flow/buffers.h"
 #include "agent/cupti/flow/decode_calls.h"
+#include "agent/cupti/flow/orders.h"
 #include "agent/cupti/flow/windows.h"
 #include "agent/cupti/lib/kinds.h"
 #include "agent/cupti/lib/say.h"
@@ -61,7 +62,7 @@ int round_fetch(uint32_t flag)
 
 static bool window_wants(void)
 {
-	return bell_wants(windows_asked());
+	return bell_wants(orders_left());
 }
 
 bool round_kinds(bool on)

@@ -5,6 +5,7 @@
 #include "agent/cupti/flow/bell.h"
 #include "agent/cupti/flow/buffers.h"
 #include "agent/cupti/flow/moments.h"
+#include "agent/cupti/flow/orders.h"
 #include "agent/cupti/lib/devices.h"
 #include "agent/cupti/lib/session.h"
 #include "base/seldom.h"
@@ -12,110 +13,16 @@
 
 #include <string.h>
 
-/*
- * The scheduler says under its lock which window begins and ends: it stores that and
- * goes on. The consumer takes it from there. As long as no consumer is about, the window
- * that is open just stands; when it ends like that it has no GPU part.
- */
-#define ORDERS     1024u
 #define SEAL_TRIES 200 /* of 50 us: a seal that is under way */
 #define IDLE_NS    2000000000ll /* nothing new for so long: nothing will come */
 #define OLD_NS     30000000000ll
 #define OVERDUE_NS 28000000000ll
 #define FRESH_NS   500000000ll /* how long kinds stay on for work that still runs */
 
-enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
-
-static SELDOM struct {
-	struct {
-		struct cycle_info *info;
-		enum order what;
-	} ring[ORDERS];
-	_Atomic uint32_t head, tail;
-	_Atomic uint32_t live;
-	_Atomic(struct cycle_info *) standing;
-} orders;
-
 static SELDOM struct window windows[WINDOWS_MOST];
 static uint32_t newest; /* number of the newest window */
 static uint32_t oldest; /* all before it are over */
 int64_t windows_now;
-
-static void set_state(struct cycle_info *info, enum cycle_cuda state)
-{
-	atomic_store_explicit(&info->cuda_state, state, memory_order_release);
-}
-
-/* ---- the scheduler's side ---- */
-
-static void put_order(struct cycle_info *info, enum order what)
-{
-	uint32_t head = atomic_load_explicit(&orders.head, memory_order_relaxed);
-
-	orders.ring[head % ORDERS].info = info;
-	orders.ring[head % ORDERS].what = what;
-	atomic_store_explicit(&orders.head, head + 1, memory_order_release);
-}
-
-/* What the consumer has not come round to yet, it finds in the queue. */
-static void queue_standing(void)
-{
-	struct cycle_info *info = atomic_exchange(&orders.standing, NULL);
-
-	if (info)
-		put_order(info, ORDER_OPENED);
-}
-
-void windows_opened(struct cycle_info *info)
-{
-	set_state(info, CUDA_PENDING);
-	if (!atomic_load(&orders.live)) {
-		struct cycle_info *before = atomic_exchange(&orders.standing, info);
-
-		if (before) /* it ends just now */
-			set_state(before, CUDA_NONE);
-		return;
-	}
-	queue_standing();
-	if (atomic_load(&orders.head) - atomic_load(&orders.tail) + 4 > ORDERS) {
-		/* Room must be left for the ends. */
-		atomic_fetch_add(&info->cuda[CUDA_CROWDED], 1);
-		set_state(info, CUDA_SETTLED);
-		return;
-	}
-	put_order(info, ORDER_OPENED);
-}
-
-void windows_sealed(struct cycle_info *info, bool kept)
-{
-	struct cycle_info *mine = info;
-
-	if (atomic_load(&info->cuda_state) != CUDA_PENDING)
-		return;
-	if (atomic_load(&orders.live)) {
-		queue_standing();
-	} else if (atomic_compare_exchange_strong(&orders.standing, &mine, NULL)) {
-		set_state(info, CUDA_NONE);
-		return;
-	}
-	put_order(info, kept ? ORDER_SEALED : ORDER_THROWN);
-}
-
-bool windows_standing(void)
-{
-	return atomic_load(&orders.standing);
-}
-
-bool windows_asked(void)
-{
-	return windows_standing() ||
-	       atomic_load(&orders.head) != atomic_load(&orders.tail);
-}
-
-void windows_live(bool on)
-{
-	atomic_store(&orders.live, on);
-}
 
 /* ---- a window's life ---- */
 
@@ -146,7 +53,7 @@ static void settle_window(struct window *w, enum cuda_count why)
 	}
 	w->state = WINDOW_OVER;
 	w->info = w->side.info = NULL;
-	set_state(info, CUDA_SETTLED);
+	atomic_store_explicit(&info->cuda_state, CUDA_SETTLED, memory_order_release);
 	if (session.act.settled)
 		session.act.settled();
 }
@@ -192,23 +99,14 @@ static void seal_window(struct cycle_info *info, bool kept)
 
 static void take_orders(void)
 {
-	uint32_t head = atomic_load_explicit(&orders.head, memory_order_acquire);
-	uint32_t tail = atomic_load_explicit(&orders.tail, memory_order_relaxed);
-	/* Behind the head: what stood before something else was queued comes first. */
-	struct cycle_info *standing = atomic_exchange(&orders.standing, NULL);
+	enum order what;
+	struct cycle_info *info;
 
-	if (standing)
-		open_window(standing);
-	for (; tail != head; tail++) {
-		struct cycle_info *info = orders.ring[tail % ORDERS].info;
-
-		if (orders.ring[tail % ORDERS].what == ORDER_OPENED)
+	while ((info = orders_next(&what)))
+		if (what == ORDER_OPENED)
 			open_window(info);
 		else
-			seal_window(info,
-				    orders.ring[tail % ORDERS].what == ORDER_SEALED);
-		atomic_store_explicit(&orders.tail, tail + 1, memory_order_release);
-	}
+			seal_window(info, what == ORDER_SEALED);
 }
 
 /* The newest window's end is set a moment before we are told. */
@@ -390,11 +288,9 @@ void windows_gap(uint64_t from, uint64_t to)
 
 void windows_fork_child(void)
 {
-	if (atomic_load(&orders.standing))
-		atomic_store(&orders.standing, NULL);
-	if (!newest && !atomic_load(&orders.head) && !atomic_load(&orders.live))
+	orders_fork_child();
+	if (!newest)
 		return; /* thirteen pages that nobody ever wrote to */
-	memset((void *)&orders, 0, sizeof(orders));
 	memset(windows, 0, sizeof(windows));
 	newest = oldest = 0;
 }

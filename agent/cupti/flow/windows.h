@@ -34,13 +34,6 @@ struct window {
 };
 extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
 
-/* Scheduler's side, stores only. */
-void windows_opened(struct cycle_info *info);
-void windows_sealed(struct cycle_info *info, bool kept);
-bool windows_standing(void); /* one is open that no consumer has seen yet. Any thread. */
-bool windows_asked(void); /* has something come that windows_collect did not see? */
-void windows_live(bool on); /* a consumer will look. Any thread. */
-
 void windows_collect(void); /* takes what the scheduler has stored */
 struct window *windows_at(uint64_t ns); /* open, sealed or over; NULL */
 struct window *windows_get(uint32_t number); /* the same, by number */
