@@ -103,6 +103,7 @@ void totals_add_window(struct totals *t, const struct cycle_info *info,
 
 void totals_add_result(struct totals *t, const struct writer_result *r)
 {
+	add_plain(t->cuda, r->cuda, CUDA_COUNTS); /* what is lost may be all there was */
 	if (!*r->path && !r->is_small)
 		return;
 	t->rows += r->is_small;
@@ -114,7 +115,6 @@ void totals_add_result(struct totals *t, const struct writer_result *r)
 	add_bounded(&t->torch_ns, r->torch_ns);
 	add_plain(t->events, r->events, REC_KINDS);
 	add_plain(t->drops, r->drops, REC_KINDS);
-	add_plain(t->cuda, r->cuda, CUDA_COUNTS);
 	add_plain(t->heap, r->heap, HEAP_COUNTS);
 	keep_last(t, r->path, r->peak);
 }

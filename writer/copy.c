@@ -94,16 +94,19 @@ static int read_header(struct copy *c, uint64_t size)
 	return map_room(c, size, atomic_load(&h->used));
 }
 
-/* What was taken since the header was read. A file that shrinks has no more. */
+/* What was taken since the header was read, and what it says of the process by now; not
+ * what has been checked. A file that shrinks has no more. */
 static int follow_growth(struct copy *c)
 {
-	uint64_t used = 0;
+	const size_t from = offsetof(struct spool_header, limit);
+	struct spool_header *h = (struct spool_header *)c->base;
 	struct sys_stat st;
 
 	if (sys_fstat(c->fd, &st) ||
-	    copy_bytes(c->fd, &used, offsetof(struct spool_header, used), sizeof(used)))
+	    copy_bytes(c->fd, c->base + from, from, SPOOL_HEADER - from))
 		return 0;
-	return map_room(c, st.size, used);
+	h->last_file[sizeof(h->last_file) - 1] = '\0';
+	return map_room(c, st.size, atomic_load(&h->used));
 }
 
 void copy_trim(int fd)

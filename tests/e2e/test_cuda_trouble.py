@@ -258,13 +258,24 @@ def test_hangs():
                            timeout=300)
             assert time.monotonic() - begin < 15, way
             assert run.out == cuda.without("13.0", "leave", 100)[1], run.out
-            # Nothing that CUPTI held was to be had: a file without it, or a line.
+            # Nothing that CUPTI held was to be had: a line says so, and a file if there is one.
+            assert "1 window written before CUPTI had given back all" in run.err, run.err
             assert run.paths() or "nothing was recorded" in run.err, (way, run.err)
             if run.paths():
                 prof.strict(run.paths())
                 (trace,) = run.traces()
                 assert cuda.gpu_facts(trace).get(UNFETCHED) == 1, cuda.gpu_facts(trace)
-                assert "1 window ended before CUPTI had given back all" in run.err, run.err
+
+
+def test_quits():
+    """_exit in an open window: all is there, and nothing is said to be missing."""
+    for version in ("12.4", "13.0"):
+        with prof.folder() as log:
+            run = cuda.run(version, "quit", 50, log, marker="none")
+            (trace,) = run.traces()
+            assert len(cuda.of(trace, "kernel")) == 50, len(cuda.of(trace, "kernel"))
+            assert UNFETCHED not in cuda.gpu_facts(trace), cuda.gpu_facts(trace)
+            assert "CUPTI had given back" not in run.err, run.err
 
 
 def test_no_gpu():

@@ -195,6 +195,15 @@ static void mode_leave(int steps)
 		launch(alpha, 8, stream);
 }
 
+/* Ends as a forkserver's child does: no handler of exit runs. */
+static void mode_quit(int steps)
+{
+	for (int n = 0; n < steps; n++)
+		launch(alpha, 8, stream);
+	DO(cudaDeviceSynchronize);
+	_exit(0);
+}
+
 static void mode_devices(int steps)
 {
 	for (int n = 0; n < steps; n++) {
@@ -332,7 +341,7 @@ int main(int argc, char **argv)
 		      { "client", mode_client },   { "raw", mode_raw },
 		      { "collect", mode_collect }, { "contexts", mode_contexts },
 		      { "mixed", mode_mixed },     { "path", mode_path },
-		      { "events", mode_events } };
+		      { "events", mode_events },   { "quit", mode_quit } };
 	int steps = argc > 2 ? atoi(argv[2]) : 1;
 
 	find();

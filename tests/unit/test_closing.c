@@ -87,6 +87,18 @@ START_TEST(what_only_a_process_knows_is_added)
 }
 END_TEST
 
+/* All that is known of a window may be what was lost of it. */
+START_TEST(losses_without_a_file_are_told)
+{
+	memset(&result, 0, sizeof(result));
+	result.cuda[CUDA_UNFETCHED] = 1;
+	totals_add_result(&totals, &result);
+	totals.spools = totals.windows = 1;
+	says("nothing was recorded: a window was open");
+	says("1 window written before CUPTI had given back all");
+}
+END_TEST
+
 /* A helper that chose something else, and saw no step, is not who is told of. */
 START_TEST(boundaries_are_of_who_saw_most)
 {
@@ -264,6 +276,7 @@ int main(void)
 	tcase_add_test(tc, whatever_a_program_wrote_there);
 	tcase_add_test(tc, no_sum_wraps);
 	tcase_add_test(tc, what_only_a_process_knows_is_added);
+	tcase_add_test(tc, losses_without_a_file_are_told);
 	tcase_add_test(tc, names_are_told_without_what_a_terminal_obeys);
 	tcase_add_test(tc, boundaries_are_of_who_saw_most);
 	tcase_add_loop_test(tc, what_the_gpu_did_is_counted, 0,

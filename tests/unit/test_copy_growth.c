@@ -57,6 +57,7 @@ START_TEST(a_window_that_is_just_finished_is_whole)
 	else
 		m->head->used = where;
 	fd = image_file(m);
+	strcpy(m->head->facts, "rank = 3\n"); /* found out in the window */
 	last->kind = CHUNK_DATA;
 	last->cycle = 2;
 	m->head->used = all;
@@ -65,6 +66,7 @@ START_TEST(a_window_that_is_just_finished_is_whole)
 	ck_assert_int_eq(copy_open(&c, fd), 0);
 	ck_assert_ptr_null(at_second);
 	ck_assert_uint_eq(c.view.size, all);
+	ck_assert_str_eq(c.view.head->facts, "rank = 3\n");
 	ck_assert_int_eq(copy_window(&c, 2), 0);
 	ck_assert_mem_eq(c.base + where, last, last->used);
 	copy_close(&c);

@@ -155,7 +155,8 @@ static uint8_t *fill_buffer(size_t *size)
 	size_t most;
 
 	store(add_call(7) + LAYOUT_AT_RUNTIME_threadId, sys_tid(), 4);
-	add_work(CONCURRENT_KERNEL, 1, 7);
+	store(add_work(CONCURRENT_KERNEL, 1, 7) + LAYOUT_AT_CONCURRENT_KERNEL_deviceId, 0,
+	      4);
 	buffers_requested(&mem, size, &most);
 	ck_assert_ptr_nonnull(mem);
 	memcpy(mem, buffer, filled);
@@ -183,6 +184,46 @@ START_TEST(an_end_without_the_consumer_loses_nothing_unsaid)
 	ck_assert_uint_eq(bench_records(info, REC_KERNEL), back);
 	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), !back);
 	ck_assert_uint_eq(bench_count(info, CUDA_MISSING), 0);
+}
+END_TEST
+
+/* _exit in a window: what was open is complete, and who takes over asks no driver. */
+START_TEST(an_open_window_is_settled_at_the_end)
+{
+	const struct rec_device *device;
+	uint8_t *mem;
+	size_t size;
+
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	mem = fill_buffer(&size);
+	buffers_completed(NULL, 0, mem, size, filled);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
+	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), 0);
+	device = bench_record(info, REC_GPU, 0);
+	ck_assert_msg(device && !device->sms, "%p %u", (const void *)device,
+		      device ? device->sms : 0);
+}
+END_TEST
+
+/* CUDA takes itself down between the two: what came back is read before. */
+START_TEST(what_came_back_is_read_the_first_time)
+{
+	uint8_t *mem;
+	size_t size;
+
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	mem = fill_buffer(&size);
+	buffers_completed(NULL, 0, mem, size, filled);
+	ck_assert(!consumer_finish(0, false));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
+	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_PENDING);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
+	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
 }
 END_TEST
 
@@ -256,6 +297,8 @@ int main(void)
 	tcase_add_test(tc, a_flush_that_is_asked_for_is_due);
 	tcase_add_test(tc, who_waits_waits_for_a_level);
 	tcase_add_loop_test(tc, an_end_without_the_consumer_loses_nothing_unsaid, 0, 2);
+	tcase_add_test(tc, an_open_window_is_settled_at_the_end);
+	tcase_add_test(tc, what_came_back_is_read_the_first_time);
 	tcase_add_test(tc, a_kernel_without_its_call_is_counted_at_the_end);
 	tcase_add_test(tc, a_round_makes_one_buffer_ready);
 	tcase_add_test(tc, a_child_has_a_consumer_of_its_own);

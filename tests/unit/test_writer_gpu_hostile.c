@@ -132,11 +132,12 @@ START_TEST(what_has_no_name_is_counted)
 	name = cuda_kernel(m, "k", 1, 7, 5000, 6000, 0)->g.r.name;
 	cuda_kernel(m, "k", 2, 7, 7000, 8000, 0)->g.r.name = 0;
 	cuda_kernel(m, "k", 3, 7, 9000, 9500, 0)->g.r.name = name;
+	cuda_kernel(m, "", 4, 7, 9600, 9700, 0);
 	cuda_call(m, "cudaLaunchKernel", 2, 2000, 2100)->r.name = UINT32_MAX;
 	cuda_device(m, 0, "GPU")->r.name = 0;
 	image_write(m);
-	ck_assert_uint_eq(m->result.cuda[CUDA_UNNAMED], 3);
-	ck_assert(image_has(m, "\"without a name\": 3"));
+	ck_assert_uint_eq(m->result.cuda[CUDA_UNNAMED], 4);
+	ck_assert(image_has(m, "\"without a name\": 4"));
 	image_free(m);
 }
 END_TEST

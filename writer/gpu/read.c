@@ -126,12 +126,14 @@ static void note_device(struct cuda *c, const struct rec_device *d)
 static void count_nameless(struct trace *t, const struct record *r)
 {
 	uint32_t *named = &t->cuda->named[r->kind == REC_KERNEL];
+	const struct name *n;
 
 	if (r->kind != REC_CALL && r->kind != REC_KERNEL && r->kind != REC_GPU)
 		return;
 	if (r->name && r->name == *named)
 		return;
-	if (names_get(t->view, r->name))
+	n = names_get(t->view, r->name);
+	if (n && n->len)
 		*named = r->name;
 	else
 		t->cuda->known[CUDA_UNNAMED]++;

@@ -9,6 +9,7 @@
 #include "agent/cupti/flow/decode_calls.h"
 #include "agent/cupti/flow/orders.h"
 #include "agent/cupti/flow/round.h"
+#include "agent/cupti/lib/devices.h"
 #include "agent/cupti/lib/facts.h"
 #include "agent/cupti/lib/kinds.h"
 #include "agent/cupti/lib/session.h"
@@ -176,7 +177,7 @@ static void settle_all(void)
 	correlation_expire(0);
 	windows_collect();
 	count_gap(true);
-	windows_settle(true, correlation_waits);
+	windows_end();
 }
 
 static bool end_if_asked(void)
@@ -322,13 +323,16 @@ void consumer_flush(int64_t ns)
 }
 
 /* The consumer's thread is stuck in CUPTI, or has had no processor: the caller's thread
- * does here what that one would do with what came back and with the windows. */
-static void take_over(void)
+ * does here what that one would do with what came back and with the windows. It is done
+ * the first time, before CUDA takes itself down and names with it. */
+static void take_over(bool settle)
 {
+	devices_mute();
 	if (!round_take())
 		return;
 	round_drain();
-	settle_all();
+	if (settle)
+		settle_all();
 }
 
 bool consumer_finish(int64_t ns, bool settle)
@@ -343,8 +347,7 @@ bool consumer_finish(int64_t ns, bool settle)
 	bell_wake();
 	if (!round_taken() && wait_for(&end_done, level, ns))
 		return true;
-	if (settle)
-		take_over();
+	take_over(settle);
 	return false;
 }
 

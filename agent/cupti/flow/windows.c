@@ -38,18 +38,24 @@ static bool is_pending(const struct window *w)
 	return w && (w->state == WINDOW_OPEN || w->state == WINDOW_SEALED);
 }
 
-/* From here on the descriptor is the writer's, and soon somebody else's memory. `why`
- * counts it where CUPTI holds some of it; where CUPTI is not ours, all has come back. */
+/* From here on the descriptor is the writer's, and soon somebody else's memory. `why` is
+ * what counts it where it is not complete; CUDA_COUNTS: it is. Where CUPTI is not ours
+ * any more, all has come back. */
 static void settle_window(struct window *w, enum cuda_count why)
 {
 	struct cycle_info *info = w->info;
 
 	if (!w->thrown) {
+		bool held = !session_gone() && buffers_held(w->turn);
+		bool missing = w->launched > w->matched;
+
 		moments_replay(&w->side);
 		devices_write(&w->side, w->begin);
-		if (w->launched > w->matched)
+		if (missing)
 			gpu_chunk_count(&w->side, CUDA_MISSING, w->launched - w->matched);
-		gpu_chunk_count(&w->side, why, !session_gone() && buffers_held(w->turn));
+		if (why != CUDA_COUNTS)
+			gpu_chunk_count(&w->side, why,
+					held || (missing && why == CUDA_CROWDED));
 	}
 	w->state = WINDOW_OVER;
 	w->info = w->side.info = NULL;
@@ -92,7 +98,7 @@ static void seal_window(struct cycle_info *info, bool kept)
 	w->sealed_at = w->news_at = windows_now;
 	w->thrown = !kept;
 	if (w->thrown)
-		settle_window(w, CUDA_UNFETCHED);
+		settle_window(w, CUDA_COUNTS);
 }
 
 /* ---- the consumer's side ---- */
@@ -193,16 +199,17 @@ bool windows_complete(void)
 	return true;
 }
 
+static bool is_old(const struct window *w)
+{
+	return w->flushes && windows_now - w->sealed_at > OLD_NS;
+}
+
 /* A buffer that CUPTI has had since before the seal and does not give back holds work
  * that still runs. Where it holds none, a call without work has none to come: it was
  * captured into a graph, or copied nothing. */
 static bool is_complete(const struct window *w, bool (*waits)(const struct window *w))
 {
-	if (!w->flushes)
-		return false;
-	if (windows_now - w->sealed_at > OLD_NS)
-		return true;
-	if (buffers_held(w->turn) || waits(w))
+	if (!w->flushes || buffers_held(w->turn) || waits(w))
 		return false;
 	return w->launched <= w->matched ||
 	       (windows_now - w->news_at > IDLE_NS && w->flushes > 1);
@@ -224,8 +231,27 @@ void windows_settle(bool all, bool (*waits)(const struct window *w))
 	struct window *w;
 
 	EACH_PENDING(w)
-	if (w->state == WINDOW_SEALED && (all || is_complete(w, waits)))
+	{
+		if (w->state != WINDOW_SEALED)
+			continue;
+		if (!all && is_complete(w, waits))
+			settle_window(w, CUDA_COUNTS);
+		else if (all || is_old(w))
+			settle_window(w, CUDA_UNFETCHED);
+	}
+}
+
+/* Who leaves by _exit has a window open still. */
+void windows_end(void)
+{
+	struct window *w;
+
+	EACH_PENDING(w)
+	{
+		if (w->state == WINDOW_OPEN)
+			w->turn = buffers_turn();
 		settle_window(w, CUDA_UNFETCHED);
+	}
 }
 
 void windows_flush(void)

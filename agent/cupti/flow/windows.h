@@ -46,6 +46,7 @@ bool windows_complete(void); /* all calls have their work, CUPTI holds nothing *
 /* What is complete or too old; or all that is sealed. `waits`: does work that ran in it
  * wait for its call? */
 void windows_settle(bool all, bool (*waits)(const struct window *w));
+void windows_end(void); /* recording ends: all of them, also those that are open */
 void windows_flush(void); /* one begins */
 void windows_flushed(void); /* it is over, and all that came is decoded */
 void windows_moment(void); /* takes a moment, into every pending one */

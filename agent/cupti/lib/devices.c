@@ -38,6 +38,7 @@ static SELDOM struct device {
 	struct rec_device facts;
 } devices[DEVICES];
 static uint64_t used; /* bits */
+static _Atomic bool mute;
 
 static struct {
 	bool looked;
@@ -92,12 +93,19 @@ static void fill_field(uint32_t *field, int device, enum attribute what)
 		*field = ask_attribute(device, what);
 }
 
+void devices_mute(void)
+{
+	atomic_store(&mute, true);
+}
+
 static void complete_device(struct device *d, uint32_t id)
 {
 	struct rec_device *f = &d->facts;
 	size_t bytes = 0;
 	int device;
 
+	if (atomic_load(&mute))
+		return;
 	find_driver();
 	if (!driver.get || driver.get(&device, (int)id))
 		return;
