@@ -3,6 +3,7 @@
  * options concerns a run; what it prints is made in report/memory. Traces may be of
  * torch.profiler as well. */
 #include "launcher/memory.h"
+#include "base/near.h"
 #include "launcher/say.h"
 #include "report/memory/category.h"
 #include "report/memory/folder.h"
@@ -104,6 +105,22 @@ static const char *with_value(struct asked *a, const char *name, const char *val
 	return NULL;
 }
 
+static void say_unknown(const char *arg, size_t len)
+{
+	char typed[64];
+	struct near near;
+
+	snprintf(typed, sizeof(typed), "%.*s", (int)len, arg + 2);
+	near = near_begin(typed);
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		near_try(&near, options[i].name);
+	if (near.best)
+		say_warn("--%s: no such option (did you mean --%s?)", typed, near.best);
+	else
+		say_warn("--%s: no such option; proflaunch memory --help lists them",
+			 typed);
+}
+
 /* One argument that begins with "--". Returns how many words it took; 0 = wrong. */
 static unsigned take_option(struct asked *a, char **argv)
 {
@@ -116,8 +133,7 @@ static unsigned take_option(struct asked *a, char **argv)
 		    !memcmp(options[i].name, argv[0] + 2, len))
 			break;
 	if (i == sizeof(options) / sizeof(*options)) {
-		say_warn("%s: no such option; proflaunch memory --help lists them",
-			 argv[0]);
+		say_unknown(argv[0], len);
 		return 0;
 	}
 	if (!*options[i].value && equals) {
@@ -130,11 +146,14 @@ static unsigned take_option(struct asked *a, char **argv)
 		a->help |= !strcmp(options[i].name, "help");
 		return 1;
 	}
-	why = value && *value ? with_value(a, options[i].name, value)
-			      : "its value is missing";
+	if (!value || !*value) {
+		say_warn("--%s: its value is missing", options[i].name);
+		return 0;
+	}
+	why = with_value(a, options[i].name, value);
 	if (!why)
 		return equals ? 1 : 2;
-	say_warn("--%s: %s", options[i].name, why);
+	say_warn("--%s %s: %s", options[i].name, value, why);
 	return 0;
 }
 

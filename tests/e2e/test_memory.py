@@ -143,9 +143,18 @@ def test_traces_that_cannot_say():
         assert "ends early" in memory(path, status=2).stderr
         assert "No such file" in memory(os.path.join(log, "not"), status=2).stderr
     memory(status=2)
-    memory("--top", "0", "x", status=2)
-    memory("--nonsense", "x", status=2)
     assert "Exit status" in memory("--help").stdout
+
+
+def test_what_is_wrong_is_quoted():
+    for words, said in ((("--leks",), "--leks: no such option (did you mean --leaks?)"),
+                        (("--max_grwth=3",), "--max_grwth: no such option (did you mean --max-growth?)"),
+                        (("--nonsense",), "--nonsense: no such option; proflaunch memory --help lists them"),
+                        (("--top", "ten"), "--top ten: not a number from 1 to 1000"),
+                        (("--step", "9-3"), "--step 9-3: neither a step nor A-B"),
+                        (("--json=1",), "--json: takes no value"),
+                        (("--top=",), "--top: its value is missing")):
+        assert memory(*words, "x", status=2).stderr == f"proflaunch: {said}\n", said
 
 
 def test_timeline_agrees_with_torch():
