@@ -167,8 +167,8 @@ bool patch_symbol(const char *spec, void (*hit)(void))
 	slots = patch_callers(name, &f);
 	if (slots)
 		log_warn(
-			"marker symbol:%s: the function in %s stays as it is (%s); %u calls of it "
-			"by way of a PLT or GOT are seen, others are not",
+			"marker symbol:%s: the function in %s stays as it is (%s); calls that go "
+			"through the dynamic linker are seen (in %u places), others are not",
 			spec, f.object, why, slots);
 	else
 		log_warn("marker symbol:%s: the function in %s cannot be marked: %s",
