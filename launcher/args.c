@@ -101,14 +101,21 @@ static bool is_word_of(const struct config_option *o, const char *word)
 	return word && *word && !config_set(&scratch, o->name, word);
 }
 
+static bool is_verb(const struct args *a, const char *verb)
+{
+	return a->verb && !strcmp(a->verb, verb);
+}
+
 /* The words without a value are near, too, but options come first. */
-static const char *unknown_option(const char *arg)
+static const char *unknown_option(const struct args *a, const char *arg)
 {
 	static char told[64], typed[NAME_MOST];
 	struct near near;
 
 	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(arg, "="), arg);
 	near = near_begin(typed);
+	if (is_verb(a, "recover"))
+		near_try(&near, "--output");
 	for (const char *const *flag = flags; *flag && !config_nearest(typed + 2); flag++)
 		near_try(&near, *flag);
 	if (!near.best)
@@ -138,7 +145,7 @@ static int take_option(struct args *a, char **argv)
 		took = 2;
 	}
 	if (!known)
-		why = unknown_option(argv[0]);
+		why = unknown_option(a, argv[0]);
 	else if (!value)
 		why = "its value is missing";
 	else
@@ -149,11 +156,6 @@ static int take_option(struct args *a, char **argv)
 		add_complaint(shown, why, a);
 	}
 	return took;
-}
-
-static bool is_verb(const struct args *a, const char *verb)
-{
-	return a->verb && !strcmp(a->verb, verb);
 }
 
 /* Returns false where the rest of the line is not ours: a command, with its options. */

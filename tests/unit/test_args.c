@@ -105,6 +105,8 @@ static const struct {
 	{ "--marker||--|y", "--marker: the value is empty\n" },
 	{ "-o|--|y", "-o: its value is missing\n" },
 	{ "-s|wait=1|y", "-s: active must be given, and be at least 1\n" },
+	{ "recover|--outptu|x", "--outptu: no such option (did you mean --output?)\n" },
+	{ "--outptu|--|y", "--outptu: no such option\n" },
 	{ "recover|-o=", "-o: the value is empty\n" },
 	{ "--schedule=wait=1,activ=3|y",
 	  "--schedule: unknown word 'activ=3' (did you mean active?); known are skip_first, "
