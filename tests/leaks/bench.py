@@ -13,7 +13,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-LAUNCHER = os.path.join(ROOT, "build", "proflaunch")
+LAUNCHER = os.path.abspath(os.path.join(os.environ.get("BUILD", f"{ROOT}/build"), "proflaunch"))
 LIMIT = 65536
 RESIDENT = (64 << 20) // 100                    # one percent of what is there at the beginning
 SIZES = LIMIT // 2, 2 * LIMIT, 4 * LIMIT
