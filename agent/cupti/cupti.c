@@ -225,6 +225,7 @@ bool cupti_met(void)
 void cupti_fork_child(void)
 {
 	windows_fork_child();
+	orders_fork_child();
 	if (!cupti_met())
 		return;
 	session_fork_child();

@@ -49,7 +49,8 @@ void cupti_now(void);
 /* Switched in a running program; on: as configured. */
 void cupti_collect(bool on);
 
-/* The process ends (exit, _exit): everything CUPTI still holds, at most 2 s. */
+/* The process ends (exit, _exit): everything CUPTI still holds, at most 2 s, and the time
+ * to read what came back. */
 void cupti_exit(void);
 bool cupti_met(void); /* this process met a driver, or a client of CUPTI's */
 void cupti_fork_child(void);

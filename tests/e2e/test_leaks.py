@@ -20,16 +20,17 @@ def planted(run, keep):
         program = bench.build(folder)
         known = [shape for shape in bench.shapes(program) if keep(shape)]
         assert known
-        return bench.measure("test", run, known, (1,), folder, program)
+        return known, *bench.measure("test", run, known, (1,), folder, program)
 
 
 def test_no_leak_is_missed_and_none_made_up():
     """Of each program, size and mode one file; with a sample or counters some cannot be told."""
-    tallies, _, wrong = planted(bench.told, lambda shape: True)
+    known, tallies, _, wrong = planted(bench.told, lambda shape: True)
     assert not wrong, wrong
-    assert tallies["all"].runs() == 195 and not sum(tallies["all"].unsure.values())
-    for mode, tally in tallies.items():
-        assert tally.right > 55 and tally.quiet > 95, (mode, tally.right, tally.quiet)
+    assert tallies["all"].runs() == len(known) * len(bench.SIZES), vars(tallies["all"])
+    assert not sum(tallies["all"].unsure.values()), vars(tallies["all"])
+    for mode, tally in tallies.items():         # 4 to 9 % of many seeds: docs/measured/leaks.md
+        assert sum(tally.unsure.values()) < tally.runs() // 5, (mode, vars(tally))
 
 
 def really_all(program, shape, size, mode, seed, folder):
@@ -37,7 +38,7 @@ def really_all(program, shape, size, mode, seed, folder):
 
 
 def test_programs_that_really_do_it():
-    tallies, _, wrong = planted(really_all, lambda shape: shape.name in RUN)
+    _, tallies, _, wrong = planted(really_all, lambda shape: shape.name in RUN)
     assert not wrong, wrong
     assert tallies["all"].right > 5 and tallies["all"].quiet > 5, vars(tallies["all"])
 

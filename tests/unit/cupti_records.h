@@ -30,7 +30,7 @@ static inline void records_start(const char *version)
 	info = (struct cycle_info *)calloc(1, sizeof(*info));
 	info->number = 1;
 	info->begin = clock_ticks();
-	orders_live(true);
+	orders_live();
 	cupti_opened(info);
 	windows_collect();
 	filled = 0;

@@ -187,24 +187,48 @@ START_TEST(an_end_without_the_consumer_loses_nothing_unsaid)
 }
 END_TEST
 
-/* _exit in a window: what was open is complete, and who takes over asks no driver. */
+/* _exit in a window: what was open is settled, and who takes over asks no driver. */
 START_TEST(an_open_window_is_settled_at_the_end)
 {
 	const struct rec_device *device;
+	bool back = _i;
 	uint8_t *mem;
 	size_t size;
 
 	records_start("12.4");
 	atomic_store(&tid, 4711);
 	mem = fill_buffer(&size);
-	buffers_completed(NULL, 0, mem, size, filled);
+	if (back)
+		buffers_completed(NULL, 0, mem, size, filled);
 	ck_assert(!consumer_finish(0, true));
 	ck_assert_uint_eq(atomic_load(&info->cuda_state), CUDA_SETTLED);
-	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
-	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), 0);
+	ck_assert_uint_eq(bench_records(info, REC_KERNEL), back);
+	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), !back);
 	device = bench_record(info, REC_GPU, 0);
-	ck_assert_msg(device && !device->sms, "%p %u", (const void *)device,
-		      device ? device->sms : 0);
+	ck_assert(!back || (device && !device->sms && !device->memory));
+}
+END_TEST
+
+/* Two threads end the process: the second one finds the first at work. */
+START_TEST(one_thread_takes_over)
+{
+	records_start("12.4");
+	ck_assert(round_take());
+	ck_assert(!round_take());
+	round_give();
+	ck_assert(round_take());
+}
+END_TEST
+
+/* CUPTI hangs as it is switched on, to the end. */
+START_TEST(a_gap_that_lasts_to_the_end_is_told)
+{
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	session_gap_begins(1000000);
+	atomic_store(&session.missing, true);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
 }
 END_TEST
 
@@ -297,7 +321,9 @@ int main(void)
 	tcase_add_test(tc, a_flush_that_is_asked_for_is_due);
 	tcase_add_test(tc, who_waits_waits_for_a_level);
 	tcase_add_loop_test(tc, an_end_without_the_consumer_loses_nothing_unsaid, 0, 2);
-	tcase_add_test(tc, an_open_window_is_settled_at_the_end);
+	tcase_add_loop_test(tc, an_open_window_is_settled_at_the_end, 0, 2);
+	tcase_add_test(tc, one_thread_takes_over);
+	tcase_add_test(tc, a_gap_that_lasts_to_the_end_is_told);
 	tcase_add_test(tc, what_came_back_is_read_the_first_time);
 	tcase_add_test(tc, a_kernel_without_its_call_is_counted_at_the_end);
 	tcase_add_test(tc, a_round_makes_one_buffer_ready);

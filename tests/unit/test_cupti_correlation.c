@@ -50,16 +50,28 @@ START_TEST(work_may_come_before_its_call)
 }
 END_TEST
 
-static void add_named(const char *name, uint32_t correlation)
+static uint8_t *add_named(int domain, const char *name, uint32_t correlation)
 {
 	uint8_t *p = add_call(correlation);
 
 	for (uint32_t cbid = 1; cbid < CALLS_MOST; cbid++) {
-		struct call *c = calls_get(DOMAIN_RUNTIME, cbid);
+		struct call *c = calls_get(domain, cbid);
 
 		if (c && !strncmp(c->name, name, strlen(name)))
 			store(p + LAYOUT_AT_RUNTIME_cbid, cbid, 4);
 	}
+	store(p, domain == DOMAIN_DRIVER ? KIND_DRIVER : KIND_RUNTIME, 4);
+	return p;
+}
+#define BEGIN(id) add_named(DOMAIN_RUNTIME, "cudaStreamBeginCapture", id)
+#define END(id)   add_named(DOMAIN_RUNTIME, "cudaStreamEndCapture", id)
+
+/* Launches and those of them that are not waited for, so far. */
+static void is_so_far(unsigned launched, unsigned matched)
+{
+	run();
+	ck_assert_uint_eq(windows_get(1)->launched, launched);
+	ck_assert_uint_eq(windows_get(1)->matched, matched);
 }
 
 /* It makes a graph: at the end of the process nobody waits for its kernels. */
@@ -67,31 +79,71 @@ START_TEST(what_is_captured_has_no_work_to_come)
 {
 	records_start("13.1");
 	add_call(1);
-	add_named("cudaStreamBeginCapture", 2);
+	BEGIN(2);
 	add_call(3);
 	add_call(4);
-	add_named("cudaStreamEndCapture", 5);
+	END(5);
 	add_call(6);
-	run();
-	ck_assert_uint_eq(windows_get(1)->launched, 4);
-	ck_assert_uint_eq(windows_get(1)->matched, 2);
+	is_so_far(4, 2);
 	/* Two streams at once are one time; what was launched beside them has its work.
 	 */
-	add_named("cudaStreamBeginCapture", 7);
-	add_named("cudaStreamBeginCapture", 8);
-	add_named("cudaStreamEndCapture", 9);
+	BEGIN(7);
+	BEGIN(8);
+	END(9);
 	add_call(10);
-	add_named("cudaStreamEndCapture", 11);
+	END(11);
 	add_kernel(10, begin_ns() + 30, begin_ns() + 40);
-	run();
-	ck_assert_uint_eq(windows_get(1)->launched, 5);
-	ck_assert_uint_eq(windows_get(1)->matched, 3);
+	is_so_far(5, 3);
 	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 1);
-	/* An end without its begin. */
+	/* An end without its begin, and a begin that failed. */
 	add_call(12);
-	add_named("cudaStreamEndCapture", 13);
+	END(13);
+	store(BEGIN(14) + LAYOUT_AT_RUNTIME_returnValue, 900, 4);
+	add_call(15);
+	END(16);
+	is_so_far(7, 3);
+	/* Of another thread's buffer, that is read later; and an end that is read too
+	 * early. */
+	END(1);
+	add_call(3);
+	is_so_far(7, 3);
+	add_call(9);
+	is_so_far(8, 4);
+	/* By the driver alone, and inside the runtime's. */
+	add_named(DOMAIN_DRIVER, "cuStreamBeginCapture", 17);
+	add_call(18);
+	add_named(DOMAIN_DRIVER, "cuStreamEndCapture", 19);
+	is_so_far(9, 5);
+	add_named(DOMAIN_DRIVER, "cuStreamBeginCapture", 20);
+	BEGIN(20);
+	add_call(21);
+	add_named(DOMAIN_DRIVER, "cuStreamEndCapture", 22);
+	END(22);
+	is_so_far(10, 6);
+}
+END_TEST
+
+/* Calls are recorded in windows alone: its end may have been in none. */
+START_TEST(a_capture_is_of_one_window)
+{
+	static struct cycle_info next;
+
+	records_start("13.1");
+	BEGIN(2);
 	run();
-	ck_assert_uint_eq(windows_get(1)->matched, 3);
+	info->end = next.begin = clock_ticks();
+	next.number = 2;
+	cupti_sealed(info, true);
+	cupti_opened(&next);
+	windows_collect();
+	for (uint32_t id = 20; id < 22; id++) {
+		uint8_t *p = id == 20 ? add_call(id) : END(id);
+
+		store(p + LAYOUT_AT_RUNTIME_start, windows_get(2)->begin + 10, 8);
+	}
+	run();
+	ck_assert_uint_eq(windows_get(2)->launched, 1);
+	ck_assert_uint_eq(windows_get(2)->matched, 0);
 }
 END_TEST
 
@@ -329,6 +381,7 @@ int main(void)
 	tcase_add_test(tc, odd_times_are_counted);
 	tcase_add_test(tc, work_may_come_before_its_call);
 	tcase_add_test(tc, what_is_captured_has_no_work_to_come);
+	tcase_add_test(tc, a_capture_is_of_one_window);
 	tcase_add_test(tc, work_without_a_call_goes_where_it_ran);
 	tcase_add_test(tc, an_event_without_a_call_is_not_missed);
 	tcase_add_test(tc, a_window_waits_for_what_ran_in_it);

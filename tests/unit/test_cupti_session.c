@@ -221,72 +221,6 @@ START_TEST(announced_windows_are_armed_by_the_consumer)
 }
 END_TEST
 
-static int (*real_enable)(uint32_t kind);
-static _Atomic bool entered, may_leave;
-
-static int enable_when_told(uint32_t kind)
-{
-	atomic_store(&entered, true);
-	while (!atomic_load(&may_leave))
-		usleep(1000);
-	return real_enable(kind);
-}
-
-/* CUPTI takes its time to switch on: the program goes on, and what is missed is told. */
-START_TEST(the_program_does_not_wait_for_a_slow_cupti)
-{
-	struct cycle_info *info;
-
-	bench_start("13.0");
-	real_enable = cupti.ActivityEnable;
-	cupti.ActivityEnable = enable_when_told;
-	cupti_near();
-	while (!atomic_load(&entered))
-		usleep(1000);
-	info = bench_open();
-	ck_assert(!kinds_ours_on());
-	launches(3);
-	atomic_store(&may_leave, true);
-	while (!kinds_ours_on())
-		usleep(1000);
-	launches(4);
-	bench_seal(info, true);
-	ck_assert(bench_settles(info, 3000));
-	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 4);
-	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
-	ck_assert_uint_gt(bench_count(info, CUDA_GAP_NS), 90000000);
-	/* The next one has none. */
-	info = bench_open();
-	launches(2);
-	bench_seal(info, true);
-	ck_assert(bench_settles(info, 3000));
-	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 2);
-	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 0);
-}
-END_TEST
-
-/* It is over before they come on. */
-START_TEST(a_window_that_was_missed_whole_has_a_gap)
-{
-	struct cycle_info *info;
-
-	bench_start("13.0");
-	real_enable = cupti.ActivityEnable;
-	cupti.ActivityEnable = enable_when_told;
-	cupti_near();
-	while (!atomic_load(&entered))
-		usleep(1000);
-	info = bench_open();
-	launches(3);
-	bench_seal(info, true);
-	atomic_store(&may_leave, true);
-	ck_assert(bench_settles(info, 3000));
-	ck_assert_uint_eq(bench_records(info, REC_KERNEL), 0);
-	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
-	ck_assert_uint_gt(bench_count(info, CUDA_GAP_NS), 90000000);
-}
-END_TEST
-
 START_TEST(switched_off_and_on)
 {
 	struct cycle_info *info;
@@ -317,8 +251,6 @@ int main(void)
 	tcase_add_loop_test(tc, a_window_without_work, 0, VERSIONS);
 	tcase_add_test(tc, a_window_before_there_is_a_driver);
 	tcase_add_test(tc, announced_windows_are_armed_by_the_consumer);
-	tcase_add_test(tc, the_program_does_not_wait_for_a_slow_cupti);
-	tcase_add_test(tc, a_window_that_was_missed_whole_has_a_gap);
 	tcase_add_test(tc, switched_off_and_on);
 	return unit_run(tc, "CUPTI's session");
 }

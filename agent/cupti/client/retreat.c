@@ -38,6 +38,7 @@ static bool leave_cupti(const char *who)
 	if (!atomic_compare_exchange_strong(&session.state, &ready, SESSION_LEAVING))
 		return false;
 	session_gap_begins(0);
+	atomic_store(&session.missing, false); /* from here on it is theirs */
 	kinds_ours(false);
 	session_flush(0);
 	retreat_unsubscribe();

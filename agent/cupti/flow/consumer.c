@@ -162,7 +162,8 @@ done:
 	return true;
 }
 
-/* Of a gap in which another profiler had CUPTI: what fell into windows. */
+/* Of a gap, in which another profiler had CUPTI or kinds were not on yet: what fell into
+ * windows. */
 static void count_gap(bool last)
 {
 	uint64_t from, to;
@@ -292,7 +293,7 @@ bool consumer_start(void)
 		errno = saved;
 		return false;
 	}
-	orders_live(true);
+	orders_live();
 	errno = saved;
 	return true;
 }
@@ -315,7 +316,7 @@ void consumer_flush(int64_t ns)
 	uint32_t level;
 
 	if ((!kinds_ours_on() && !buffers_held(UINT64_MAX)) || atomic_load(&tid) <= 1 ||
-	    atomic_load(&tid) == sys_tid())
+	    atomic_load(&tid) == sys_tid() || round_taken())
 		return;
 	level = atomic_fetch_add(&flush_asked, 1) + 1;
 	bell_wake();
@@ -333,6 +334,7 @@ static void take_over(bool settle)
 	round_drain();
 	if (settle)
 		settle_all();
+	round_give();
 }
 
 bool consumer_finish(int64_t ns, bool settle)

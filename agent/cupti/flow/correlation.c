@@ -16,6 +16,7 @@
 #define CALLS_MASK   ((1u << CALLS_BITS) - 1)
 #define PART         8192u /* of the table, touched at once */
 #define WAITING_MOST 32768u
+#define SPANS        8u
 
 /* What a place in the table says, above the window's number. */
 #define NUMBER   0x1fffffffu
@@ -38,8 +39,13 @@ static struct entry *entries;
 static uint64_t touched; /* parts of the table: bits */
 static struct waiting *waiting;
 static uint32_t first, last; /* of the ring, counted on */
+static struct span {
+	uint32_t from, to; /* correlation ids */
+} spans[SPANS]; /* the last captures: a call in them may be read after their end */
+static uint32_t spans_n;
 static struct {
-	uint32_t depth, from, last; /* from, last: correlation ids */
+	uint32_t window, depth;
+	uint32_t from; /* correlation id */
 } capture;
 
 _Static_assert(CALLS_MASK / PART < 64, "a bit for each part");
@@ -220,6 +226,14 @@ bool correlation_waits(const struct window *w)
 
 /* ---- calls and work ---- */
 
+static bool was_captured(uint32_t correlation)
+{
+	for (uint32_t i = 0; i < SPANS && i < spans_n; i++)
+		if (correlation - spans[i].from < spans[i].to - spans[i].from)
+			return true;
+	return false;
+}
+
 /* A driver call inside a runtime call has its id: it launches once. */
 void correlation_call(uint32_t correlation, struct window *w, bool works)
 {
@@ -242,8 +256,10 @@ void correlation_call(uint32_t correlation, struct window *w, bool works)
 	if (works && w && !(value & LAUNCHES)) {
 		e->value |= LAUNCHES;
 		w->launched++;
-		if (value & MATCHED)
+		if (value & MATCHED || was_captured(correlation)) {
 			w->matched++;
+			e->value |= MATCHED;
+		}
 	}
 	if (found)
 		match_call(e, w);
@@ -251,20 +267,22 @@ void correlation_call(uint32_t correlation, struct window *w, bool works)
 
 /* Ids count up over all threads: those between are of calls made meanwhile. Work of
  * another stream, that comes all the same, is placed as ever. */
-void correlation_capture(uint32_t correlation, bool begins)
+void correlation_capture(uint32_t correlation, const struct window *w, bool begins)
 {
-	if (capture.last == correlation)
-		return;
-	capture.last = correlation;
-	if (begins) {
-		if (!capture.depth++)
-			capture.from = correlation;
-		return;
+	uint32_t number = w ? w->number : 0;
+
+	if (capture.window != number) { /* its other end was not recorded */
+		capture.window = number;
+		capture.depth = 0;
 	}
-	if (!capture.depth || --capture.depth)
+	if (begins && !capture.depth++)
+		capture.from = correlation;
+	if (begins || !w || !capture.depth || --capture.depth)
 		return;
-	if (correlation - capture.from > CALLS_MASK)
-		capture.from = correlation - CALLS_MASK;
+	if (correlation - capture.from >
+	    CALLS_MASK) /* of too long ago, or read too early */
+		return;
+	spans[spans_n++ % SPANS] = (struct span){ capture.from, correlation };
 	for (uint32_t id = capture.from; id != correlation; id++) {
 		struct entry *e = &entries[id & CALLS_MASK];
 
@@ -299,4 +317,5 @@ void correlation_fork_child(void)
 	waiting = NULL;
 	first = last = 0;
 	memset(&capture, 0, sizeof(capture));
+	spans_n = 0;
 }

@@ -15,9 +15,9 @@
 bool correlation_start(void);
 /* A call: window NULL = outside of all. Brings GPU work that waited for it. */
 void correlation_call(uint32_t correlation, struct window *w, bool works);
-/* What was called between begin and end of a capture made a graph: it has no GPU work to
- * come. Each is told once for the call and once for a driver call inside it. */
-void correlation_capture(uint32_t correlation, bool begins);
+/* Begin or end of a capture, both in one window: calls between them, of any thread, are
+ * not waited for, as what was captured has no GPU work to come. */
+void correlation_capture(uint32_t correlation, const struct window *w, bool begins);
 /* GPU work: goes to the window of its call, now or when that comes. */
 void correlation_work(uint32_t correlation, const struct made *m);
 void correlation_expire(int64_t age_ns); /* what waited longer: by its own time */

@@ -64,7 +64,7 @@ static void decode_call(const uint8_t *p, int domain, uint32_t consumer)
 	correlation_call(correlation, w, c && c->traits & CALL_WORKS && fine);
 	if (c && c->traits & (CALL_CAPTURES | CALL_CAPTURED) &&
 	    (fine || c->traits & CALL_CAPTURED))
-		correlation_capture(correlation, c->traits & CALL_CAPTURES);
+		correlation_capture(correlation, w, c->traits & CALL_CAPTURES);
 	if (!w || !c || !(c->traits & CALL_OURS))
 		return;
 	if (!w->info) {

@@ -87,9 +87,9 @@ bool orders_standing(void)
 	return atomic_load(&orders.standing);
 }
 
-void orders_live(bool on)
+void orders_live(void)
 {
-	atomic_store(&orders.live, on);
+	atomic_store(&orders.live, true);
 }
 
 /* ---- the consumer's side ---- */

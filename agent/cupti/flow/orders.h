@@ -19,7 +19,7 @@ enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
 void orders_opened(struct cycle_info *info);
 void orders_sealed(struct cycle_info *info, bool kept);
 bool orders_standing(void); /* one is open that no consumer has seen yet. Any thread. */
-void orders_live(bool on); /* a consumer will look. Any thread. */
+void orders_live(void); /* from here on a consumer will look. Any thread. */
 bool orders_left(void); /* is there one that orders_next has not given? Any thread. */
 /* In the order in which they came; NULL: that was the last. The consumer. */
 struct cycle_info *orders_next(enum order *what);

@@ -16,6 +16,7 @@
  * it for good. */
 static _Atomic bool dead; /* somebody else finishes what we had in hand */
 static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
+static _Atomic bool taking; /* a thread of the program is, instead */
 static _Atomic uint32_t
 	consumer_tid; /* the consumer: what it asks of CUDA is in no window */
 
@@ -133,14 +134,26 @@ bool round_flush(void)
 
 /* ---- for who takes over ---- */
 
-/* The consumer may be between CUPTI and its records just now: for 100 ms at most it is
- * let finish, because windows must not be settled by two threads. */
+/* The consumer may be between CUPTI and its records just now, and two threads may end the
+ * process: for 100 ms at most who is at work is let finish, because windows must not be
+ * settled by two. */
 bool round_take(void)
 {
 	atomic_store(&dead, true);
-	for (int i = 0; i < 100 && atomic_load(&inside); i++)
+	for (int i = 0; i < 100; i++) {
+		bool none = false;
+
+		if (!atomic_load(&inside) &&
+		    atomic_compare_exchange_strong(&taking, &none, true))
+			return true;
 		sys_nap(1000000);
-	return !atomic_load(&inside);
+	}
+	return false;
+}
+
+void round_give(void)
+{
+	atomic_store(&taking, false);
 }
 
 bool round_taken(void)
@@ -152,5 +165,6 @@ void round_fork_child(void)
 {
 	atomic_store(&dead, false);
 	atomic_store(&inside, false);
+	atomic_store(&taking, false);
 	atomic_store(&consumer_tid, 0);
 }

@@ -34,6 +34,7 @@ bool round_flush(void); /* a flush, and all that comes of it */
 /* Another thread: the consumer is stuck in CUPTI, or has no processor. False: it is at
  * work all the same. */
 bool round_take(void);
+void round_give(void); /* after a round_take that was true */
 bool round_taken(void);
 void round_fork_child(void);
 

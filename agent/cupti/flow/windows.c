@@ -101,7 +101,7 @@ static void seal_window(struct cycle_info *info, bool kept)
 		settle_window(w, CUDA_COUNTS);
 }
 
-/* ---- the consumer's side ---- */
+/* ---- what the scheduler told ---- */
 
 static void take_orders(void)
 {
@@ -314,9 +314,8 @@ void windows_gap(uint64_t from, uint64_t to)
 
 void windows_fork_child(void)
 {
-	orders_fork_child();
 	if (!newest)
-		return; /* thirteen pages that nobody ever wrote to */
+		return; /* nine pages that nobody ever wrote to */
 	memset(windows, 0, sizeof(windows));
 	newest = oldest = 0;
 }

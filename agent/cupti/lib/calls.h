@@ -21,6 +21,8 @@ enum call_trait {
 	CALL_CAPTURES = 8, /* what is launched from here on makes a graph ... */
 	CALL_CAPTURED = 16, /* ... up to here */
 };
+#define CALL_SWITCHED \
+	(CALL_OURS | CALL_CAPTURES | CALL_CAPTURED) /* what CUPTI is asked for */
 #define CALLS_MOST 2048u
 struct call {
 	const char *name; /* CUPTI's own text */

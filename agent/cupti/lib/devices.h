@@ -17,8 +17,8 @@ void devices_seen(const uint8_t *record);
 /* Work ran there: the driver is asked about it where no record told. Numbers from 64 on
  * are left out. */
 void devices_used(uint32_t device);
-/* From here on the driver is asked nothing: it, or CUPTI on the way to it, may hang. Any
- * thread. */
+/* From here on neither asks the driver anything: it, or CUPTI on the way to it, may
+ * hang. Any thread. */
 void devices_mute(void);
 void devices_write(struct side *side, uint64_t begin); /* a REC_GPU for each */
 uint32_t devices_driver(void); /* cuDriverGetVersion, 0 = no driver. Any thread. */

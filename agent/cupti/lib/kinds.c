@@ -113,7 +113,7 @@ static int switch_list(int domain, bool on)
 		struct call *c = calls_get(domain, cbid);
 		int result;
 
-		if (!c || !(c->traits & CALL_OURS))
+		if (!c || !(c->traits & CALL_SWITCHED))
 			continue;
 		if (!on && ((whole && !calls_has(&theirs_off[which], cbid)) ||
 			    calls_has(&theirs_on[which], cbid)))
@@ -186,13 +186,17 @@ static const char *switch_name(uint32_t kind)
 				   : "cuptiActivityEnableRuntimeApi";
 }
 
-static void end_missing(void)
+/* Whoever gave up waiting has said so before it looked at the lock a second time: after
+ * the lock is free it is seen here, or has switched them on itself. */
+static void give_lock(bool taken)
 {
-	if (atomic_load(&ours_on) && atomic_exchange(&session.missing, false))
+	lock_give(&lock, taken);
+	if (atomic_load(&ours_on) && atomic_load(&session.state) == SESSION_READY &&
+	    atomic_exchange(&session.missing, false))
 		session_gap_ends();
 }
 
-static int switch_ours(bool on)
+static int switch_from(bool was, bool on)
 {
 	/* Calls last: when they come, what they launch is already told. */
 	static const uint8_t order[] = {
@@ -206,7 +210,8 @@ static int switch_ours(bool on)
 	/* We may have stepped aside since whoever calls looked: not beside another. */
 	if (on && atomic_load(&session.state) != SESSION_READY)
 		return 0;
-	for (unsigned i = 0; i < sizeof(order) && ours_on != on; i++) {
+	atomic_store(&ours_on, was && on);
+	for (unsigned i = 0; i < sizeof(order) && was != on; i++) {
 		unsigned at = on ? i : (unsigned)sizeof(order) - 1 - i;
 		int result = for_ours(order[at]) ? ours_kind(order[at], on) : 0;
 
@@ -224,42 +229,48 @@ static int switch_ours(bool on)
 		if (for_ours(order[i]))
 			ours_kind(order[i], false);
 	atomic_store(&ours_on, on && !first);
-	end_missing();
 	return first;
 }
 
 int kinds_ours(bool on)
 {
 	bool taken = lock_take(&lock);
-	int first = switch_ours(on);
+	int first = switch_from(ours_on, on);
 
-	lock_give(&lock, taken);
+	give_lock(taken);
 	return first;
 }
 
 int kinds_ours_now(void)
 {
+	int64_t most = atomic_load(&session.missing) ? 0 : PROGRAM_WAITS_NS;
 	int first = 0;
 
-	if (!lock_take_for(&lock, PROGRAM_WAITS_NS)) {
-		session_gap_begins(PROGRAM_WAITS_NS);
+	if (!lock_take_for(&lock, most)) {
+		if (atomic_load(&ours_on)) /* a client switches */
+			return 0;
+		session_gap_begins(most);
 		atomic_store(&session.missing, true);
-		end_missing(); /* they may have come on just now */
-		return 0;
+		if (!lock_take_for(&lock, 0))
+			return 0;
 	}
-	first = switch_ours(true);
-	lock_give(&lock, true);
+	first = switch_from(ours_on, true);
+	give_lock(true);
 	return first;
 }
 
 /* A window is announced before its thread looks whether kinds are on: here, under the
- * same lock, it is seen. */
+ * same lock, it is seen; or there, where it has not waited for the lock, that they go. */
 int kinds_rest(bool (*wanted)(void))
 {
-	bool taken = lock_take(&lock);
-	int first = wanted() ? 0 : switch_ours(false);
+	bool taken = lock_take(&lock), was = atomic_exchange(&ours_on, false);
+	int first = 0;
 
-	lock_give(&lock, taken);
+	if (wanted())
+		atomic_store(&ours_on, was);
+	else
+		first = switch_from(was, false);
+	give_lock(taken);
 	return first;
 }
 
@@ -321,7 +332,7 @@ int kinds_theirs(uint32_t kind, bool on)
 		return on ? cupti.ActivityEnable(kind) : cupti.ActivityDisable(kind);
 	taken = lock_take(&lock);
 	result = theirs_kind(kind, on);
-	lock_give(&lock, taken);
+	give_lock(taken);
 	return result;
 }
 
@@ -335,14 +346,14 @@ int kinds_theirs_api(int domain, uint32_t cbid, bool on)
 	if (which > 1 || !can_list(domain))
 		return CUPTI_UNKNOWN;
 	taken = lock_take(&lock);
-	keep = !on && ours_on && listed[which] && c && c->traits & CALL_OURS;
+	keep = !on && ours_on && listed[which] && c && c->traits & CALL_SWITCHED;
 	if (!keep)
 		result = switch_call(domain, cbid, on);
 	if (!result) {
 		calls_put(&theirs_on[which], cbid, on);
 		calls_put(&theirs_off[which], cbid, !on);
 	}
-	lock_give(&lock, taken);
+	give_lock(taken);
 	return result;
 }
 

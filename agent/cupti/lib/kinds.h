@@ -18,7 +18,7 @@ void kinds_start(void); /* what we want, by configuration and library */
 int kinds_ours(bool on);
 /* On, for a thread of the program, which waits 100 ms at most for one that switches.
  * Where that takes longer the first launches are missed, and the time until then is a
- * gap. */
+ * gap; 0 then, too. Where nobody switches this thread does, as long as CUPTI takes. */
 int kinds_ours_now(void);
 const char *kinds_failed(void); /* CUPTI's function that gave that error */
 bool kinds_ours_on(void);

@@ -19,7 +19,7 @@ bool lock_take_for(_Atomic uint32_t *lock, int64_t ns)
 	while (!atomic_compare_exchange_strong(lock, &idle, 1)) {
 		now = sys_clock_ns(CLOCK_MONOTONIC);
 		until = until ? until : now + ns;
-		if (now > until)
+		if (now >= until)
 			return false;
 		sys_futex_wait(lock, 1, LOOK_NS);
 		idle = 0;

@@ -7,8 +7,8 @@
 struct session session;
 
 static _Atomic uint32_t flushing;
-static _Atomic uint64_t gap_from; /* ns: it went; 0 = no gap */
-static _Atomic uint64_t gap_to; /* ns: it was ours again; 0 = not yet, or counted */
+static _Atomic uint64_t gap_from; /* ns: nothing is recorded since; 0 = no gap */
+static _Atomic uint64_t gap_to; /* ns: it is again; 0 = not yet, or counted */
 
 const struct config *session_config(void)
 {
@@ -28,9 +28,12 @@ bool session_gone(void)
 
 void session_gap_begins(int64_t ago)
 {
-	/* One that ended a moment ago, and was not counted yet, goes on. */
-	if (!atomic_exchange(&gap_to, 0))
-		atomic_store(&gap_from, (uint64_t)(sys_clock_ns(CLOCK_REALTIME) - ago));
+	uint64_t none = 0;
+
+	/* One that lasts, or ended and was not counted yet, goes on. */
+	atomic_store(&gap_to, 0);
+	atomic_compare_exchange_strong(&gap_from, &none,
+				       (uint64_t)(sys_clock_ns(CLOCK_REALTIME) - ago));
 }
 
 void session_gap_ends(void)

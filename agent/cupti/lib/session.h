@@ -32,7 +32,8 @@ struct session {
 	bool wanted; /* config.activities has cuda */
 	_Atomic bool
 		refused; /* kinds could not be switched on: what came is no part of us */
-	_Atomic bool missing; /* a window is open, and kinds are not on yet: a gap */
+	_Atomic bool missing; /* a window opened before kinds were on, which still
+			       * are not: a gap lasts */
 	_Atomic bool nodes; /* whole graphs were wanted, a client had their nodes */
 	bool late; /* found CUDA already at work */
 	bool per_thread; /* CUPTI fills a buffer for each thread */
@@ -51,10 +52,10 @@ extern struct session session;
 const struct config *session_config(void); /* never NULL */
 /* CUPTI is not ours (any more), and all that it had of us has come back. */
 bool session_gone(void);
-/* Nothing is recorded since `ago` ns: another profiler has CUPTI, or it is slow to start;
- * it is ours again from now on. */
+/* Nothing is recorded since `ago` ns: another profiler has CUPTI, or it is slow to start.
+ */
 void session_gap_begins(int64_t ago);
-void session_gap_ends(void);
+void session_gap_ends(void); /* it is recorded again from now on */
 /* A gap that ended, once; `last`: also one that still lasts, so far. The consumer. */
 bool session_gap(bool last, uint64_t *from, uint64_t *to);
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
