@@ -34,6 +34,22 @@ START_TEST(a_gap_counts_as_far_as_it_is_inside)
 END_TEST
 
 /* Ids of calls count up, and wrap: between its first and its last one. */
+START_TEST(a_gap_in_pieces_is_one)
+{
+	uint64_t from;
+
+	records_start("13.0");
+	from = begin_ns();
+	windows_gap(from - 50, from + 100);
+	windows_gap(from + 100, from + 250);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 1);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAP_NS), 250);
+	windows_gap(from + 300, from + 310);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAPS), 2);
+	ck_assert_uint_eq(bench_count(info, CUDA_GAP_NS), 260);
+}
+END_TEST
+
 START_TEST(work_belongs_between_a_windows_calls)
 {
 	static const struct {
@@ -189,6 +205,7 @@ int main(void)
 
 	tcase_add_test(tc, the_end_is_the_next_windows);
 	tcase_add_test(tc, a_gap_counts_as_far_as_it_is_inside);
+	tcase_add_test(tc, a_gap_in_pieces_is_one);
 	tcase_add_test(tc, work_belongs_between_a_windows_calls);
 	tcase_add_test(tc, a_flush_from_before_the_end_is_not_enough);
 	tcase_add_test(tc, work_that_never_came_is_counted);

@@ -307,7 +307,10 @@ void windows_gap(uint64_t from, uint64_t to)
 
 		if (end <= begin)
 			continue;
-		gpu_chunk_count(&w->side, CUDA_GAPS, 1);
+		/* One that lasts is counted piece by piece, and is one time all the same.
+		 */
+		gpu_chunk_count(&w->side, CUDA_GAPS, begin != w->gap_end);
+		w->gap_end = end;
 		gpu_chunk_count(&w->side, CUDA_GAP_NS, end - begin);
 	}
 }

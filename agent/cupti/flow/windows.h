@@ -24,6 +24,7 @@ struct window {
 	struct cycle_info *info; /* NULL once it is over */
 	struct side side;
 	uint64_t begin, end; /* ns; end UINT64_MAX while open */
+	uint64_t gap_end; /* ns: of the last gap that was counted */
 	uint64_t launched, matched; /* calls that launch, and those with GPU work */
 	bool called; /* calls were seen in it: */
 	uint32_t first_call, last_call; /* their correlation ids */
