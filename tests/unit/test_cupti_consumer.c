@@ -187,6 +187,27 @@ START_TEST(an_end_without_the_consumer_loses_nothing_unsaid)
 }
 END_TEST
 
+/* CUPTI was refused a buffer, and nobody has asked it what it dropped for that. */
+START_TEST(what_was_refused_a_buffer_is_said_to_be_missing)
+{
+	bool asked = _i;
+	uint8_t *mem;
+	size_t size, most;
+
+	records_start("12.4");
+	atomic_store(&tid, 4711);
+	while (buffers_requested(&mem, &size, &most), mem)
+		;
+	ck_assert_uint_eq(buffers_refused(), 1);
+	if (asked)
+		round_drops();
+	info->end = clock_ticks();
+	cupti_sealed(info, true);
+	ck_assert(!consumer_finish(0, true));
+	ck_assert_uint_eq(bench_count(info, CUDA_UNFETCHED), !asked);
+}
+END_TEST
+
 /* _exit in a window: what was open is settled, and who takes over asks no driver. */
 START_TEST(an_open_window_is_settled_at_the_end)
 {
@@ -321,6 +342,7 @@ int main(void)
 	tcase_add_test(tc, a_flush_that_is_asked_for_is_due);
 	tcase_add_test(tc, who_waits_waits_for_a_level);
 	tcase_add_loop_test(tc, an_end_without_the_consumer_loses_nothing_unsaid, 0, 2);
+	tcase_add_loop_test(tc, what_was_refused_a_buffer_is_said_to_be_missing, 0, 2);
 	tcase_add_loop_test(tc, an_open_window_is_settled_at_the_end, 0, 2);
 	tcase_add_test(tc, one_thread_takes_over);
 	tcase_add_test(tc, a_gap_that_lasts_to_the_end_is_told);

@@ -168,14 +168,12 @@ void buffers_requested(uint8_t **buffer, size_t *size, size_t *most)
 		atomic_fetch_sub_explicit(&pool.idle, 1, memory_order_relaxed);
 	else
 		b = make_buffer();
+	if (!b && !pool.null_is_safe)
+		b = pop_buffer(&pool.free_waste);
 	if (!b) {
 		atomic_fetch_add(&pool.refused, 1);
-		if (pool.null_is_safe)
-			return;
-		b = pop_buffer(&pool.free_waste);
-	}
-	if (!b)
 		return;
+	}
 	atomic_store(&b->turn, 0); /* held since ever, until we know better */
 	atomic_store(&b->held, HELD);
 	atomic_store(&b->turn, atomic_fetch_add(&pool.turn, 1) + 1);
@@ -288,7 +286,12 @@ bool buffers_held(uint64_t turn)
 
 uint64_t buffers_refused(void)
 {
-	return atomic_exchange(&pool.refused, 0);
+	return atomic_load(&pool.refused);
+}
+
+void buffers_told(uint64_t n)
+{
+	atomic_fetch_sub(&pool.refused, n);
 }
 
 void buffers_fork_child(void)

@@ -47,7 +47,9 @@ uint64_t buffers_turn(void); /* requests so far */
 /* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
  * one come back that is not yet read? */
 bool buffers_held(uint64_t turn);
-uint64_t buffers_refused(void); /* requests that got NULL, since last asked */
+/* Requests that got NULL, less those that buffers_told was told of; any thread. */
+uint64_t buffers_refused(void);
+void buffers_told(uint64_t n); /* CUPTI has told what it dropped for want of these */
 void buffers_fork_child(void);
 
 #endif

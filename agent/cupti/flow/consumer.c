@@ -138,7 +138,7 @@ static bool fetch_all(void)
 {
 	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + FINAL_NS;
 
-	if (ended || !is_recording() || !buffers_held(UINT64_MAX))
+	if (ended || !is_recording() || !(buffers_held(UINT64_MAX) || buffers_refused()))
 		goto done;
 	do {
 		if (!round_flush())

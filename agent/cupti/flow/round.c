@@ -100,16 +100,17 @@ void round_drain(void)
 			decode_buffer(b->mem, b->valid, atomic_load(&consumer_tid));
 		buffers_give(b);
 	}
-	buffers_refused();
 }
 
 void round_drops(void)
 {
+	uint64_t refused = buffers_refused();
 	size_t dropped = 0;
 
 	/* Without a context it succeeds and leaves the number as it was. */
 	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
 		dropped = 0;
+	buffers_told(refused);
 	windows_count(CUDA_DROPPED, dropped + tell_dropped(dropped));
 }
 
