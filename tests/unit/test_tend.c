@@ -274,6 +274,36 @@ START_TEST(one_that_hangs_is_ended)
 }
 END_TEST
 
+static bool there_is_one(void)
+{
+	char path[64], text[64] = "";
+
+	tend_others.tick();
+	fmt(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	return sys_read_file(path, text, sizeof(text)) > 0;
+}
+
+/* Each costs the program pages of its own code, where the control group is full. */
+START_TEST(the_next_one_is_put_off_where_memory_is_short)
+{
+	bool is_short = _i;
+	int status = 0;
+
+	bench_start(true);
+	await_finisher();
+	job->memory = is_short ? 64 << 20 : UINT64_MAX;
+	ck_assert_int_eq(kill(bench.finisher, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(bench.finisher, &status, 0), bench.finisher);
+	tend_others.ended(bench.finisher, status);
+	ahead = 20;
+	ck_assert_int_eq(there_is_one(), !is_short);
+	ahead = 31;
+	ck_assert(there_is_one());
+	tend_end();
+	image_free(bench.m);
+}
+END_TEST
+
 /* A name in a line may be anybody's. */
 START_TEST(a_finishers_line_does_not_take_the_terminal_over)
 {
@@ -326,6 +356,7 @@ int main(void)
 	tcase_add_test(tc, one_that_shall_not_linger_leaves_the_rest);
 	tcase_add_test(tc, a_folder_that_is_gone_ends_it);
 	tcase_add_test(tc, one_that_hangs_is_ended);
+	tcase_add_loop_test(tc, the_next_one_is_put_off_where_memory_is_short, 0, 2);
 	tcase_add_test(tc, a_finishers_line_does_not_take_the_terminal_over);
 	tcase_add_loop_test(tc, what_is_late_is_said, 0, 2);
 	return unit_run(tc, "tend");
