@@ -154,6 +154,8 @@ static bool goes_on_growing(const struct memory_space *s, const struct memory_ro
 	struct trend_of of = { .level = r->steps, .n = s->steps_n };
 	size_t rises = 0;
 
+	if (s->steps_n < TREND_LEAST)
+		return false;
 	if (s->steps_n >= TREND_SURE)
 		return trend_find(&of).is == TREND_GROWS;
 	for (size_t i = 1; i < s->steps_n; i++) {
@@ -201,9 +203,9 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 		      "at the first's\n",
 		      out);
 	else {
-		fputs("\n  growth per step (* = it goes on: a leak suspect), live at the ends of "
-		      "steps",
-		      out);
+		fprintf(out, "\n  growth per step (%s), live at the ends of steps",
+			s->steps_n < TREND_LEAST ? "too few steps to suspect a leak"
+						 : "* = it goes on: a leak suspect");
 		for (size_t k = first; k < s->steps_n; k++)
 			fprintf(out, " %" PRId64, s->numbers[k]);
 		putc('\n', out);
