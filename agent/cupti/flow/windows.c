@@ -46,8 +46,8 @@ static void settle_window(struct window *w, enum cuda_count why)
 	struct cycle_info *info = w->info;
 
 	if (!w->thrown) {
-		bool held = !session_gone() &&
-			    (buffers_held(w->turn) || buffers_refused());
+		bool held =
+			!session_gone() && (buffers_held(w->turn) || buffers_refused());
 		bool missing = w->launched > w->matched;
 
 		moments_replay(&w->side);
