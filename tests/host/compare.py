@@ -75,9 +75,9 @@ def facets(seen, work, row, places):
         "status": seen.status.encode(),
         "stdout": normal(seen.stdout, row, places),
         "stderr": normal(OURS.sub(b"", seen.stderr), row, places),
-        "our lines": b"".join(line for line, n in Counter(AGENTS.findall(seen.stderr)).items() if n > 1),
+        "ours": b"".join(line for line, n in Counter(AGENTS.findall(seen.stderr)).items() if n > 1),
         "files": describe_files(work, row, places),
-        "left running": " ".join(seen.left).encode(),
+        "left": " ".join(seen.left).encode(),
     }
 
 
