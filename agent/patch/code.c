@@ -17,7 +17,7 @@ static bool lands_inside(const struct patch_insn *insn, uintptr_t at,
 
 	if (!insn->relative)
 		return false;
-	if (insn->kind == KIND_CALL && (target == entry || target == p->at))
+	if (insn->kind == INSN_CALL && (target == entry || target == p->at))
 		return false;
 	return target >= entry && target < p->at + p->length;
 }
@@ -50,7 +50,7 @@ static size_t find_place(const struct patch_found *f, size_t i)
 	while (!fits_word(f->at + i)) {
 		if (i >= f->size ||
 		    !patch_decode((const uint8_t *)f->at + i, f->size - i, &insn) ||
-		    insn.kind != KIND_OTHER)
+		    insn.kind != INSN_OTHER)
 			return f->size;
 		i += insn.length;
 	}
@@ -112,9 +112,9 @@ static const char *move_branch(const struct patch_insn *insn, uintptr_t target,
 {
 	size_t n = 0;
 
-	if (insn->kind == KIND_JUMP) {
+	if (insn->kind == INSN_JUMP) {
 		p[n++] = 0xe9;
-	} else if (insn->kind == KIND_BRANCH &&
+	} else if (insn->kind == INSN_BRANCH &&
 		   (insn->opcode >> 4 == 7 || insn->opcode >> 4 == 8)) {
 		p[n++] = 0x0f;
 		p[n++] = 0x80 | (insn->opcode & 15);
@@ -165,7 +165,7 @@ static const char *move_call(const struct patch_insn *insn, const uint8_t *from,
 
 	if (has_shadow_stack())
 		return "it begins with a call, and there is a shadow stack";
-	jump.kind = KIND_JUMP;
+	jump.kind = INSN_JUMP;
 	if (insn->relative) {
 		why = move_branch(&jump, end + (uintptr_t)insn->target, p + n, &more);
 	} else {
@@ -202,7 +202,7 @@ const char *patch_code_move(const struct patch_plan *plan, uint8_t *code, size_t
 
 		if (!patch_decode(from, PATCH_LONGEST, &insn))
 			return "an instruction at its entry is unknown";
-		if (insn.kind == KIND_CALL)
+		if (insn.kind == INSN_CALL)
 			return i + insn.length < plan->length
 				       ? "it begins with a call that cannot be moved"
 				       : move_call(&insn, from, p, used);

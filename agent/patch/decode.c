@@ -19,7 +19,7 @@ static struct {
 	int (*decode)(const void *decoder, void *context, const void *buf, size_t len,
 		      void *out);
 	_Alignas(8) uint8_t decoder[128];
-	uint32_t category[KINDS];
+	uint32_t category[INSN_KINDS];
 	bool open;
 } zydis;
 
@@ -47,8 +47,8 @@ bool patch_decode(const uint8_t *code, size_t size, struct patch_insn *insn)
 	insn->stack = out[32] & HAS_MODRM && out[257] == 4;
 	insn->disp_at = out[273];
 	memcpy(&insn->disp, out + 264, sizeof(insn->disp));
-	insn->kind = KIND_OTHER;
-	for (unsigned kind = KIND_CALL; kind < KINDS; kind++)
+	insn->kind = INSN_OTHER;
+	for (unsigned kind = INSN_CALL; kind < INSN_KINDS; kind++)
 		if (insn->category == zydis.category[kind])
 			insn->kind = kind;
 	return insn->length && insn->length <= PATCH_LONGEST;
@@ -57,15 +57,15 @@ bool patch_decode(const uint8_t *code, size_t size, struct patch_insn *insn)
 /* What the library's numbers for call, jmp, jcc and ret are: releases differ. */
 static bool learn_kinds(void)
 {
-	static const uint8_t samples[KINDS][5] = { [KIND_CALL] = { 0xe8 },
-						   [KIND_JUMP] = { 0xeb },
-						   [KIND_BRANCH] = { 0x74 },
-						   [KIND_RETURN] = { 0xc3 } };
+	static const uint8_t samples[INSN_KINDS][5] = { [INSN_CALL] = { 0xe8 },
+							[INSN_JUMP] = { 0xeb },
+							[INSN_BRANCH] = { 0x74 },
+							[INSN_RETURN] = { 0xc3 } };
 	struct patch_insn insn;
 
-	for (unsigned kind = KIND_CALL; kind < KINDS; kind++) {
+	for (unsigned kind = INSN_CALL; kind < INSN_KINDS; kind++) {
 		if (!patch_decode(samples[kind], sizeof(samples[kind]), &insn) ||
-		    insn.kind != KIND_OTHER || !insn.category)
+		    insn.kind != INSN_OTHER || !insn.category)
 			return false;
 		zydis.category[kind] = insn.category;
 	}
@@ -90,21 +90,21 @@ static bool is_understood(void)
 		    .opcode = 0xe8,
 		    .relative = true,
 		    .target = -16,
-		    .kind = KIND_CALL } },
+		    .kind = INSN_CALL } },
 		{ { 0xeb, 0x10 },
 		  { .length = 2,
 		    .opcode = 0xeb,
 		    .relative = true,
 		    .target = 16,
-		    .kind = KIND_JUMP } },
+		    .kind = INSN_JUMP } },
 		{ { 0x0f, 0x84, 0x00, 0x01, 0, 0 },
 		  { .length = 6,
 		    .opcode = 0x84,
 		    .relative = true,
 		    .target = 256,
-		    .kind = KIND_BRANCH } },
+		    .kind = INSN_BRANCH } },
 		{ { 0x55 }, { .length = 1, .opcode = 0x55 } },
-		{ { 0xc3 }, { .length = 1, .opcode = 0xc3, .kind = KIND_RETURN } },
+		{ { 0xc3 }, { .length = 1, .opcode = 0xc3, .kind = INSN_RETURN } },
 	};
 	struct patch_insn got;
 

@@ -54,7 +54,7 @@ void patch_elf_symtab(const struct patch_elf *elf, const char *name,
 /* ---- patch/decode.c: one instruction, by a library that is opened at run time ---- */
 
 #define PATCH_LONGEST 15 /* bytes of one instruction */
-enum patch_kind { KIND_OTHER, KIND_CALL, KIND_JUMP, KIND_BRANCH, KIND_RETURN, KINDS };
+enum insn_kind { INSN_OTHER, INSN_CALL, INSN_JUMP, INSN_BRANCH, INSN_RETURN, INSN_KINDS };
 
 struct patch_insn {
 	uint8_t length;
@@ -66,7 +66,7 @@ struct patch_insn {
 	uint8_t modrm_at;
 	uint8_t disp_at;
 	int32_t disp;
-	enum patch_kind kind;
+	enum insn_kind kind;
 	uint32_t category; /* the library's number for its kind */
 };
 
