@@ -7,8 +7,8 @@
 #include "launcher/recover/refill.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "launcher/recover/fill.h"
 #include "launcher/recover/refill_events.h"
-#include "launcher/recover/refill_parts.h"
 #include "launcher/say.h"
 #include "writer/output.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The object "heap" in a trace file, without reading its events. */
-#include "launcher/recover/refill_parts.h"
+#include "launcher/recover/fill.h"
 
 enum refill_found refill_find(struct span text, struct span *heap)
 {

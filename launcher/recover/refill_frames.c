@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace's frames and stacks anew, once their names are there. */
 #include "base/hash.h"
-#include "launcher/recover/refill_parts.h"
+#include "launcher/recover/fill.h"
 #include "writer/json.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace's frames that have no names yet: asked for, answered, filled in. */
 #include "base/array.h"
+#include "launcher/recover/fill.h"
 #include "launcher/recover/refill.h"
-#include "launcher/recover/refill_parts.h"
 #include "launcher/symbols/symbolize.h"
 
 #include <errno.h>

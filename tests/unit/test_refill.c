@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "launcher/recover/refill_parts.h"
+#include "launcher/recover/fill.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

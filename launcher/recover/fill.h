@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * refill_parts - what the files of `refill` share.
+ * fill - what a heap file lacks, and where its texts stand: for refill and its parts.
  *
  * Threads  one.
  * Memory   malloc; refill_heap gives it back.
  * Errors   false, and nothing is changed in the file.
  * Units    none.
  */
-#ifndef LAUNCHER_RECOVER_REFILL_PARTS_H
-#define LAUNCHER_RECOVER_REFILL_PARTS_H
+#ifndef LAUNCHER_RECOVER_FILL_H
+#define LAUNCHER_RECOVER_FILL_H
 
 #include "launcher/recover/span.h"
 #include "launcher/text.h"
