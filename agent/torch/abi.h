@@ -36,6 +36,11 @@ struct abi_value {
 	uint32_t tag, pad;
 };
 
+/* at::RecordFunction, the same in all releases: the thread's id (8 bytes), and the scope
+ * (1 byte). */
+#define ABI_THREAD_AT 88
+#define ABI_SCOPE_AT  96
+
 enum abi_state { ABI_UNKNOWN, ABI_GOOD, ABI_OFF };
 enum { ABI_SETTLED = 1, ABI_SETTLED_INPUTS = 2 };
 
@@ -57,8 +62,8 @@ struct abi {
 
 	/* at::RecordFunction: where the string ABI puts its fields; checked by learn.c */
 	uint16_t variant_at, index_at, seq_at, inputs_at;
-	_Atomic uint32_t record; /* enum abi_state: the offsets above, and thread id 88,
-				    scope 96 */
+	_Atomic uint32_t record; /* enum abi_state: the offsets above, and those of all
+				    releases: ABI_THREAD_AT, ABI_SCOPE_AT */
 	_Atomic uint32_t fwd_at; /* forward thread id, 0 = unknown */
 	/* FunctionSchema */
 	uint16_t schema_overload_at; /* 0 = could not be confirmed */

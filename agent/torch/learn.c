@@ -62,7 +62,8 @@ static bool record_fits(const uint8_t *rf, const char *name)
 {
 	const void *word = field_pointer(rf, abi.variant_at);
 
-	if (field_word(rf, 88) != abi.thread_id() || rf[96] >= 10 || rf[abi.index_at] > 1)
+	if (field_word(rf, ABI_THREAD_AT) != abi.thread_id() || rf[ABI_SCOPE_AT] >= 10 ||
+	    rf[abi.index_at] > 1)
 		return false;
 	if (rf[abi.index_at] == 0) /* the string's text lies where name() says */
 		return word == name;

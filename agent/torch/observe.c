@@ -140,7 +140,7 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 	if (atomic_load_explicit(&abi.record, memory_order_relaxed) != ABI_GOOD)
 		return OP_NO_SEQ;
 	op->seq = (int64_t)field_word(rf, abi.seq_at);
-	op->scope = ((const uint8_t *)rf)[96];
+	op->scope = ((const uint8_t *)rf)[ABI_SCOPE_AT];
 	if (!fwd_at)
 		return OP_NO_SEQ;
 	op->fwd_thread = (uint32_t)field_word(rf, fwd_at);
