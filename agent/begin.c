@@ -161,7 +161,7 @@ static int place_within_limits(void *arg)
 static bool is_soon(void)
 {
 	return (agent.config.malloc && agent.config.malloc != MALLOC_SAMPLE) ||
-	       !strncmp(agent.config.marker, "time:", 5);
+	       config_marker_is(&agent.config, MARKER_BY_TIME);
 }
 
 /* Maps the job's page, and the spool where that will be needed anyway. Lines for the

@@ -24,11 +24,6 @@ extern char **environ;
 
 static char facts[1024]; /* found once: to ask the linker is not for any moment */
 
-static bool is_marker(const char *text)
-{
-	return !strncmp(agent.config.marker, text, strlen(text));
-}
-
 /* PROF_MALLOC_SEED makes samples the same in each run: for tests. */
 static uint64_t sample_seed(void)
 {
@@ -60,7 +55,8 @@ void agent_heap_start(bool (*begin)(void))
 /* Without torch nobody else says when step 0 begins. */
 void agent_heap_main(void)
 {
-	if (heap_wanted() && (is_marker("time:") || heap_asks_for("proflaunch_step")))
+	if (heap_wanted() && (config_marker_is(&agent.config, MARKER_BY_TIME) ||
+			      heap_asks_for("proflaunch_step")))
 		sched_used();
 }
 

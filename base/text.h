@@ -27,6 +27,14 @@ static inline bool text_ends(const char *name, const char *suffix)
 	return n > m && !strcmp(name + n - m, suffix);
 }
 
+/* What stands behind a beginning; NULL: it begins otherwise. */
+static inline const char *text_after(const char *text, const char *begin)
+{
+	size_t n = strlen(begin);
+
+	return strncmp(text, begin, n) ? NULL : text + n;
+}
+
 /* Is it one of a list that ends with NULL? */
 static inline bool text_is_in(const char *word, const char *const *list)
 {

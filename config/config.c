@@ -81,6 +81,11 @@ const struct config_option *config_find(const char *name)
 	return NULL;
 }
 
+bool config_marker_is(const struct config *c, const char *by)
+{
+	return text_after(c->marker, by);
+}
+
 bool config_is_metadata(const char *name)
 {
 	return !strncmp(name, METADATA, strlen(METADATA));

@@ -67,6 +67,14 @@ const char *config_help(const struct config_option *o);
 const struct config_option *config_find(const char *name);
 bool config_is_metadata(const char *name); /* metadata.<key> */
 
+/* The words of a marker of a kind, before what it is; auto and none have none. */
+#define MARKER_BY_TORCH  "torch:"
+#define MARKER_BY_SYMBOL "symbol:"
+#define MARKER_BY_CUDA   "cuda:"
+#define MARKER_BY_KERNEL "kernel:"
+#define MARKER_BY_TIME   "time:"
+bool config_marker_is(const struct config *c, const char *by); /* is it of that kind? */
+
 /* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
 extern const char *(*config_check)(const char *name, const char *value);
 

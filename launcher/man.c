@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The manual pages, from the table of options. */
+#include "agent/sched/schedule.h"
 #include "launcher/help.h"
 #include "launcher/man_verbs.h"
 #include "launcher/roff.h"
@@ -99,7 +100,7 @@ static const char terms[] =
 	".TP\n\\fBschedule\\fR\n"
 	"Which steps are windows. \\fIskip_first\\fR steps are left out once; then \\fIwait\\fR steps are let pass,\n"
 	"\\fIwarmup\\fR steps are let pass with all made ready, and \\fIactive\\fR steps are recorded, \\fIrepeat\\fR times over\n"
-	"(0: to the end). Without a schedule it is wait=1,warmup=1,active=3,repeat=1.\n"
+	"(0: to the end). Without a schedule it is " SCHEDULE_DEFAULT ".\n"
 	".TP\n\\fBcall stack\\fR, \\fBstack_depth\\fR\n"
 	"The functions that were being called when memory was allocated or a kernel was launched, innermost first.\n"
 	"Of more than \\fIstack_depth\\fR of them the outermost are cut off.\n";

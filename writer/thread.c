@@ -142,7 +142,7 @@ static int64_t keep_windows(uint32_t seen)
 /* Steps by the clock keep the keeper: nobody else would end them. */
 static bool has_nothing_to_do(void)
 {
-	return !gate_cycle() && strncmp(settings->marker, "time:", 5) &&
+	return !gate_cycle() && !config_marker_is(settings, MARKER_BY_TIME) &&
 	       !crew_there(CREW_FORMATTER) &&
 	       (alone ? !batch_sealed() : !batch_pending());
 }
@@ -211,7 +211,7 @@ int writer_start(const struct config *config, const struct writer_hooks *given)
 	started = true;
 	atomic_store(&stopping, 0);
 	/* Steps by the clock need it from the start. */
-	if (!strncmp(settings->marker, "time:", 5)) {
+	if (config_marker_is(settings, MARKER_BY_TIME)) {
 		writer_need();
 		crew_start(CREW_KEEPER, run_keeper);
 	}
@@ -363,8 +363,8 @@ void writer_resume(void)
 	bool asked = atomic_exchange(&pausing, false) &&
 		     atomic_load(&wanted) != atomic_load(&paused_at);
 
-	if (started &&
-	    (asked || (atomic_load(&stopping) && !strncmp(settings->marker, "time:", 5))))
+	if (started && (asked || (atomic_load(&stopping) &&
+				  config_marker_is(settings, MARKER_BY_TIME))))
 		writer_wake();
 }
 

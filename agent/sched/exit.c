@@ -8,6 +8,7 @@
 #include "agent/sched/state.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -38,9 +39,9 @@ static void list_names(char *text, size_t size)
 
 static void name_marker(char *text, size_t size)
 {
-	static const char *const kinds[] = { [MARKER_SYMBOL] = "symbol:",
-					     [MARKER_CUDA] = "cuda:",
-					     [MARKER_KERNEL] = "kernel:" };
+	static const char *const kinds[] = { [MARKER_SYMBOL] = MARKER_BY_SYMBOL,
+					     [MARKER_CUDA] = MARKER_BY_CUDA,
+					     [MARKER_KERNEL] = MARKER_BY_KERNEL };
 	const char *kind = kinds[sched.marker.kind % (sizeof(kinds) / sizeof(*kinds))];
 
 	if (sched.marker.kind == MARKER_AUTO)
@@ -49,7 +50,7 @@ static void name_marker(char *text, size_t size)
 		    "and Optimizer.step)");
 	else
 		fmt(text, size, "the marker %s%.*s never matched",
-		    kind ? kind : "torch:", NAME_MOST, sched.marker.text);
+		    kind ? kind : MARKER_BY_TORCH, NAME_MOST, sched.marker.text);
 }
 
 void sched_say_provisional(const char *when)

@@ -3,6 +3,8 @@
  * own annotations. */
 #include "agent/sched/marker.h"
 #include "base/fmt.h"
+#include "base/text.h"
+#include "config/config.h"
 
 #include <string.h>
 
@@ -102,6 +104,7 @@ static const char *parse_time(struct marker *m, const char *text)
 const char *marker_parse(struct marker *m, const char *text)
 {
 	static char why[256];
+	const char *rest;
 
 	memset(m, 0, sizeof(*m));
 	if (!*text || !strcmp(text, "auto"))
@@ -110,16 +113,16 @@ const char *marker_parse(struct marker *m, const char *text)
 		m->kind = MARKER_NONE;
 		return NULL;
 	}
-	if (!strncmp(text, "torch:", 6))
-		return parse_glob(m, MARKER_TORCH, text + 6);
-	if (!strncmp(text, "cuda:", 5))
-		return parse_glob(m, MARKER_CUDA, text + 5);
-	if (!strncmp(text, "kernel:", 7))
-		return parse_glob(m, MARKER_KERNEL, text + 7);
-	if (!strncmp(text, "symbol:", 7))
-		return parse_symbol(m, text + 7);
-	if (!strncmp(text, "time:", 5))
-		return parse_time(m, text + 5);
+	if ((rest = text_after(text, MARKER_BY_TORCH)))
+		return parse_glob(m, MARKER_TORCH, rest);
+	if ((rest = text_after(text, MARKER_BY_CUDA)))
+		return parse_glob(m, MARKER_CUDA, rest);
+	if ((rest = text_after(text, MARKER_BY_KERNEL)))
+		return parse_glob(m, MARKER_KERNEL, rest);
+	if ((rest = text_after(text, MARKER_BY_SYMBOL)))
+		return parse_symbol(m, rest);
+	if ((rest = text_after(text, MARKER_BY_TIME)))
+		return parse_time(m, rest);
 	fmt(why, sizeof(why),
 	    "'%s' is no marker; known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>",
 	    text);

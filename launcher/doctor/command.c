@@ -151,7 +151,7 @@ const char *command_of_torch(const struct config *c)
 /* `auto` makes one window of a program without torch. */
 static bool waits_for_torch(const struct config *c)
 {
-	return !strncmp(c->marker, "torch:", 6);
+	return config_marker_is(c, MARKER_BY_TORCH);
 }
 
 bool command_heap_alone(const struct config *c)
