@@ -7,6 +7,7 @@
 #include "agent/hooks/enter.h"
 #include "agent/hooks/libc.h"
 #include "base/sys_call.h"
+#include "base/unseen.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -250,6 +251,9 @@ long HOOK_EXPORT(syscall)(long number, ...)
 		return call_alone(number, a[0], a[1]);
 	case SYS_mlockall:
 		return call_lock_all(a[0]);
+	case SYS_mq_notify:
+		unseen_never();
+		break;
 	}
 	return ask_kernel(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }

@@ -9,6 +9,7 @@
 
 #include "agent/hooks/hook.h"
 
+#include <mqueue.h>
 #include <spawn.h>
 #include <sys/resource.h>
 

@@ -235,6 +235,26 @@ START_TEST(a_call_finds_room_on_a_stack_of_a_page)
 }
 END_TEST
 
+static int say_task(void *arg)
+{
+	*(uint32_t *)arg = sys_tid();
+	return 0;
+}
+
+/* The end of a task would take back what the program has asked of a message queue. */
+START_TEST(once_a_queue_is_watched_there_is_no_task)
+{
+	uint32_t task = 0;
+
+	ck_assert_int_eq(unseen_run(say_task, &task), 0);
+	ck_assert_uint_ne(task, sys_tid());
+	unseen_never();
+	ck_assert_int_eq(unseen_run(say_task, &task), 0);
+	ck_assert_uint_eq(task, sys_tid());
+	ck_assert_int_eq(unseen_only(say_task, &task), -EAGAIN);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("unseen");
@@ -245,6 +265,7 @@ int main(void)
 	tcase_add_test(tc, who_looks_unseen_is_left_as_it_was);
 	tcase_add_test(tc, where_no_task_can_be_made_nothing_is_closed);
 	tcase_add_test(tc, who_is_cancelled_ends_behind_it);
+	tcase_add_test(tc, once_a_queue_is_watched_there_is_no_task);
 	tcase_add_test(tc, a_call_finds_room_on_a_stack_of_a_page);
 	return unit_run(tc, "unseen");
 }
