@@ -177,12 +177,14 @@ START_TEST(everything_is_fetched_at_the_end)
 END_TEST
 
 static int (*real_flush)(uint32_t flag);
-static _Atomic bool forced;
+static _Atomic bool forced, flushing;
 
 static int flush_seen(uint32_t flag)
 {
-	int result = real_flush(flag);
+	int result;
 
+	flushing = true;
+	result = real_flush(flag);
 	forced = forced || flag;
 	return result;
 }
@@ -271,8 +273,11 @@ START_TEST(the_program_does_not_wait_for_a_hanging_cupti)
 	info = bench_open();
 	launches(5);
 	bench.fake_set("FAKE_HANG", "flush");
+	real_flush = cupti.ActivityFlushAll;
+	cupti.ActivityFlushAll = flush_seen;
 	bench_seal(info, true);
-	usleep(50000);
+	while (!flushing) /* the consumer may be born late */
+		usleep(1000);
 	rare_take();
 	since = sys_clock_ns(CLOCK_MONOTONIC);
 	contexts_callback(DOMAIN_DRIVER, number_of("cuCtxDestroy_v2"), &(int){ 0 });
