@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/sys.h"
 
-#define LEAST     (256ull << 10) /* populated while idle ... */
-#define OPEN      (4ull << 20) /* ... and in a window */
+#define LEAST     (256ull << 10) /* bytes populated ahead while no window is open ... */
+#define OPEN      (4ull << 20) /* ... and while one is open */
 #define SECOND    1000000000ll
 #define OPEN_WAIT 20000000ll /* ns between looks at a window's memory */
 #define FIRST_GAP 1000000ll /* ns between moments of the clock, doubling */
@@ -37,7 +37,7 @@ void ahead_of_one(void)
 	prepare_memory(CHUNK_LARGE);
 }
 
-/* As far ahead as the program may come before we look again. */
+/* Populates as much as the program may use before the next look. */
 int64_t ahead_memory(void (*reserve)(void))
 {
 	uint64_t used = atomic_load(&spool.head->used), ahead = LEAST;
@@ -53,8 +53,8 @@ int64_t ahead_memory(void (*reserve)(void))
 	return open ? OPEN_WAIT : SECOND;
 }
 
-/* Closely at first, so that a program that dies at once has two moments far enough
- * apart, then each second; and before a window is written. */
+/* The first clock moments lie close together, so that a program that dies at once has two
+ * far enough apart; later ones a second, and one comes before a window is written. */
 int64_t ahead_time(bool now_please)
 {
 	int64_t now = sys_clock_ns(CLOCK_MONOTONIC);

@@ -5,7 +5,7 @@
  *
  * Threads  the keeper, or a program's only one; ahead_forget: a fork child's only one.
  * Memory   static.
- * Errors   a disk that is full is said in one line.
+ * Errors   a full disk gives one line in the log.
  * Units    bytes; ns.
  */
 #ifndef WRITER_AHEAD_H
@@ -16,11 +16,11 @@
 
 #define AHEAD_MOST (32ull << 20) /* bytes, for a program in a hurry */
 
-/* Both return ns to the next call. reserve: called where pages cannot be populated before
- * the file has room for them (spool_reserve). */
+/* Both return ns to the next call. ahead_memory calls reserve() where pages cannot be
+ * populated before the file has room for them (spool_reserve). */
 int64_t ahead_memory(void (*reserve)(void));
-int64_t ahead_time(bool now_please); /* a window is about to be written */
-void ahead_of_one(void); /* a program without a keeper: both, for its next chunk */
+int64_t ahead_time(bool now_please); /* now_please: a window is about to be written */
+void ahead_of_one(void); /* both, for the next chunk of a program without a keeper */
 void ahead_forget(void);
 
 #endif

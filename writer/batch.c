@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sealed windows of this process: found in the spool, quietened, written here or
- * handed to the finisher, and their chunks given back. */
+/* This process's sealed windows: found in the spool, quiet once no thread writes into
+ * them, written here or handed to the finisher; then their chunks are given back. */
 #include "writer/batch.h"
 #include "agent/core/gate.h"
 #include "agent/core/job.h"
@@ -15,32 +15,32 @@
 #include <string.h>
 #include <time.h>
 
-#define QUIET_TRIES 1000 /* of a millisecond */
+#define QUIET_TRIES 1000 /* tries of a millisecond each */
 #define OLD_MOST    16 /* descriptors that are kept a little longer */
 #define STUCK_MOST  64
 #define HANDED_MOST 64 /* windows with the finisher at a time */
 #define FORGOTTEN   10000000000ll /* ns after which the finisher must be gone */
 
-/* Chunks of cycles in which a thread was still emitting when they were written:
- * it may yet store a byte, so nobody else gets them before it has left. */
+/* Numbers of cycles in which a thread was still emitting when they were written. That
+ * thread may yet store a byte, so no other gets their chunks before it has left. */
 static uint64_t stuck[STUCK_MOST];
 static unsigned stuck_n;
 
-/* A thread that counts a drop may hold on to a descriptor for a moment. */
+/* Retired descriptors: a thread that counts a drop may still hold one for a moment. */
 static uint64_t old[OLD_MOST];
 static unsigned old_at;
 
 static _Atomic unsigned failed;
-static _Atomic bool starved; /* for want of memory: the windows still wait */
+static _Atomic bool starved; /* memory is missing: the windows still wait */
 
-/* What the finisher has. */
+/* The windows that the finisher has. */
 static struct {
 	uint64_t offset; /* of the descriptor's chunk */
 	int64_t since; /* CLOCK_MONOTONIC ns */
 } handed[HANDED_MOST];
 static unsigned handed_n;
-static unsigned unready; /* sealed, but not to be handed over yet */
-static int64_t ask_ns, ask_gap; /* where the finisher is late, but there */
+static unsigned unready; /* windows sealed, but not to be handed over yet */
+static int64_t ask_ns, ask_gap; /* the next time to ask for the finisher */
 
 static struct cycle_info *info_at(uint64_t offset)
 {
@@ -57,7 +57,7 @@ static enum wait wait_of_cycle(uint64_t offset, bool handed_too)
 	if (state != CYCLE_DISCARDED && state != CYCLE_SEALED &&
 	    !(handed_too && state == CYCLE_QUIET))
 		return WAITS_NOT;
-	/* Its GPU work is still coming in. */
+	/* CUPTI still delivers the window's GPU work. */
 	if (atomic_load_explicit(&info->cuda_state, memory_order_acquire) == CUDA_PENDING)
 		return WAITS_FOR_GPU;
 	return WAITS;
@@ -75,7 +75,7 @@ static bool is_older(const void *left, const void *right)
 	return info_at(*a)->number < info_at(*b)->number;
 }
 
-/* The oldest first. */
+/* Finds the windows that wait, the oldest first. */
 static int find_waiting(const struct spool_view *v, struct found *f, bool handed_too)
 {
 	const struct chunk *c;
@@ -113,7 +113,7 @@ static bool wait_quiet(uint64_t cycle, unsigned *tries)
 	return true;
 }
 
-/* What a thread commits from here on is counted as late. */
+/* Marks a chunk as taken: a record that a thread commits after this counts as late. */
 static int mark_chunk_taken(uint64_t offset, void *arg)
 {
 	(void)arg;
@@ -205,14 +205,14 @@ static void finish_cycle(const struct spool_view *v, const struct read_index *ix
 		}
 		add_totals(info, r);
 	}
-	/* Written, or thrown away: in both cases nobody shall look at it again. */
+	/* The window is written or thrown away: nobody shall look at it again. */
 	atomic_store(&info->state, CYCLE_WRITTEN);
 	retire_cycle(ix, offset, quiet);
 	if (done && r->path[0])
 		done(r->path);
 }
 
-/* From here on nobody adds anything to these cycles that a reader would see. */
+/* Waits until no thread adds anything to these cycles that a reader would see. */
 static int quieten_cycles(const struct spool_view *v, struct read_index *ix,
 			  const uint64_t *cycle, size_t n)
 {
@@ -292,7 +292,7 @@ bool batch_sealed(void)
 
 /* ---- with a finisher ---- */
 
-/* False: the window was thrown away, there is nothing to hand over. */
+/* Returns false where the window was thrown away, so that the finisher gets nothing. */
 static bool hand_to_finisher(uint64_t offset, const struct read_index *ix)
 {
 	struct cycle_info *info = info_at(offset);

@@ -5,8 +5,8 @@
  *
  * Threads  one at a time, of the process that owns the spool; batch_sealed: any.
  * Memory   as write_trace.
- * Errors   said by write_trace.  A cycle that cannot be written stays in the
- *          spool, for whoever recovers it.
+ * Errors   write_trace logs them.  A cycle that cannot be written stays in the spool, for
+ *          whoever recovers it.
  * Units    none.
  */
 #ifndef WRITER_BATCH_H
@@ -14,19 +14,19 @@
 
 #include "writer/writer.h"
 
-/* Writes what is sealed, and what was handed over, too, if `handed`; frees what is thrown
- * away. Calls done(path), if it is there, for each file. Returns how many cycles it has
- * dealt with; 0 where the kernel has no memory left, too: the cycles wait, and
+/* Writes the sealed windows, with `handed` those handed over, too; frees those thrown
+ * away. Calls done(path), unless it is NULL, for each file. Returns how many cycles it
+ * has dealt with; 0 also where the kernel has no memory left: the cycles wait, and
  * batch_failed says so. */
 unsigned batch_write(const struct config *config, bool handed,
 		     void (*done)(const char *path));
-/* Gives what is sealed to the finisher (CYCLE_QUIET) and wakes it. */
+/* Gives the sealed windows to the finisher (CYCLE_QUIET) and wakes it. */
 void batch_hand_over(void);
-/* Takes back the chunks of what the finisher has done. */
+/* Takes back the chunks of the windows that the finisher has written. */
 void batch_collect(void);
 /* Cycles that the finisher has, or whose GPU work is still coming in. */
 unsigned batch_pending(void);
-/* Has the finisher left one alone for so long that it may be gone? True after ten
+/* Has the finisher left a window alone for so long that it may be gone? True after ten
  * seconds, and again after 10, 20, 40, 40, ... more. */
 bool batch_forgotten(int64_t now);
 /* Is there a cycle that batch_write would write? */

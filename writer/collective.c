@@ -8,7 +8,7 @@
 #include "writer/scalar.h"
 
 #define LOOK_AHEAD 4096 /* records inside the operator */
-#define ITEMS      16 /* at its end that are looked at */
+#define ITEMS      16 /* arguments kept: the first and the last ones */
 
 bool collective_is(const struct spool_view *v, const struct record *op)
 {
@@ -20,8 +20,8 @@ bool collective_is(const struct spool_view *v, const struct record *op)
 
 /* ---- names ---- */
 
-/* NCCL's function, torch's word, and how many times its count goes in and out:
- * 0 = once for each rank. */
+/* NCCL's function, torch's word, and how many times the call's count go in and out: 0 =
+ * once for each rank. */
 static const struct {
 	const char *nccl, *torch;
 	int8_t in, out;
@@ -65,7 +65,7 @@ static void set_text(char *to, size_t size, const char *text)
 
 /* ---- NCCL's arguments ---- */
 
-/* -1: the product is no count. */
+/* Returns -1 where the product is no count. */
 static int64_t product_of(uint64_t count, int64_t by)
 {
 	int64_t n;
@@ -75,7 +75,7 @@ static int64_t product_of(uint64_t count, int64_t by)
 	return n;
 }
 
-/* A sum is known (0 or more) as soon as one of its parts is. */
+/* The sum is known (0 or more) as soon as one of its parts is. */
 static void add_known(int64_t *sum, int64_t n)
 {
 	int64_t all;
@@ -85,7 +85,7 @@ static void add_known(int64_t *sum, int64_t n)
 	*sum = __builtin_add_overflow(*sum < 0 ? 0 : *sum, n, &all) ? -1 : all;
 }
 
-/* Several calls in one operator are one collective in parts; sends and receives
+/* Several NCCL calls in one operator are parts of one collective; sends and receives
  * together are an exchange. */
 static void add_call(struct collective *c, const struct spool_view *v,
 		     const struct rec_collective *r)
@@ -118,7 +118,7 @@ static void add_call(struct collective *c, const struct spool_view *v,
 	c->comm = r->comm ? r->comm : c->comm;
 }
 
-/* What NCCL was asked for while the operator ran; false: nothing was seen. */
+/* Reads the NCCL calls made while the operator ran; false: there were none. */
 static bool from_calls(struct collective *c, const struct cursor *cursor,
 		       const struct rec_op *op)
 {
@@ -136,7 +136,7 @@ static bool from_calls(struct collective *c, const struct cursor *cursor,
 		add_call(c, cycle->view, (const struct rec_collective *)r);
 		found = true;
 	}
-	/* A transfer one way: torch gives both sides the same number. */
+	/* A send or a receive goes one way: torch gives both sides the same number. */
 	if (c->in < 0)
 		c->in = c->out;
 	if (c->out < 0)
@@ -152,7 +152,7 @@ struct item {
 	const uint8_t *at; /* behind the tag */
 };
 
-/* Elements of the tensors of an item, and the type of the first. */
+/* Counts the elements of an item's tensors; *type becomes the type of the first. */
 static int64_t count_elements(struct scalar_walk *w, unsigned tag, int *type)
 {
 	int64_t all = 1, n = 0, ndim;
@@ -175,7 +175,8 @@ static int64_t count_elements(struct scalar_walk *w, unsigned tag, int *type)
 	return all;
 }
 
-/* Text goes nowhere: the value is only passed by. */
+/* Reads one argument. The text of its value goes nowhere: the value is only passed
+ * over. */
 static void read_item(struct scalar_walk *w, unsigned tag, struct item *item)
 {
 	char none[JSON_DIGITS + 1];
@@ -193,7 +194,7 @@ static void read_item(struct scalar_walk *w, unsigned tag, struct item *item)
 		scalar_put_value(&t, w, tag);
 }
 
-/* A list that does not fit is left out whole: half a list would be another list. */
+/* A list that does not fit is left out whole: half a list would say something else. */
 static void put_split(char *to, size_t size, const struct item *item, const uint8_t *end)
 {
 	struct scalar_walk w = { item->at, end, false };
@@ -209,8 +210,8 @@ static void set_number(int64_t *to, int64_t n)
 		*to = n;
 }
 
-/* From the end: [asynchronous,] world size, stride, start, out split, in split, name,
- * rank, ...: newer torches put more in front. */
+/* The arguments from the end, as newer torches put more in front: [asynchronous,] world
+ * size, stride, start, out split, in split, name, rank, ... */
 static void from_end(struct collective *c, const struct item *last, size_t n,
 		     const uint8_t *end)
 {
@@ -240,7 +241,8 @@ static void from_end(struct collective *c, const struct item *last, size_t n,
 	}
 }
 
-/* What torch knows of both sides it does not tell; most collectives are alike. */
+/* Guesses how many elements go out, which torch does not record, from those that go
+ * in. */
 static void guess_out(struct collective *c)
 {
 	for (size_t i = 0; c->in >= 0 && c->out < 0 && i < FUNCTIONS; i++)

@@ -5,7 +5,7 @@
  *
  * Threads  any.
  * Memory   the caller's.
- * Errors   what is not known is left out.
+ * Errors   members that are not known are left out.
  * Units    elements; ranks.
  */
 #ifndef WRITER_COLLECTIVE_H
@@ -20,7 +20,7 @@
 struct collective {
 	char name[48], type[16]; /* empty = not known */
 	char in_split[COLLECTIVE_LIST], out_split[COLLECTIVE_LIST];
-	int64_t in, out; /* -1 = not known, as the others */
+	int64_t in, out; /* -1 = not known, as the numbers below */
 	int64_t size, rank, source, destination, start, stride;
 	uint64_t comm; /* 0 = not known */
 	int8_t async; /* 0, 1 */
@@ -28,10 +28,10 @@ struct collective {
 
 /* Is it torch's record_param_comms, in which each collective runs? */
 bool collective_is(const struct spool_view *v, const struct record *op);
-/* The cursor has just passed `op`. False: nothing is known. */
+/* Fills *c for `op`, which the cursor has just passed. False: nothing is known. */
 bool collective_find(struct collective *c, const struct cursor *cursor,
 		     const struct rec_op *op);
-/* Members, each with a comma behind it; of the operator, or of a kernel. */
+/* Writes members, each with a comma behind it: the operator's, or a kernel's. */
 void collective_write(const struct collective *c, struct json *j, bool kernel);
 
 #endif

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COPY_MOST     (1ull << 40) /* buffer_mb has no larger values */
-#define COUNTERS_MOST 4096 /* chunks of them */
+#define COPY_MOST     (1ull << 40) /* buffer_mb allows no larger spool */
+#define COUNTERS_MOST 4096 /* chunks of counters in one chain */
 
 uint32_t copy_most = 1u << 16;
 
@@ -49,7 +49,7 @@ static uint64_t smaller_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* For all that lies before `used`, as far as the file has it. */
+/* Maps room for all that lies before `used`, as far as the file has it. */
 static int map_room(struct copy *c, uint64_t size, uint64_t used)
 {
 	uint64_t room = smaller_of(smaller_of(size, c->view.head->cap),
@@ -94,8 +94,8 @@ static int read_header(struct copy *c, uint64_t size)
 	return map_room(c, size, atomic_load(&h->used));
 }
 
-/* What was taken since the header was read, and what it says of the process by now; not
- * what has been checked. A file that shrinks has no more. */
+/* Reads the header again from `limit` on: chunks taken meanwhile, and what the process
+ * says by now. What has been checked stays. A file that shrinks gives no more. */
 static int follow_growth(struct copy *c)
 {
 	const size_t from = offsetof(struct spool_header, limit);
@@ -124,7 +124,7 @@ void copy_trim(int fd)
 	if (used >= SPOOL_HEADER && used < st.size &&
 	    fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)used,
 		      (off_t)(st.size - used)))
-		return; /* a file system that cannot */
+		return; /* the file system punches no holes */
 }
 
 /* ---- chunks ---- */
@@ -136,7 +136,8 @@ static bool is_sound(const struct chunk *c, uint64_t room)
 	       !(c->size % CHUNK_SMALL) && c->size <= room && c->size <= CHUNK_LARGE;
 }
 
-/* Behind a place where no chunk begins: the next one, or past a hole. */
+/* Where no chunk begins at `at`: the next place where one may, past a hole in the
+ * file. */
 static uint64_t skip_to_data(const struct copy *c, uint64_t at)
 {
 	off_t data = lseek(c->fd, (off_t)(at + CHUNK_SMALL), SEEK_DATA);
@@ -146,7 +147,7 @@ static uint64_t skip_to_data(const struct copy *c, uint64_t at)
 	return (uint64_t)data & ~(uint64_t)(CHUNK_SMALL - 1);
 }
 
-/* A descriptor's chunk holds nothing else. */
+/* Reads a descriptor; its chunk holds nothing else. */
 static int read_info(struct copy *c, const struct copy_chunk *k)
 {
 	struct chunk *mine = (struct chunk *)(c->base + k->offset);
@@ -157,7 +158,8 @@ static int read_info(struct copy *c, const struct copy_chunk *k)
 	return err;
 }
 
-/* Names are looked up by where they lie: those chunks are there as they are. */
+/* Reads a whole chunk to its own offset: names, for one, are looked up by where they
+ * lie. */
 static int read_chunk_whole(struct copy *c, const struct copy_chunk *k)
 {
 	struct chunk *mine = (struct chunk *)(c->base + k->offset);
@@ -182,8 +184,8 @@ static int note_cycle(struct copy *c, const struct copy_chunk *k)
 	return read_info(c, k);
 }
 
-/* A descriptor that is new since they were read, or left out, is not there. A chunk of
- * any other kind, such as one of counters, is passed over. */
+/* Passes over a descriptor that is new since note_cycle read them, or that was left out,
+ * and a chunk of a kind that no window needs, such as one of counters. */
 static int note_chunk(struct copy *c, const struct copy_chunk *k)
 {
 	struct chunk *mine = (struct chunk *)(c->base + k->offset);
@@ -218,13 +220,14 @@ static int each_chunk(struct copy *c,
 			   &(struct copy_chunk){ at, head.cycle, head.size, head.kind });
 		at += head.size;
 	}
-	/* Shorter than it says, or shrinking as we read: what is there counts. */
+	/* The spool is shorter than it says, or shrinks as it is read: what was read
+	 * counts. */
 	return err == -ENODATA ? 0 : err;
 }
 
-/* First how far windows are, then what chunks there are. The other way round one that
- * its process finishes in between would look whole, and lack what came last: records, and
- * names of others. */
+/* First reads how far windows are, then what chunks there are. The other way round a
+ * window that its process finishes in between would look whole, and lack its last records
+ * and names. */
 static int read_chunks(struct copy *c)
 {
 	return each_chunk(c, note_cycle) ?: follow_growth(c)
@@ -264,7 +267,7 @@ int copy_texts(struct copy *c)
 
 /* ---- one window ---- */
 
-/* The chunk of that place; the list is sorted. */
+/* Finds the chunk at that offset in the sorted list. */
 static const struct copy_chunk *chunk_of(const struct copy *c, uint64_t offset)
 {
 	const struct copy_chunk *k = c->chunks.mem;
@@ -273,7 +276,8 @@ static const struct copy_chunk *chunk_of(const struct copy *c, uint64_t offset)
 	return at < c->chunks.n && k[at].offset == offset ? &k[at] : NULL;
 }
 
-/* A chunk that another window has by now says so: then it is none of this one's. */
+/* Another window has the chunk by now if its header says so: then none of its records
+ * count. */
 static int load_chunk(uint64_t offset, void *arg)
 {
 	struct copy *c = arg;
@@ -286,7 +290,8 @@ static int load_chunk(uint64_t offset, void *arg)
 	return err == -ENODATA ? 0 : err;
 }
 
-/* The pages go; the address space stays, at the same offset, for the next look. */
+/* The kernel takes the pages back; the address space stays at the same offset, for the
+ * next look. */
 static int drop_chunk(uint64_t offset, void *arg)
 {
 	struct copy *c = arg;
@@ -350,7 +355,7 @@ bool copy_counters(int fd, uint64_t sum[SPOOL_COUNTERS])
 	if (copy_bytes(fd, &at, offsetof(struct spool_header, counters), sizeof(at)) ||
 	    !at)
 		return false;
-	/* A chain that leads back into itself is a lie, and ends all the same. */
+	/* A hostile chain that leads back into itself ends at COUNTERS_MOST. */
 	for (unsigned i = 0; at && i < COUNTERS_MOST; i++) {
 		uint32_t used;
 

@@ -2,11 +2,11 @@
 /*
  * copy - a spool that its process may still change, read into private memory.
  *
- * Nothing of the file is mapped: it may shrink, its holes in a tmpfs are not filled by a
- * look at them, and no number in it changes between its check and its use.  Header,
- * descriptors, names and stacks lie in the copy as long as it is open, the records of one
- * window at a time; everything at its own offset, so that `view` and `index` are what the
- * writer works on elsewhere.
+ * Nothing of the file is mapped: so it may shrink, a look does not fill its holes in a
+ * tmpfs, and no number changes between its check and its use.  Header, descriptors, names
+ * and stacks lie in the copy as long as it is open, the records of one window at a time;
+ * everything at its own offset, so that `view` and `index` are what the writer works on
+ * elsewhere.
  *
  * Threads  one at a time.
  * Memory   address space for all of the spool; pages for what was read.
@@ -32,11 +32,11 @@ struct copy {
 	uint8_t *base;
 	uint64_t mapped;
 	uint32_t cycles; /* descriptors that were read */
-	uint32_t left_out; /* windows: more than copy_most */
+	uint32_t left_out; /* windows beyond copy_most, not read */
 	int fd;
 };
 
-/* Windows of one spool that are read at once; less in tests. */
+/* How many windows of one spool are read; tests set fewer. */
 extern uint32_t copy_most;
 
 /* `fd` stays the caller's, and open. */
@@ -48,17 +48,20 @@ int copy_window(struct copy *c, uint64_t cycle);
 void copy_drop(struct copy *c, uint64_t cycle);
 void copy_close(struct copy *c);
 
-/* The windows' descriptors, by number; *at begins with 0. `offset` of `state` in the
- * file, for who has to say something there. NULL: no more. */
+/* The windows' descriptors, one each call, in the order of the spool; *at begins with 0.
+ * *state: offset of the descriptor's `state` in the file, for a caller that stores there.
+ * NULL: no more. */
 const struct cycle_info *copy_cycle(const struct copy *c, size_t *at, uint64_t *state);
 
-/* What threads have allocated and freed, all together; false: it is not kept. */
+/* Sums the counters of all threads: what they allocated and freed. False: none are
+ * kept. */
 bool copy_counters(int fd, uint64_t sum[SPOOL_COUNTERS]);
 
-/* Of a process that is gone: gives back what it had made ready ahead of its records. */
+/* Gives back the room that a process, which is gone, had made ready ahead of its
+ * records. */
 void copy_trim(int fd);
 
-/* Reads as much as there is. */
+/* Reads `size` bytes at `at`; -ENODATA where the file ends first. */
 int copy_bytes(int fd, void *to, uint64_t at, uint64_t size);
 
 #endif

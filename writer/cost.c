@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mean of the samples of a kind, times the events of that kind, dropped ones as well;
- * what was timed each time; and what cannot be timed but goes with what was: libtorch's
- * part of operators, and malloc's hooks where they let pass what is no sample.
- * docs/measured/cost.md has the estimate beside the truth.
+ * A window's cost has three parts: the mean of a kind's samples, times the kind's events,
+ * dropped ones as well; what was timed each time; and what cannot be timed but is in
+ * proportion to it: libtorch's part of operators, and malloc's hooks where they pass on
+ * what is no sample. docs/measured/cost.md has the estimate beside the truth.
  */
 #include "writer/cost.h"
 #include "agent/core/clock.h"
@@ -12,14 +12,15 @@
 
 #include <string.h>
 
-/* libtorch makes a RecordFunction for each operator that somebody listens to, where no
- * callback can see it. It goes with our own part of an operator, as both find the same
- * caches: so much longer it takes; with the inputs; and so much more for a node of
- * autograd, whose name is demangled. */
+/* libtorch makes a RecordFunction for each operator that has a listener, before a
+ * callback can time it. That takes TORCH_OP times our own part of an operator, as both
+ * find the same caches; TORCH_INPUTS times with the inputs; and TORCH_NODE times more for
+ * a node of autograd, whose name libtorch demangles. */
 #define TORCH_OP     2.3
 #define TORCH_INPUTS 3.5
 #define TORCH_NODE   12.0
-/* Of caches that records and tables of stacks displace, the program has the misses. */
+/* Records and tables of stacks displace the program's caches: its misses cost this
+ * factor. */
 #define HEAP_DISPLACED 1.2
 
 static struct cycle_info *cycle_info_of(const struct trace *t)
@@ -49,7 +50,7 @@ static uint64_t events_of(const struct trace *t, enum record_kind kind)
 	return t->cycle.events[kind] + atomic_load(&cycle_info_of(t)->drops[kind]);
 }
 
-/* Ticks of our own code. */
+/* Ticks that the agent's own code took. */
 static double own_ticks(const struct trace *t)
 {
 	static const enum record_kind kind_of[COST_WHOLE] = {

@@ -12,9 +12,9 @@
 
 #include "writer/trace.h"
 
-/* All parts into t->result; after heap_read. */
+/* Fills the result's overhead_ns and torch_ns; call it after heap_read. */
 void cost_fill(struct trace *t);
-/* "cost": {...} of the file. */
+/* Writes the file's member "cost": {...}. */
 void cost_write(struct trace *t);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At most one thread of each kind: started by whoever needs it, counted until the
- * kernel has no task of it any more. */
+/* The agent's threads, at most one of each kind: whoever needs one starts it, and it
+ * counts as there until the kernel has no task of it any more. */
 #include "writer/crew.h"
 #include "agent/core/spool.h"
 #include "base/own_thread.h"
@@ -16,10 +16,10 @@
 static struct {
 	struct own_thread thread;
 	_Atomic uint32_t tid; /* 0 = none, 1 = being born */
-	_Atomic int64_t retry_ns, pause_ns; /* after one that could not be made */
+	_Atomic int64_t retry_ns, pause_ns; /* after a thread that could not be made */
 } crew[CREW_ALL];
 
-/* The longer it has not been possible, the more seldom it is tried. */
+/* Puts off the next try; each failure doubles the wait, up to RETRY_MOST. */
 static void put_off(enum crew who)
 {
 	int64_t pause = 2 * atomic_load(&crew[who].pause_ns);
@@ -35,8 +35,8 @@ int crew_start(enum crew who, void *(*run)(void *))
 	uint32_t none = 0;
 	int err;
 
-	/* A raw clone of the process: locks of the C library may be held there for ever,
-	 * and the spool is its parent's. */
+	/* The caller runs in a raw clone of the process: locks of the C library may be
+	 * held there for ever, and the spool is the parent's. */
 	if (spool.head && spool.head->pid != sys_pid())
 		return -EPERM;
 	if (sys_clock_ns(CLOCK_MONOTONIC) < atomic_load(&crew[who].retry_ns))

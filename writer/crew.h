@@ -15,20 +15,21 @@
 
 enum crew {
 	CREW_KEEPER, /* opens nothing, and may be the last to leave the process */
-	CREW_FORMATTER, /* this and the next have a descriptor table of their own */
+	CREW_FORMATTER, /* this and CREW_SAMPLER have a descriptor table of their own */
 	CREW_SAMPLER,
 	CREW_ALL
 };
 
-/* 0: it is there, or on its way. */
+/* 0: the thread is there, or on its way. */
 int crew_start(enum crew who, void *(*run)(void *));
-uint32_t crew_there(enum crew who); /* its id; 1 = being born, 0 = nobody */
+uint32_t crew_there(enum crew who); /* its thread id; 1 = being born, 0 = none */
 void crew_begins(enum crew who);
-void crew_ends(enum crew who); /* it returns now ... */
+void crew_ends(enum crew who); /* the thread returns now ... */
 bool crew_returns(enum crew who); /* ... or goes on, if no other one was started */
-/* Is no task of ours there, as the kernel counts them? One that has ended may be. */
+/* Does the kernel count no task of ours any more? A thread may exist after its
+ * crew_ends. */
 bool crew_left(void);
-/* The keeper returns: those with files must have left before. */
+/* The keeper returns: the threads that have files must have left before it. */
 void crew_last(void);
 void crew_forget(void); /* in a fork child */
 

@@ -4,8 +4,8 @@
 #include "writer/collective.h"
 #include "writer/trace.h"
 
-/* From behind "tid" to the first member of args. "External id" is Kineto's: calls and
- * kernels name by it the operator that they belong to. */
+/* Writes from behind "tid" to the first member of args. "External id" is Kineto's: calls
+ * and kernels name by it the operator that they belong to. */
 static void put_times(struct trace *t, uint32_t tid, int64_t begin, int64_t end)
 {
 	struct json *j = &t->json;
@@ -83,8 +83,8 @@ static void put_collective(struct trace *t, const struct cursor *c,
 		collective_write(&found, &t->json, false);
 }
 
-/* One slice of an operator or annotation with its arguments, then the end of a flow
- * that it may be. */
+/* Writes the slice of an operator or annotation with its arguments, then the end of a
+ * flow that the operator may be. */
 static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *op,
 		  uint64_t offset)
 {
@@ -125,8 +125,8 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 			  collective && t->cuda ? gpu_collective(t, c, offset) : 0);
 }
 
-/* A step that the agent saw. Where the program's own profiler has steps they are
- * written as annotations, and these are not: the plugin would count each step twice. */
+/* Writes a step that the agent saw, unless the program's own profiler has a step there:
+ * that one is written as an annotation, and the plugin would count the step twice. */
 static int put_step(struct trace *t, const struct run *run, const struct rec_step *step)
 {
 	struct json *j = &t->json;
@@ -199,7 +199,7 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 	case REC_OOM:
 		put_memory(t, run, (const struct rec_memory *)r);
 		return 0;
-	default: /* what belongs to the GPU part */
+	default: /* the record belongs to the GPU part */
 		return 0;
 	}
 }
@@ -222,7 +222,7 @@ static int put_thread(struct trace *t, size_t first, size_t last)
 	return err ? err : t->json.err;
 }
 
-/* Calls of threads that have nothing else, up to thread `tid`. */
+/* Writes the calls of threads that have no records, up to thread `tid`. */
 static int put_other_threads(struct trace *t, uint64_t tid)
 {
 	uint32_t next;

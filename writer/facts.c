@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the spool's header knows, "key = json", as members of the file. */
+/* The facts of the spool's header, "key = json", as members of the file. */
 #include "writer/trace.h"
 
 /* A line of "key = value\n" text; `at` moves behind it. */
@@ -36,9 +36,9 @@ static bool same_key(const struct line *a, const struct line *b)
 	return a->key_len == b->key_len && !memcmp(a->key, b->key, a->key_len);
 }
 
-/* The end of what was said so far: a live program may add a line while this is read, and
- * it must count everywhere or nowhere. A line's first byte is written last; nothing is
- * read of a line before it. */
+/* The end of the lines written so far: a live program may add a line while this is read,
+ * which must count everywhere or nowhere. The agent writes a line's first byte last;
+ * nothing of a line is read before it. */
 static const char *end_of(const char *lines, size_t size)
 {
 	const char *at = lines, *end = lines + size;
@@ -49,7 +49,7 @@ static const char *end_of(const char *lines, size_t size)
 	return at;
 }
 
-/* What is said again later was not settled yet: the last word counts. */
+/* A later line of the same key replaces an earlier one, which was not settled yet. */
 static bool said_again(const struct line *l, const char *at, const char *end)
 {
 	struct line later;
@@ -97,8 +97,8 @@ void facts_lines(struct json *j, const char *lines, size_t size, bool as_json)
 	json_lit(j, "}");
 }
 
-/* Keys of the file's own; a second one of the same name would hide ours or the
- * user's, whichever comes last. */
+/* Keys that the file itself uses. Of two members with one name a reader takes the last:
+ * the file's, or the user's, would be hidden. */
 static bool is_reserved_key(const struct line *l)
 {
 	static const char *const keys[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward and backward operators, paired in two passes over the records: backward ones
- * make the slots, forward ones look for theirs. */
+/* Forward and backward operators, paired in two passes over the records: backward
+ * operators make the slots, forward operators look for theirs. */
 #include "writer/fwdbwd.h"
 #include "agent/core/names.h"
 #include "base/hash.h"
@@ -16,13 +16,13 @@ static const struct rec_op *op_at(const struct links *l, uint64_t offset)
 	return (const struct rec_op *)(l->cycle->view->base + offset);
 }
 
-/* Without a number of its own an operator is no end of a flow. */
+/* An operator without a sequence number of its own is no end of a flow. */
 static bool has_seq(const struct rec_op *op)
 {
 	return op->seq >= 0 && !(op->r.flags & OP_NO_SEQ);
 }
 
-/* The slot of (thread, seq), or the empty one where it belongs. */
+/* The slot of (thread, seq), or the empty slot where that pair belongs. */
 static struct link_pair *slot_of(const struct links *l, uint32_t thread, uint64_t seq)
 {
 	size_t i = hash_place((seq & SEQ_MASK) ^ (uint64_t)thread << 48, l->slots);
@@ -79,7 +79,8 @@ static void add_ops(struct links *l, bool backward)
 		if (r->kind != REC_OP || !has_seq(op) ||
 		    backward != (op->fwd_thread != 0))
 			continue;
-		/* A live spool may change under us: never more than there is room for. */
+		/* A live spool may change under us: never add more pairs than there is
+		 * room for. */
 		if (backward && left-- == 0)
 			return;
 		if (backward)
@@ -138,7 +139,8 @@ const struct rec_op *fwdbwd_inner(const struct cursor *c, const struct rec_op *o
 	if (outer->seq >= 0 || !name || name->len < sizeof(prefix) ||
 	    memcmp(name->text, prefix, sizeof(prefix) - 1))
 		return NULL;
-	/* The run may have ended with the outer one; never into another thread. */
+	/* The run may have ended with the outer node; the cursor goes into no other
+	 * thread. */
 	for (int i = 0; i < LOOK_AHEAD && (r = read_next(&ahead, &offset)); i++) {
 		const struct rec_op *op = (const struct rec_op *)r;
 		const struct name *inner;

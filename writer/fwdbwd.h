@@ -26,7 +26,7 @@ struct links {
 	size_t slots, bytes;
 };
 
-/* Both passes over the window's records; `c` must stay as long as the links.
+/* Makes both passes over the window's records; `c` must stay as long as the links.
  * fwdbwd_free is due after an error, too. */
 int fwdbwd_find(struct links *l, const struct cycle_read *c);
 void fwdbwd_free(struct links *l);
@@ -35,8 +35,8 @@ enum link_side { LINK_NONE, LINK_START, LINK_END };
 /* Which end of a flow the operator at `offset` is; *id is the flow's. */
 enum link_side fwdbwd_of(const struct links *l, const struct rec_op *op, uint64_t offset,
 			 uint32_t thread, uint64_t *id);
-/* The backward node right inside an "autograd::engine::evaluate_function: X" whose
- * record the cursor has just passed, or NULL: the outer one goes by its numbers. */
+/* The backward node right inside an "autograd::engine::evaluate_function: X" whose record
+ * the cursor has just passed. NULL: none; the flow goes by the outer node's numbers. */
 const struct rec_op *fwdbwd_inner(const struct cursor *c, const struct rec_op *outer);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which chunks belong to which window, thread by thread. */
+/* Which chunks belong to which window: all chunks of a spool by window, then by
+ * offset. */
 #include "agent/core/spool_view.h"
 #include "base/search.h"
 #include "writer/read.h"

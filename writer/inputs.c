@@ -13,20 +13,20 @@
 
 struct slot {
 	uint64_t hash;
-	const uint8_t *blob; /* in the spool: compared before the text is used */
+	const uint8_t *blob; /* in the spool; compared before the text is used */
 	uint32_t blob_len, text_len;
 	char text[SLOT_TEXT];
 };
 
 struct inputs {
 	struct slot slot[SLOTS];
-	char text[TEXT_MOST]; /* what is too long for the cache, or not in it yet */
+	char text[TEXT_MOST]; /* a text too long for the cache, or not in it yet */
 };
 
-/* The four arrays are four looks at the same stream. */
+/* The four arrays come from four looks at the same description. */
 enum look { CONCRETE, TYPE, STRIDES, DIMS };
 
-/* Numbers are read in each look, for the stream has no index, and shown in one. */
+/* Every look reads the numbers, for the description has no index; one look shows them. */
 static void put_numbers(struct text *t, struct scalar_walk *w, int64_t n, bool shown)
 {
 	if (shown)
@@ -80,8 +80,8 @@ static void put_nothing(struct text *t, enum look look)
 	text_put(t, look <= TYPE ? "\"\"" : "[]", 2);
 }
 
-/* One look at the tensors of a list, behind its tag. Returns how many; `whole` is
- * cleared when one of them has no value (torch then describes none). */
+/* Writes what one look shows of the tensors in a list, behind its tag. Returns how many;
+ * clears `whole` when one of them has no value (torch then describes none). */
 static unsigned tensors_inside(struct text *t, struct scalar_walk *w, enum look look,
 			       bool *whole)
 {
@@ -131,7 +131,7 @@ static void put_argument(struct text *t, struct scalar_walk *w, unsigned tag,
 	} else if (tag == IN_OTHER || tag == IN_UNDEFINED) {
 		put_nothing(t, look);
 	} else {
-		/* Read in every look, shown in one. */
+		/* Every look reads the value; only CONCRETE shows it. */
 		before = *t;
 		text_put(t, "\"", 1);
 		if (tag == IN_SCALARS)
@@ -151,7 +151,8 @@ static void put_argument(struct text *t, struct scalar_walk *w, unsigned tag,
 	}
 }
 
-/* 0: nothing to write. The text lies in in->text. */
+/* Puts the four arrays into in->text. Returns the length; 0: there is nothing to
+ * write. */
 static size_t format_inputs(struct inputs *in, const uint8_t *blob, size_t len)
 {
 	static const char *const key[] = { "\"Concrete Inputs\":[", "\"Input type\":[",

@@ -3,7 +3,8 @@
  * inputs - an operator's arguments (record.h) in torch's spelling.
  *
  * Threads  one at a time.
- * Memory   a cache of 1.5 MiB: the same arguments come again and again.
+ * Memory   1.5 MiB for a cache, as the same arguments come again and again; 1 MiB of
+ *          text.
  * Errors   a description that breaks off, or nests deeper than torch does, gives
  *          nothing at all.
  * Units    bytes.

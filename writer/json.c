@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text of a trace, put together in a block. Whole numbers are written by hand, two
- * digits at a time: half as many divisions, and no locale. */
+/* Text of a trace, put together in a block. Whole numbers are made here, two digits at a
+ * time: half as many divisions as by single digits, and no locale. */
 #include "writer/json.h"
 #include "base/utf8.h"
 
@@ -85,7 +85,7 @@ char *json_put_us(char *to, uint64_t ns)
 	return to + 4;
 }
 
-/* The C library asks the program's locale for the decimal point. */
+/* snprintf takes the decimal point from the program's locale: here it becomes ".". */
 char *json_put_double(char *to, double d)
 {
 	char text[40], *end = to;
@@ -155,8 +155,9 @@ static char *put_control(char *to, unsigned char c)
 	return put_hex(to, c);
 }
 
-/* Perfetto (v52) takes any quote behind a backslash for an escaped one, and a file in
- * which a string ends in one it does not open: the last byte of all is \u005c then. */
+/* Perfetto (v52) takes a quote behind a backslash for an escaped quote, also where the
+ * backslash is itself escaped, and then opens no such file: a string's last backslash is
+ * \u005c. */
 static char *put_escaped(char *to, const char *text, size_t len, bool last)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len;

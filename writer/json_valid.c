@@ -4,7 +4,8 @@
 
 #define DEPTH_MOST 32
 
-/* A pushdown over the text: no recursion, so that no spool can exhaust a stack. */
+/* The open brackets are a stack of fixed size: without recursion no spool can exhaust the
+ * thread's stack. */
 struct check {
 	const char *at, *end;
 	char open[DEPTH_MOST]; /* '{' or '[' */
@@ -30,8 +31,8 @@ static size_t escape_length(const char *at, size_t len)
 	return 6;
 }
 
-/* The text has been escaped by somebody: it must be clean ASCII or UTF-8 as it is, and
- * end as json_put_escaped ends it. */
+/* Whoever wrote the text has escaped it: it must be clean ASCII or UTF-8 as it is, and
+ * end as json_put_escaped ends a string. */
 static bool check_string(struct check *c)
 {
 	char clean[4 * 6];
@@ -108,7 +109,7 @@ static bool check_key(struct check *c)
 	return check_word(c, ":");
 }
 
-/* Behind a value: closes what ends here. Returns false when the text is bad;
+/* Behind a value: closes the brackets that end here. Returns false where the text is bad;
  * *more tells whether another value must follow. */
 static bool close_brackets(struct check *c, bool *more)
 {
@@ -131,7 +132,8 @@ static bool close_brackets(struct check *c, bool *more)
 	return true;
 }
 
-/* An opening bracket at c->at. *value: a value must follow, else it was empty. */
+/* Opens the bracket at c->at. *value: a value must follow; else the brackets were
+ * empty. */
 static bool open_bracket(struct check *c, bool *value)
 {
 	char open = *c->at++, close = open == '{' ? '}' : ']';

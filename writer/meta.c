@@ -49,7 +49,8 @@ static void put_trace_id(struct trace *t)
 	json_lit(j, "\",\n");
 }
 
-/* Digits of a fact's text: torchrun's numbers come from the environment. */
+/* Writes the digits of a fact's text alone: torchrun's numbers come from the environment,
+ * which may hold anything. */
 static void put_fact_number(struct trace *t, const char *key, const char *def)
 {
 	size_t len = 0, n = 0;
@@ -70,7 +71,7 @@ static void put_distributed(struct trace *t)
 
 	/* A blank after each colon: a reader searches this as text. */
 	json_lit(j, "\"distributedInfo\": {\"backend\": \"");
-	if (t->cycle.events[REC_COLLECTIVE]) /* calls of NCCL itself */
+	if (t->cycle.events[REC_COLLECTIVE]) /* NCCL itself was called */
 		json_lit(j, "nccl");
 	else
 		json_text(j, t->cycle.backend ? t->cycle.backend : "");
@@ -204,7 +205,8 @@ void meta_arg(struct trace *t, const char *arg)
 	json_lit(&t->json, "\":");
 }
 
-/* A row of this process, up to the value of its one argument; tid 0: the process. */
+/* Opens a row of this process, up to the value of its one argument; tid 0: the
+ * process. */
 static void open_row(struct trace *t, const char *name, uint32_t tid, const char *arg)
 {
 	struct json *j = &t->json;
@@ -253,7 +255,7 @@ void meta_rows(struct trace *t)
 	open_row(t, "process_sort_index", 0, "sort_index");
 	json_unsigned(j, t->pid);
 	json_lit(j, "}},\n");
-	/* A thread's last word on its name counts: it is named after it was made. */
+	/* The newest name of a thread counts: a program names it after making it. */
 	for (size_t i = 0; i < t->cycle.runs.n; i = read_thread(&t->cycle, i))
 		put_thread_rows(t, read_run(&t->cycle, read_thread(&t->cycle, i) - 1));
 	if (t->cuda)
@@ -262,7 +264,7 @@ void meta_rows(struct trace *t)
 
 /* ---- behind the events ---- */
 
-/* The last closing bracket of the file must be that of traceEvents. */
+/* Escapes "]": the last closing bracket of the file must be that of traceEvents. */
 static void put_path(struct json *j, const char *path)
 {
 	json_lit(j, "\"");

@@ -20,7 +20,7 @@
 #define NAMES_MOST 1000 /* tries to find a name that is free */
 #define NOREPLACE  1 /* RENAME_NOREPLACE, newer than some headers */
 
-/* libdeflate's memory: a map for each block, its size in front. */
+/* libdeflate's memory: each block is a map of its own that begins with its size. */
 static void *block_alloc(size_t size)
 {
 	size_t *block = pile_map(size + 64);
@@ -50,7 +50,7 @@ static int start_compression(struct output *o)
 	return o->packed ? 0 : -ENOMEM;
 }
 
-/* The directory of `path`, made; of what lies behind `dir` nothing may be a link. */
+/* Makes and opens the directory of `path`; behind `dir` no part of it may be a link. */
 static int open_folder(const char *dir, const char *path)
 {
 	size_t n = dir ? strlen(dir) : 0;
@@ -117,8 +117,8 @@ int output_write(struct output *o, const char *text, size_t len)
 	return err;
 }
 
-/* Never onto another file: where the kernel or the file system cannot promise
- * that by rename, a hard link can; where neither is there, look before. */
+/* Never renames onto another file: where the kernel or the file system cannot promise
+ * that by rename, a hard link can; where there is neither, a look before must do. */
 static int move_unless_there(int dir, const char *from, const char *to)
 {
 	int there;
@@ -149,8 +149,8 @@ static const char *suffix_of(const char *path)
 	return end ? end : path + strlen(path);
 }
 
-/* "dir/worker.pt.trace.json" to "dir/worker.123.pt.trace.json"; false: it is no longer
- * without a number, or there is no room for one. */
+/* Makes "dir/worker.123.pt.trace.json" of "dir/worker.pt.trace.json"; false: the path has
+ * its stamp already, or none, or there is no room for it. */
 static bool add_stamp(struct output *o)
 {
 	const char *end = suffix_of(o->path);
@@ -164,8 +164,8 @@ static bool add_stamp(struct output *o)
 	return true;
 }
 
-/* "dir/worker.123.pt.trace.json" to "dir/worker-2.123.pt.trace.json": readers take
- * digits before .pt for the window. */
+/* Makes "dir/worker-2.123.pt.trace.json" of "dir/worker.123.pt.trace.json": readers take
+ * the digits before .pt for the window. */
 static void other_name(char *to, size_t size, const char *path, unsigned n)
 {
 	const char *dot = suffix_of(path), *digits = dot;
@@ -177,7 +177,7 @@ static void other_name(char *to, size_t size, const char *path, unsigned n)
 	fmt(to, size, "%.*s-%u%s", (int)(dot - path), path, n, dot);
 }
 
-/* What is written so far, in a new file: the old one has no name any more. */
+/* Copies what is written so far to a new file: the old one has lost its name. */
 static int move_to_new_file(struct output *o)
 {
 	int old = o->fd, dir = open_folder(o->below, o->path), err = 0;

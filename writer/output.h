@@ -22,33 +22,33 @@
 struct output {
 	int fd, dir; /* the file while it grows, and the directory that it lies in */
 	bool gz;
-	const char *below; /* what `path` begins with and must not leave; may be NULL */
-	char path[OUTPUT_PATH]; /* where it goes; the one it got after output_finish */
-	char part[PART_NAME]; /* its name in `dir` while it grows; "": none */
-	uint64_t stamp; /* what tells it from others, for a name that has no time in it */
+	const char *below; /* the directory `path` must not leave; may be NULL */
+	char path[OUTPUT_PATH]; /* where the file goes; after output_finish its name */
+	char part[PART_NAME]; /* the file's name in `dir` while it grows; "": none */
+	uint64_t stamp; /* for a name without a time, if that is taken; 0: none */
 	uint64_t bytes; /* written so far */
 	void *compressor;
 	char *packed; /* one compressed block */
 	size_t packed_size;
 };
 
-/* Makes the directories and <path>.part, a file that was not there before, and keeps
- * hold of the directory: nobody can put another in its place. -ELOOP where a symbolic
- * link is in the way that another user can have made (folder.h). Where `path` begins with
- * `dir`, which may be NULL, what lies behind goes over no link and does not leave it,
- * whoever chose the name. */
+/* Makes the directories and <path>.part, always a new file, and keeps the directory open:
+ * so nobody can put another in its place. -ELOOP where a symbolic link is in the way that
+ * another user can have made (folder.h). Where `path` begins with `dir`, which may be
+ * NULL, the part behind `dir` follows no link and does not leave it, whoever chose the
+ * name. */
 int output_open(struct output *o, const char *dir, const char *path, bool gz);
-/* One block of text, at most OUTPUT_BLOCK bytes; with gz it becomes one member. */
+/* Writes one block of text, at most OUTPUT_BLOCK bytes; with gz it becomes one member. */
 int output_write(struct output *o, const char *text, size_t len);
-/* Renames. Where another file has the name, ".<stamp>" is put behind it, if there is one;
- * then "-2", "-3", ... behind its first part. Where that file is of the same window, it
- * is ours (from a writer that died before it could tell: twin.h). Where somebody has
- * removed the directory meanwhile it is made again. */
+/* Renames the file. Where another file has the name, ".<stamp>" is put behind the name,
+ * if there is a stamp; then "-2", "-3", ... behind its first part. Where that other file
+ * is of the same window, it stays instead (a writer made it and died before it could
+ * tell: twin.h). Where somebody has removed the directory meanwhile it is made again. */
 int output_finish(struct output *o);
-/* Renames onto the file that was there before. */
+/* Renames the file onto the one that was there before. */
 int output_replace(struct output *o);
 void output_abort(struct output *o);
-/* What an error of these calls means. */
+/* The text for an error of these calls. */
 const char *output_error(int err);
 
 #endif

@@ -13,7 +13,7 @@
 #define NAMES_MOST 1000
 #define TRIES      4
 
-/* Does the name still mean this file? */
+/* Does the name still stand for this file? */
 static bool is_named(int dir, const char *part, int fd)
 {
 	struct sys_stat now, st;
@@ -26,8 +26,8 @@ static bool is_named(int dir, const char *part, int fd)
 	return same;
 }
 
-/* 0; -EWOULDBLOCK: another descriptor has it; or another error, where the file system
- * has no locks. */
+/* Returns 0; -EWOULDBLOCK: another descriptor has the lock; or another error, where the
+ * file system has no locks. */
 static int lock_file(int fd)
 {
 	int saved = errno, err = flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
@@ -36,8 +36,8 @@ static int lock_file(int fd)
 	return err;
 }
 
-/* A new file with its lock. Before it has that, another writer may take it for a dead
- * one's: -EAGAIN. (Where there are no locks nobody can.) */
+/* Makes a new file and locks it. -EAGAIN: before it was locked another writer took it for
+ * a dead one's. (Where there are no locks nobody can.) */
 static int claim_name(int dir, const char *part)
 {
 	int fd = folder_file(dir, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
@@ -50,8 +50,8 @@ static int claim_name(int dir, const char *part)
 	return -EAGAIN;
 }
 
-/* Whether the file was a dead writer's and is gone: a plain file of this user, whose
- * lock nobody holds. */
+/* Removes the file if a dead writer left it: a plain file of this user, whose lock nobody
+ * holds. Returns whether it is gone. */
 static bool remove_dead(int dir, const char *part)
 {
 	int fd = folder_file(dir, part, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);

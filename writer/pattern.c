@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #define DEFAULT "%h_%p.%t"
-/* The TensorBoard plugin takes for the node's name what stands before "_<pid>". */
+/* The TensorBoard plugin takes the text before "_<pid>" for the node's name. */
 #define DEFAULT_OF_RANK "%h_%p.rank%r.%t"
-#define TIME_DIGITS     19 /* constant: readers sort windows by text */
+#define TIME_DIGITS     19 /* a constant width: readers sort windows by text */
 
 static void put_char(struct text *t, char c)
 {
@@ -27,7 +27,7 @@ static void put_plain(struct text *t, char c)
 	put_char(t, u < 0x20 || u == 0x7f || c == '"' || c == '\\' ? '_' : c);
 }
 
-/* What others chose must stay one plain part of a file name. */
+/* Writes a text that somebody else chose: it must stay one plain part of a file name. */
 static void put_value(struct text *t, const char *value)
 {
 	const char *from = value;
@@ -42,7 +42,8 @@ static void put_value(struct text *t, const char *value)
 	}
 }
 
-/* "{VAR}" behind %q. Returns behind it, or NULL when it is none. */
+/* Writes the value of "{VAR}" behind %q. Returns the place behind it, or NULL where there
+ * is no {VAR}. */
 static const char *put_variable(struct text *t, const char *p)
 {
 	const char *close = *p == '{' ? strchr(p, '}') : NULL;
@@ -65,7 +66,7 @@ static void put_number(struct text *t, uint64_t n)
 	put_value(t, digits);
 }
 
-/* One conversion behind the percent sign; %t and %% are left for each file. */
+/* Resolves the conversion behind the percent sign; %t and %% stay for each file. */
 static const char *put_conversion(struct text *t, const char *p,
 				  const struct spool_header *h)
 {
@@ -124,7 +125,8 @@ void writer_pattern(const struct config *config, const struct spool_header *h, c
 	t.at[1] = '\0';
 }
 
-/* Leading zeros: readers sort windows by the text of their file names. */
+/* Writes the time with leading zeros: readers sort windows by their files' names as
+ * text. */
 static void put_stamp(struct text *t, int64_t stamp_ns)
 {
 	char digits[JSON_DIGITS + 1];
@@ -137,7 +139,7 @@ static void put_stamp(struct text *t, int64_t stamp_ns)
 		put_char(t, digits[i]);
 }
 
-/* Returns whether the time is in it. */
+/* Writes the resolved pattern. Returns whether the time is in it. */
 static bool put_fact(struct text *to, const char *fact, size_t len, int64_t stamp_ns)
 {
 	bool timed = false;
@@ -155,8 +157,8 @@ static bool put_fact(struct text *to, const char *fact, size_t len, int64_t stam
 	return timed;
 }
 
-/* What the agent resolved, or, for want of it, what the header alone tells. Whoever wrote
- * the spool chose it. Returns whether the time is in it. */
+/* Writes the pattern that the agent resolved or, without one, a name from the header
+ * alone. Whoever wrote the spool chose both. Returns whether the time is in it. */
 static bool put_resolved(struct text *to, const struct trace *t)
 {
 	const struct spool_header *h = t->view->head;
@@ -179,7 +181,7 @@ static bool put_resolved(struct text *to, const struct trace *t)
 	return true;
 }
 
-/* Component by component, so that none leads out of the directory before it. */
+/* Writes the name part by part, so that no part leads out of the directory before it. */
 static void put_below(struct text *to, const char *name)
 {
 	while (*name) {

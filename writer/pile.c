@@ -23,7 +23,7 @@ void pile_unmap(void *mem, size_t bytes)
 	errno = saved;
 }
 
-/* The kernel moves the pages: growing copies nothing. */
+/* Doubles the map. The kernel moves the pages: growing copies nothing. */
 static int double_room(struct pile *p)
 {
 	int saved = errno;

@@ -18,11 +18,11 @@ struct pile {
 	size_t n; /* elements in use */
 };
 
-/* Room for n more elements of `each` bytes behind the last; counts them. */
+/* Adds n elements of `each` bytes behind the last, and returns the first of them. */
 void *pile_extend(struct pile *p, size_t n, size_t each);
-/* For one. */
+/* As pile_extend, for one element. */
 void *pile_push(struct pile *p, size_t each);
-/* The same with a copy of `one` in it. 0 or -ENOMEM. */
+/* Adds a copy of `one`. 0 or -ENOMEM. */
 int pile_add(struct pile *p, const void *one, size_t each);
 /* The pile is empty afterwards, and may be filled anew. */
 void pile_free(struct pile *p);

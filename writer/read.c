@@ -15,7 +15,7 @@
 
 int (*writer_beat)(void);
 
-/* The smallest size of each kind of record: what is smaller is damage. */
+/* The smallest size of each kind of record: a smaller one is damaged. */
 static const uint16_t least[REC_KINDS] = {
 	[REC_NONE] = sizeof(struct record),
 	[REC_THREAD] = sizeof(struct rec_thread),
@@ -62,11 +62,11 @@ struct scan {
 	struct cycle_read *c;
 	uint64_t last; /* newest time seen */
 	bool open; /* the cycle has no end yet */
-	bool follows; /* it ended elsewhere, and nobody here may have seen it */
+	bool follows; /* a parent ended the cycle; nobody here may have seen it */
 	int err;
 };
 
-/* Steps are kept for the heap: it tells what was live at the end of each. */
+/* Keeps the step for the heap part, which tells what was live at the end of each. */
 static void note_step(struct scan *s, const struct record *r, int64_t number, bool own)
 {
 	const struct step step = { number, r->begin, r->end, own };
@@ -75,8 +75,9 @@ static void note_step(struct scan *s, const struct record *r, int64_t number, bo
 		s->err = -ENOMEM;
 }
 
-/* torch.distributed annotates a collective as "gloo:all_reduce". Of several backends the
- * first here counts: a program that trains by NCCL often has gloo beside it. */
+/* Notes the backend of an annotation like "gloo:all_reduce" of torch.distributed. Of
+ * several the first in the list counts: a program that trains by NCCL often has gloo
+ * beside it. */
 static void note_backend(struct cycle_read *c, const struct name *n)
 {
 	static const char *const backends[] = { "nccl", "xccl", "ucc", "mpi", "gloo" };
@@ -94,7 +95,7 @@ static void note_backend(struct cycle_read *c, const struct name *n)
 	}
 }
 
-/* An annotation "ProfilerStep#N": the program's own torch.profiler said it. */
+/* Notes an annotation "ProfilerStep#N": a step of the program's own torch.profiler. */
 static void note_own_step(struct scan *s, const struct record *r, const struct name *n)
 {
 	static const char prefix[] = "ProfilerStep#";
@@ -119,8 +120,8 @@ static void note_annotation(struct scan *s, const struct record *r)
 	note_own_step(s, r, n);
 }
 
-/* Devices with tensor memory: the plugin looks each one up in "deviceProperties", and
- * refuses a file whose list is shorter. */
+/* Counts devices with tensor memory: the plugin looks each one up in "deviceProperties",
+ * and refuses a file whose list is shorter. */
 static void note_memory(struct cycle_read *c, const struct rec_memory *m)
 {
 	if (m->device_type == 1 && m->device_index >= 0 &&
@@ -133,7 +134,7 @@ static bool is_heap(const struct record *r)
 	return r->kind == REC_ALLOC || r->kind == REC_FREE;
 }
 
-/* Of the heap's records `end` is an address, or a number of bytes. */
+/* In the heap's records `end` is no time: it is an address, or a number of bytes. */
 static bool has_end(const struct record *r)
 {
 	return !is_heap(r) && r->kind != REC_HEAP;
@@ -145,12 +146,12 @@ static void note_record(struct scan *s, const struct record *r, uint64_t at)
 		s->last = r->begin;
 	if (has_end(r) && r->end > s->last)
 		s->last = r->end;
-	/* The counters as the window closed are its own. */
+	/* REC_HEAP counters taken as the window closed belong to it. */
 	if (!s->open && r->begin >= s->c->end && r->kind != REC_HEAP) {
 		s->c->late[r->kind] += !s->follows;
 		return;
 	}
-	/* A block that was moved while the window opened is not its own. */
+	/* A block that was moved while the window opened does not belong to it. */
 	if (is_heap(r) && r->begin < s->c->begin)
 		return;
 	s->c->events[r->kind]++;
@@ -166,7 +167,7 @@ static void note_record(struct scan *s, const struct record *r, uint64_t at)
 		s->err = -ENOMEM;
 }
 
-/* A thread says who it is: from here on the records are its own. */
+/* A REC_THREAD record names the thread that the records after it belong to. */
 static struct run *note_thread(struct scan *s, const struct rec_thread *t, uint64_t said,
 			       uint64_t at)
 {
@@ -193,7 +194,8 @@ bool read_chunk(const struct spool_view *v, uint64_t offset, enum chunk_kind kin
 	struct chunk *c = (struct chunk *)(v->base + offset);
 	uint32_t used = atomic_load_explicit(&c->used, memory_order_acquire);
 
-	/* A live owner, or a liar, may have changed it since it was found. */
+	/* A live process, or a hostile one, may have changed the chunk since it was
+	 * found. */
 	if (atomic_load_explicit(&c->kind, memory_order_relaxed) != kind ||
 	    used > c->size || offset + used > v->size || used < sizeof(*c))
 		return false;
@@ -219,10 +221,10 @@ static int scan_chunk(uint64_t offset, void *arg)
 				s->c->runs.n--; /* said nothing */
 			run = note_thread(s, (const struct rec_thread *)r, here, at);
 		} else if (run && r->kind != REC_NONE) {
-			/* GPU work is told late, and by any thread. */
+			/* Any thread may record GPU work, long after it was done. */
 			if (run->at == run->end && r->kind != REC_KERNEL)
 				run->begin = r->begin;
-			/* The process's counters give a thread no row. */
+			/* REC_HEAP belongs to the process, and gives a thread no row. */
 			if (r->kind != REC_HEAP)
 				run->end = at;
 			note_record(s, r, here);
@@ -246,7 +248,7 @@ static bool run_before(const void *left, const void *right)
 	return a->at < b->at;
 }
 
-/* A thread learns its ordinal late: what it wrote before is its own, too. */
+/* A thread learns its ordinal late: runs that it wrote before get it, too. */
 static void spread_ordinals(struct run *runs, size_t n)
 {
 	for (size_t i = n; i-- > 1;)
@@ -261,7 +263,7 @@ static bool span_before(const void *left, const void *right)
 	return a->begin < b->begin;
 }
 
-/* By begin, and none inside another: a search then needs to look at one only. */
+/* Sorts spans by begin and merges those that overlap: a search then looks at one only. */
 static int sort_spans(struct pile *spans)
 {
 	struct span *span = spans->mem;
@@ -290,7 +292,7 @@ bool read_own_step(const struct cycle_read *c, uint64_t begin, uint64_t end)
 
 /* ---- for all ---- */
 
-/* The process died in the window: what it began last must still lie in it. */
+/* The end of a window in which the process died: the record begun last lies in it. */
 static uint64_t window_end(const struct scan *s, const struct spool_header *h)
 {
 	uint64_t exit = atomic_load(&((struct spool_header *)h)->exit_ticks);

@@ -5,7 +5,7 @@
  * Threads  one at a time.
  * Memory   40 bytes for each run (a thread's stretch of a chunk), 16 for each chunk,
  *          48 for each step, 8 for each REC_HEAP; as much again while they are sorted.
- * Errors   -ENOMEM.  The spool may be damaged or hostile: whatever does not lie
+ * Errors   -ENOMEM.  The spool may be damaged or hostile: a record that does not lie
  *          wholly inside its chunk ends that chunk.
  * Units    ticks; offsets in bytes from the spool's start.
  */
@@ -26,7 +26,7 @@ struct span {
 	uint64_t begin, end;
 };
 
-/* A record that counters are drawn from: in time, not in the order of the spool. */
+/* A record that counters are drawn from; a list of them is sorted by time. */
 struct timed_record {
 	uint64_t ticks, at; /* when, on the spool's clock; its offset */
 };
@@ -34,17 +34,17 @@ struct timed_record {
 struct step {
 	int64_t number;
 	uint64_t begin, end; /* end 0 = still open */
-	bool own; /* the program's own profiler said it */
+	bool own; /* a step of the program's own profiler */
 };
 
-/* Where the chunks of all cycles lie: many short cycles, one look at the spool. */
+/* Where the chunks of all cycles lie: with many short cycles the spool is read once. */
 struct read_index {
 	struct pile chunks; /* by cycle, then by offset */
 };
 
 int index_make(struct read_index *ix, const struct spool_view *v);
 void index_free(struct read_index *ix);
-/* The same one by one: chunks that are known already, then all of them sorted. */
+/* index_make in parts: index_add takes each chunk, index_sort sorts them at the end. */
 int index_add(struct read_index *ix, uint64_t cycle, uint64_t offset);
 int index_sort(struct read_index *ix);
 /* Calls fn(offset) for each chunk of a cycle that holds records. */
@@ -56,17 +56,17 @@ struct cycle_read {
 	uint64_t begin, end; /* the window */
 	struct pile runs; /* struct run, by thread, then by time */
 	struct pile own_steps; /* struct span: the program's own ProfilerStep#N */
-	struct pile steps; /* struct step: these, and ours */
-	struct pile counters; /* uint64_t: offsets of REC_HEAP, which is no thread's */
+	struct pile steps; /* struct step: these, and the agent's */
+	struct pile counters; /* uint64_t: offsets of REC_HEAP, which is the process's */
 	struct pile blocks; /* struct timed_record: REC_BLOCK, added by gpu_read */
 	uint64_t events[REC_KINDS]; /* in the window */
-	uint64_t late[REC_KINDS]; /* begun after its end */
+	uint64_t late[REC_KINDS]; /* records that begin after the window's end */
 	uint64_t backward; /* operators that can end a flow */
 	uint32_t gpus; /* highest CUDA device with tensor memory, + 1 */
 	const char *backend; /* of the collectives in the window; NULL = there are none */
 };
 
-/* Looks at every chunk of `info`'s cycle once. */
+/* Looks at every chunk of the cycle once. */
 int read_cycle(struct cycle_read *c, const struct spool_view *v,
 	       const struct read_index *ix, const struct cycle_info *info);
 void read_free(struct cycle_read *c);
@@ -76,10 +76,10 @@ static inline const struct run *read_run(const struct cycle_read *c, size_t i)
 	return (const struct run *)c->runs.mem + i;
 }
 
-/* The record at *at, moving behind it, or NULL: nothing sound before `end`. */
+/* The record at *at, which moves behind it; NULL: no sound record before `end`. */
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end);
-/* Where the records of the chunk at `offset` lie; false: it is not of that kind, or
- * not sound. */
+/* Tells where the records of the chunk at `offset` lie; false: the chunk is not of that
+ * kind, or not sound. */
 bool read_chunk(const struct spool_view *v, uint64_t offset, enum chunk_kind kind,
 		uint64_t *at, uint64_t *end);
 
@@ -93,13 +93,14 @@ struct cursor {
 
 /* Next record that lies in the window, and its offset; NULL at the end. */
 const struct record *read_next(struct cursor *c, uint64_t *offset);
-/* Its end in the window: open records end where the window does. */
+/* A record's end in the window: open records end where the window does. */
 uint64_t read_end(const struct cycle_read *c, const struct record *r);
 static inline bool read_is_open(const struct cycle_read *c, const struct record *r)
 {
 	return !r->end || r->end > c->end;
 }
-/* What is said as the window opens or closes lies at its edge. */
+/* A time before the window becomes its begin, one after it its end: records made while it
+ * opens or closes lie at its edge. */
 static inline uint64_t read_in_window(const struct cycle_read *c, uint64_t ticks)
 {
 	return ticks < c->begin ? c->begin : ticks > c->end ? c->end : ticks;

@@ -24,7 +24,8 @@ struct turn {
 	const struct cycle_info *info;
 };
 
-/* What the process ran with; a line that makes no sense leaves the default. */
+/* Reads the options that the process ran with; a line that makes no sense leaves the
+ * default. */
 static void read_config(struct recovery *r, const struct spool_header *h)
 {
 	memcpy(r->text, h->config, SPOOL_CONFIG);
@@ -69,7 +70,7 @@ static int find_cycles_to_write(struct recovery *r)
 	return sort_merge(r->turns.mem, r->turns.n, sizeof(struct turn), turn_before);
 }
 
-/* 0 or why there is no file; the plan is told in both cases. */
+/* Writes one window. 0 or why there is no file; the plan hears of both. */
 static int write_one(struct recovery *r, const struct turn *turn)
 {
 	int err;
@@ -98,7 +99,7 @@ int writer_recover(struct copy *c, const struct writer_plan *plan)
 	r->plan = *plan;
 	read_config(r, c->view.head);
 	err = find_cycles_to_write(r);
-	/* Of a process with several windows each has its file. */
+	/* A process with several windows gets a file for each, and no row. */
 	if (r->kept != 1)
 		r->plan.small = NULL;
 	if (!err && r->turns.n)

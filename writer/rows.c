@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices on a row: placed one after the other, each inside of the one that is open
- * around it. */
+/* Slices placed on a row: one after the other, each inside the slice that is open around
+ * it. */
 #include "writer/rows.h"
 
 #define SHIFT 22 /* ticks of one straight line, as a power of two */
@@ -60,7 +60,7 @@ void row_start(struct row *r)
 	r->next_ns = r->begin_ns;
 }
 
-/* NULL: no slice is open here. */
+/* The innermost slice that is open; NULL: none. */
 static struct level *innermost_level(struct row *r)
 {
 	return r->open.n ? (struct level *)r->open.mem + r->open.n - 1 : NULL;
@@ -72,9 +72,9 @@ static int64_t in_window(const struct row *r, int64_t ns)
 }
 
 /*
- * Between `floor` (behind the slice before) and `most` (before the parent's end).
- * Where there is no nanosecond left in the parent the slice becomes a point: at its
- * begin if that is its end, too, which all readers still nest.
+ * Moves a slice between `floor` (behind the slice before) and `most` (before the parent's
+ * end). Where the parent has no nanosecond left the slice becomes a point: at the
+ * parent's begin if that is its end, too, which all readers still nest.
  */
 static void fit_slice(const struct level *parent, int64_t floor, int64_t most, int64_t *b,
 		      int64_t *e)

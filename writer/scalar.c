@@ -177,7 +177,7 @@ void scalar_put_value(struct text *t, struct scalar_walk *w, unsigned tag)
 	case IN_FALSE:
 		text_put(t, "False", 5);
 		break;
-	case IN_SYM: /* 0: it has no number */
+	case IN_SYM: /* 0 means that the symbol has no number */
 		if ((n = scalar_number(w)))
 			scalar_put_number(t, n);
 		break;

@@ -21,21 +21,21 @@ struct scalar_walk { /* through a description */
 	bool bad;
 };
 
-struct scalar_type { /* "" = it has none */
-	char word[16]; /* in a collective */
+struct scalar_type { /* "" = torch has no such word */
+	char word[16]; /* of a collective */
 	char name[24]; /* of an input */
 };
 
-/* As c10::ScalarType counts them; both "" for what is none. */
+/* By c10::ScalarType's numbers; both texts are "" for an unknown one. */
 const struct scalar_type *scalar_type(unsigned dtype);
 
-/* The next byte or number; IN_END or 0, and `bad`, where the description ends. */
+/* Returns the next byte or number; IN_END or 0, and `bad`, where the description ends. */
 unsigned scalar_byte(struct scalar_walk *w);
 int64_t scalar_number(struct scalar_walk *w);
 void scalar_put_number(struct text *t, int64_t n);
-/* The value behind `tag` (an enum input_tag other than tensors and lists). */
+/* Writes the value behind `tag` (an enum input_tag other than tensors and lists). */
 void scalar_put_value(struct text *t, struct scalar_walk *w, unsigned tag);
-/* A list of such values behind IN_SCALARS, with brackets. */
+/* Writes a list of such values behind IN_SCALARS, with brackets. */
 void scalar_put_list(struct text *t, struct scalar_walk *w);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slice of a thread as text: its head, which is the same for all of a name, and its
+/* A thread's slice as text: its head, which is the same for all slices of a name, and its
  * times. */
 #include "agent/core/names.h"
 #include "writer/trace.h"
@@ -26,7 +26,7 @@ void slice_text_ts(struct trace *t, const char *text, int64_t ns)
 
 /* ---- names and categories ---- */
 
-/* What plugin 0.4.3 only knows as an operator. */
+/* Is it a name that plugin 0.4.3 only knows as an operator's? */
 static bool is_operator_in_tb043(const struct name *n)
 {
 	static const char *const prefixes[] = { "enumerate(Data",
@@ -83,8 +83,8 @@ void slice_overload(struct json *j, const struct name *n)
 	json_lit(j, ",");
 }
 
-/* The texts around the numbers are the same for all events of a name. NULL: they
- * are too long to be kept. */
+/* The texts around the numbers are the same for all events of a name, so they are kept.
+ * NULL: they are too long. */
 const struct name_slot *slice_slot(struct trace *t, uint32_t id, unsigned kind)
 {
 	struct name_slot *s = &t->names[(id ^ id >> 10) & (NAME_SLOTS - 1)];
@@ -95,7 +95,8 @@ const struct name_slot *slice_slot(struct trace *t, uint32_t id, unsigned kind)
 
 	if (s->kind == kind && s->name == id)
 		return s;
-	/* Escapes take six bytes for one at worst: this cannot fill the buffer. */
+	/* A byte becomes six at worst when it is escaped, so this cannot fill the
+	 * buffer. */
 	n = names_get(t->view, id);
 	if (n && (size_t)n->len + n->extra_len > NAME_TEXT)
 		return NULL;

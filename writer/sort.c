@@ -41,7 +41,7 @@ static void merge_stretches(const struct sorting *s, const uint8_t *from, uint8_
 	memcpy(to, from + b * s->each, (end - b) * s->each);
 }
 
-/* Merges the stretches of `from` two by two; how many there were. */
+/* Merges the stretches of `from` two by two; returns how many there were. */
 static size_t merge_pairs(const struct sorting *s, const uint8_t *from, uint8_t *to)
 {
 	size_t found = 0;

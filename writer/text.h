@@ -4,7 +4,7 @@
  *
  * Threads  one at a time.
  * Memory   the caller's.
- * Errors   a full text stays full (at == end) and is void.
+ * Errors   a text that is full stays so (at == end), and must not be used.
  * Units    bytes.
  */
 #ifndef WRITER_TEXT_H
@@ -16,7 +16,7 @@ struct text {
 	char *at, *end;
 };
 
-/* One byte always stays free. */
+/* Appends bytes, or marks the text as full; one byte always stays free. */
 static inline void text_put(struct text *t, const char *bytes, size_t len)
 {
 	if ((size_t)(t->end - t->at) <= len) {

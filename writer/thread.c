@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads of ours, each only while there is something to do for it.
+ * The agent's own threads, each there only while it has something to do.
  *
  * The keeper populates memory ahead of the program, keeps time, and hands finished
  * windows to the finisher.  It opens no file, for it may be the last to leave the process
@@ -9,9 +9,9 @@
  * or of the clock needs it, or a finished one waits to be handed over.
  *
  * Where there is no finisher (plain LD_PRELOAD), and where it has not taken a window for
- * ten seconds and is gone, the formatter makes files, at the lowest priority; but at the
- * program's own where that waits for it at its end.  The sampler then reads how large the
- * process is.  Both have descriptors of their own.
+ * ten seconds and is gone, the formatter makes files, at the lowest priority, or at the
+ * program's own where the program waits for it at its end.  The sampler then reads how
+ * large the process is.  Both have descriptors of their own.
  */
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
@@ -31,30 +31,30 @@
 
 #define DUE       (1ull << 20) /* recorded bytes from which on a keeper is worth it */
 #define SECOND    1000000000ll
-#define LOOK      (SECOND / 10) /* between looks whether we are alone */
+#define LOOK      (SECOND / 10) /* between looks whether the keeper is alone */
 #define OPEN_WAIT 20000000ll /* ns between looks at a window's memory */
-#define IDLE      (2 * SECOND) /* with nothing to do: then the keeper goes */
-#define PAUSE_NS  100000000ll /* how long a fork waits for us to go, in all */
+#define IDLE      (2 * SECOND) /* without work, then the keeper goes */
+#define PAUSE_NS  100000000ll /* how long a fork waits for the threads to go, in all */
 
 static const struct config *settings;
 static struct writer_hooks hooks;
 
-static _Atomic uint32_t wanted; /* counts what is asked of us; the keeper sleeps on it */
+static _Atomic uint32_t wanted; /* counts requests; the keeper sleeps on it */
 static _Atomic uint32_t served; /* `wanted` when all that was sealed had been written */
-static _Atomic uint32_t looked; /* `wanted` the formatter has begun with */
+static _Atomic uint32_t looked; /* `wanted` as windows were last looked for */
 static _Atomic uint32_t sleeping;
 static _Atomic uint32_t stopping;
 static _Atomic bool forgotten; /* the formatter is to see whether the finisher is there */
-static _Atomic bool pausing; /* nobody is to come now */
-static _Atomic uint32_t paused_at; /* `wanted` when that began */
+static _Atomic bool pausing; /* no thread is to come now */
+static _Atomic uint32_t paused_at; /* `wanted` as the pause began */
 static _Atomic uint32_t waited_for; /* the program ends, and waits for the formatter */
-static _Atomic uint32_t needed; /* a window of torch, CUDA or the clock */
+static _Atomic uint32_t needed; /* by a window of torch, CUDA or the clock */
 static bool started, stopped, alone;
 
 /* ---- the formatter ---- */
 
-/* Writes all that is sealed now, also what is sealed meanwhile. `served` then is at
- * least the count that was asked for when it began. */
+/* Writes all sealed windows, also those sealed meanwhile. `served` then is at least the
+ * number of requests that there were when it began. */
 static void write_sealed(void)
 {
 	uint32_t now = atomic_load(&wanted);
@@ -86,7 +86,7 @@ static void *run_formatter(void *arg)
 	while (spool_must_reserve(AHEAD_MOST) && !spool_reserve(AHEAD_MOST))
 		;
 	crew_ends(CREW_FORMATTER);
-	/* What came in between must not wait for the keeper's next look. */
+	/* A request that came in between must not wait for the keeper's next look. */
 	if (alone && atomic_load(&wanted) != atomic_load(&served))
 		writer_wake();
 	return NULL;
@@ -113,7 +113,7 @@ static void start_formatter(void)
 	crew_start(CREW_FORMATTER, run_formatter);
 }
 
-/* Windows go to the finisher, or to the formatter. Returns ns to the next look. */
+/* Gives windows to the finisher or starts the formatter. Returns ns to the next look. */
 static int64_t keep_windows(uint32_t seen)
 {
 	bool work = atomic_load(&looked) != seen;
@@ -125,7 +125,7 @@ static int64_t keep_windows(uint32_t seen)
 			atomic_store(&looked, seen);
 		return SECOND;
 	}
-	/* The formatter has the windows while it is there. */
+	/* While there is a formatter it has the windows. */
 	if (crew_there(CREW_FORMATTER))
 		return OPEN_WAIT;
 	atomic_store(&looked, seen);
@@ -139,7 +139,7 @@ static int64_t keep_windows(uint32_t seen)
 	return batch_pending() ? OPEN_WAIT : SECOND;
 }
 
-/* Steps by the clock keep the keeper: nobody else would end them. */
+/* Steps by the clock keep the keeper here: no other thread would end them. */
 static bool has_nothing_to_do(void)
 {
 	return !gate_cycle() && !config_marker_is(settings, MARKER_BY_TIME) &&
@@ -159,10 +159,11 @@ static void keep_going(uint32_t seen)
 	wait = other < wait ? other : wait;
 	if (alone && hooks.sample && gate_cycle())
 		crew_start(CREW_SAMPLER, run_sampler);
-	/* Whoever seals a window need not wake us where we look again at once: a thread
-	 * that wakes takes the program's processor for a while. */
+	/* Whoever seals a window need not wake a keeper that looks again soon anyway: a
+	 * thread that wakes takes the program's processor for a while. */
 	wait = wait < LOOK ? wait : LOOK;
-	/* Who was told so before it looked at `wanted` would sleep. */
+	/* writer_pause sets `stopping` first: a keeper that read `wanted` after it had
+	 * counted up would otherwise sleep. */
 	if (atomic_load(&stopping))
 		return;
 	atomic_store(&sleeping, wait > OPEN_WAIT);
@@ -194,7 +195,8 @@ static void *run_keeper(void *arg)
 		keep_until_done();
 		seen = atomic_load(&wanted);
 		crew_ends(CREW_KEEPER);
-		/* Called back before we were gone: then we are who answers. */
+		/* A request came before the keeper was gone, and started no other: it
+		 * goes on itself. */
 	} while (!own_thread_alone() && !atomic_load(&stopping) &&
 		 atomic_load(&wanted) != seen && crew_returns(CREW_KEEPER));
 	crew_last();
@@ -210,7 +212,7 @@ int writer_start(const struct config *config, const struct writer_hooks *given)
 	alone = hooks.alone;
 	started = true;
 	atomic_store(&stopping, 0);
-	/* Steps by the clock need it from the start. */
+	/* Steps by the clock need the keeper from the start. */
 	if (config_marker_is(settings, MARKER_BY_TIME)) {
 		writer_need();
 		crew_start(CREW_KEEPER, run_keeper);
@@ -233,7 +235,7 @@ static bool is_due(void)
 /* A program of one thread has no keeper, unless a window waits to be handed over: with a
  * second thread the C library takes the locks of malloc and stdio, and never stops, so
  * that a handler that forks, or allocates, in the middle of malloc would wait for ever.
- * What it records it makes ready itself. */
+ * Such a thread makes its own memory ready. */
 static bool has_one_thread(void)
 {
 	return !alone && !sys_confined && !batch_pending() &&
@@ -247,7 +249,8 @@ static int wake_keeper(bool due)
 	int saved = errno, err = 0;
 
 	atomic_fetch_add(&wanted, 1);
-	/* Also by the keeper itself, which has to leave all the same. */
+	/* The keeper asks, too, and still has to leave: nothing is started or woken
+	 * now. */
 	if (atomic_load(&pausing)) {
 		err = -EAGAIN;
 	} else if (!crew_there(CREW_KEEPER)) {
@@ -290,7 +293,8 @@ bool writer_drain(int64_t ns)
 
 		if (left <= 0)
 			return false;
-		/* One that was about to leave did not see this. */
+		/* A formatter that was about to leave did not see this request: start
+		 * another. */
 		if (!crew_there(CREW_FORMATTER) &&
 		    crew_start(CREW_FORMATTER, run_formatter))
 			return false;
@@ -330,9 +334,9 @@ void writer_forget(void)
 }
 
 /*
- * Python warns at a fork when the process has more than one thread, and counts them
- * right after it; unshare, setns and seccomp mean the thread that calls alone. So ours
- * leave, unless a file is being written: that would take too long.
+ * Python warns at a fork when the process has more than one thread, and counts them right
+ * after it; unshare, setns and seccomp mean the calling thread alone. So the agent's
+ * threads leave, unless a file is being written: that would take too long.
  */
 bool writer_pause(void)
 {
@@ -355,9 +359,9 @@ bool writer_pause(void)
 	return crew_left();
 }
 
-/* Not yet: the count comes after this. Whoever seals a window or needs memory brings it
- * back (writer_wanted); only steps by the clock, and who has asked meanwhile, cannot wait
- * for that. */
+/* Starts no keeper yet, as Python counts threads after this. Whoever seals a window or
+ * needs memory brings it back (writer_wanted); only steps by the clock, and a request
+ * that came during the pause, cannot wait for that. */
 void writer_resume(void)
 {
 	bool asked = atomic_exchange(&pausing, false) &&

@@ -25,7 +25,7 @@
 #define NAME_SLOTS 1024 /* a power of two */
 #define NAME_TEXT  240
 
-struct name_slot { /* an event up to its tid, and its overload */
+struct name_slot { /* text up to an event's tid, and its overload */
 	uint32_t name, kind; /* kind 0 = empty */
 	uint16_t head_len, tail_len;
 	char text[NAME_TEXT];
@@ -48,9 +48,9 @@ struct trace {
 	uint32_t pid;
 	uint64_t external; /* last "External id" */
 	uint64_t event; /* next "Ev Idx" */
-	uint64_t ops; /* "Op count" of the span */
+	uint64_t ops; /* the span's "Op count" */
 	struct writer_result *result;
-	const struct writer_plan *plan; /* NULL: in the process itself */
+	const struct writer_plan *plan; /* NULL: written in the process itself */
 	struct name_slot names[NAME_SLOTS];
 	char text[OUTPUT_BLOCK]; /* json's buffer */
 };
@@ -70,41 +70,42 @@ int write_trace(const struct spool_view *v, const struct read_index *ix,
 void meta_head(struct trace *t);
 void meta_rows(struct trace *t);
 void meta_tail(struct trace *t);
-/* A metadata event up to the value of "pid"; and from behind "tid" up to the value of
- * its one argument, behind which two braces close it. */
+/* meta_open: a metadata event up to the value of "pid"; meta_arg: from behind "tid" up to
+ * the value of its one argument, behind which two braces close it. */
 void meta_open(struct trace *t, const char *name);
 void meta_arg(struct trace *t, const char *arg);
-/* The row of a thread: its number, and the name it has. */
+/* Writes a thread's row: its number, and its name. */
 void meta_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
 
-/* slice.c: ts or dur from ns, never negative; a slice of a thread up to its tid, and from
- * there to its args. */
+/* slice.c: slice_ts is ts or dur from ns, never negative; slice_head a thread's slice up
+ * to its tid, slice_times from there to its args. */
 #define TRACE_DRIVER_CALL 256 /* beside the kinds of records */
 uint64_t slice_ts(const struct trace *t, int64_t ns);
-/* Text as it stands, and that time behind it. */
+/* Writes text as it stands, and slice_ts(ns) behind it. */
 void slice_text_ts(struct trace *t, const char *text, int64_t ns);
 void slice_head(struct trace *t, uint32_t name, unsigned kind);
 void slice_times(struct trace *t, int64_t begin, int64_t end);
-/* The texts that are kept of a name, or NULL where they are too long: then its head is
- * written so. */
+/* The texts kept for a name; NULL where they are too long: then slice_unkept_head writes
+ * its head. */
 struct name;
 const struct name_slot *slice_slot(struct trace *t, uint32_t id, unsigned kind);
 void slice_unkept_head(const struct trace *t, struct json *j, const struct name *n,
 		       unsigned kind);
 void slice_overload(struct json *j, const struct name *n);
 
-/* facts.c: text of "key = json" in the spool header's facts, or NULL. */
+/* facts.c: the value of "key = json" in the spool header's facts, or NULL. */
 const char *facts_get(const struct spool_header *h, const char *key, size_t *len);
-/* "key = value" lines as a JSON object. Values become strings; with `as_json`, those that
- * are valid JSON are copied as they are. */
+/* Writes "key = value" lines as a JSON object. Values become strings; with `as_json`,
+ * those that are valid JSON are copied as they are. */
 void facts_lines(struct json *j, const char *lines, size_t size, bool as_json);
-/* The same as members of the file's own object, each with a comma behind it. */
+/* Writes them as members of the file's own object, each with a comma behind it. */
 void facts_metadata(struct json *j, const char *lines, size_t size);
 
-/* events.c: every record of the cycle. */
+/* events.c: writes every record of the cycle. */
 int events_write(struct trace *t);
 
-/* pattern.c: where the file goes; *timed: no other window's does. */
+/* pattern.c: where the file goes. *timed: the name has the time in it, so no other
+ * window's file has that name. */
 int pattern_path(const struct trace *t, char *buf, size_t size, bool *timed);
 
 #endif

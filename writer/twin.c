@@ -15,7 +15,7 @@
 #define KEY    "\"trace_id\": \""
 #define PACKED (2 * OUTPUT_BLOCK) /* more than any first member */
 
-/* False also where either cannot be read. */
+/* False also where a file cannot be read. */
 static bool has_same_bytes(int a, int b)
 {
 	char mine[4096], theirs[4096];
@@ -31,7 +31,8 @@ static bool has_same_bytes(int a, int b)
 	return n == 0 && m == 0;
 }
 
-/* The first member is the first block of text. */
+/* Unpacks the first member, which is the first block of text. 0: it cannot be
+ * unpacked. */
 static size_t unpack_first_block(const char *packed, size_t n, char *text)
 {
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
@@ -44,7 +45,7 @@ static size_t unpack_first_block(const char *packed, size_t n, char *text)
 	return got;
 }
 
-/* The first block of text; 0 where there is none. The first member of a compressed
+/* Reads the first block of text; 0 where there is none. The first member of a compressed
  * file has all of it, OUTPUT_BLOCK bytes at most. */
 static size_t read_block(int fd, bool gz, char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One file, from a window of a spool. */
+/* A window of a spool written as one file. */
 #include "agent/core/spool_view.h"
 #include "base/log.h"
 #include "base/sys.h"
@@ -13,7 +13,7 @@
 
 void (*writer_begins)(const char *path);
 
-/* The sink of the file's text; the beat stops a writer between two blocks. */
+/* Takes the file's text; writer_beat can stop a writer between two blocks. */
 static int put_block(void *arg, const char *text, size_t len)
 {
 	struct trace *t = arg;
@@ -23,8 +23,8 @@ static int put_block(void *arg, const char *text, size_t len)
 	return output_write(&t->out, text, len);
 }
 
-/* What the caller is told, of the window itself and of what the agent counted beside
- * it. */
+/* Fills the caller's result, from the window itself and from what the agent counted
+ * beside it. */
 static void fill_result(struct trace *t)
 {
 	struct cycle_info *info = (struct cycle_info *)t->info;
@@ -53,9 +53,9 @@ static bool is_empty(const struct trace *t)
 	return !all;
 }
 
-/* Steps, and neither what happened in them nor a word of what was lost. With malloc the
- * file has tracks of the heap besides; where the GPU was recorded it says that it was
- * idle. */
+/* Has the window step marks and nothing else, not even drops? Not with malloc, as the
+ * file has tracks of the heap then; nor where the GPU was recorded, as the file says that
+ * it was idle. */
 static bool has_steps_alone(const struct trace *t)
 {
 	for (unsigned i = 0; i < REC_KINDS; i++)
@@ -70,7 +70,7 @@ static bool has_steps_alone(const struct trace *t)
 	return t->config->malloc == MALLOC_OFF && t->result->events[REC_STEP];
 }
 
-/* Of windows of steps there may be thousands. */
+/* Says so once: there may be thousands of such windows. */
 static void say_steps_alone(const struct trace *t)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -114,7 +114,7 @@ static int write_file(struct trace *t, const char *path, bool timed)
 
 /* ---- a row instead of a file ---- */
 
-/* Such a process gets a file however small it is. */
+/* Has the process more than heap records? Then it gets a file, however small it is. */
 static bool has_more_than_heap(const struct trace *t)
 {
 	const struct spool_sched *s = &t->view->head->sched;
@@ -128,10 +128,11 @@ static bool has_more_than_heap(const struct trace *t)
 	       facts_get(t->view->head, "torch", &len);
 }
 
-/* Without torch, CUDA and steps, short and small. */
+/* Is the process without torch, CUDA and steps, short and small, so that it becomes a
+ * row? */
 static bool is_small(struct trace *t)
 {
-	/* Of the row: a child that was forked has its parent's clock in the header. */
+	/* The row's times: in a fork child's header the clock is its parent's. */
 	struct writer_small s = { .begin_ns = t->row.begin_ns, .end_ns = t->row.end_ns };
 
 	if (!t->plan || !t->plan->small || !t->plan->small(t->plan->arg) ||
@@ -146,7 +147,7 @@ static bool is_small(struct trace *t)
 	return true;
 }
 
-/* A process that was killed was there as long as the finisher saw it. */
+/* A process that was killed has lived at least as long as the finisher saw it. */
 static void end_after_seen(struct trace *t)
 {
 	uint64_t last = t->plan && t->plan->seen_n
