@@ -31,7 +31,7 @@ const void *gpu_part_behind(const struct rec_gpu *g, enum gpu_flag what)
 	return NULL;
 }
 
-/* As CUPTI counts kinds of memory. */
+/* By the number of a CUpti_ActivityMemoryKind. */
 const char *gpu_memory_name(unsigned kind)
 {
 	static const char *const names[] = { "Unknown",       "Pageable",      "Pinned",
@@ -43,7 +43,8 @@ const char *gpu_memory_name(unsigned kind)
 
 /* ---- numbers ---- */
 
-/* Nine places, without the zeros at their end; what has no such places as it is. */
+/* Writes nine places without the zeros at their end; a number too large for places as it
+ * is. */
 static void put_real(struct json *j, double d)
 {
 	uint64_t whole, part, place = 100000000;
@@ -79,7 +80,7 @@ static void put_triple(struct json *j, uint64_t x, uint64_t y, uint64_t z)
 	json_lit(j, "]");
 }
 
-/* Bytes in a nanosecond are GB/s. */
+/* Bytes per nanosecond are GB/s. */
 void gpu_put_bandwidth(struct json *j, uint64_t bytes, int64_t ns)
 {
 	if (ns <= 0)
@@ -109,8 +110,8 @@ void gpu_put_channel(struct json *j, const struct rec_gpu *g, uint32_t channel)
 
 /* ---- occupancy ---- */
 
-/* Names of enum occupancy_limit, joined as Kineto joins them; "none" where nothing
- * limits. */
+/* Writes the names of enum occupancy_limit, joined as Kineto joins them; "none" where
+ * nothing limits. */
 static void put_limits(struct json *j, unsigned limits)
 {
 	static const char *const names[] = { "WARPS", "REGS", "SMEM", "BLOCKS",
@@ -146,16 +147,16 @@ static void put_occupancy(struct json *j, const struct occupancy *o)
 	json_lit(j, "},");
 }
 
-/* A grid may have more blocks than 64 bits count; a double holds them all. */
+/* A grid may have more blocks than 64 bits count; a double holds any such number. */
 static double blocks_in_grid(uint32_t x, uint32_t y, uint32_t z)
 {
 	return (double)((uint64_t)x * y) * (double)z;
 }
 
 /* Kineto's formulas: blocks per SM = blocks of the grid / SMs; warps per SM = that x
- * threads of a block / 32; est. achieved occupancy = min(blocks an SM holds, blocks
- * per SM) x threads of a block / threads of an SM. The plugin refuses texts and
- * ignores a number below 0, so what is not known is left out. */
+ * threads of a block / 32; est. achieved occupancy = min(blocks an SM holds, blocks per
+ * SM) x threads of a block / threads of an SM. The plugin refuses texts and ignores a
+ * number below 0, so an unknown value is left out. */
 static void put_load(struct trace *t, struct json *j, const struct kernel_shape *s)
 {
 	const struct rec_device *d =
@@ -201,7 +202,8 @@ static void put_text(struct trace *t, struct json *j, const struct kernel_shape 
 	put_load(t, j, s);
 }
 
-/* A kernel is launched with the same shape again and again: its text is kept. */
+/* A program launches a kernel with the same shape again and again: the shape's text is
+ * kept. */
 void gpu_put_shape(struct trace *t, const struct rec_kernel *k)
 {
 	struct kernel_shape shape = { .registers = k->registers,
@@ -217,7 +219,7 @@ void gpu_put_shape(struct trace *t, const struct rec_kernel *k)
 	_Static_assert(sizeof(shape) == 32, "no byte of it is undefined");
 	s = &t->cuda->kernel[hash_bytes(&shape, sizeof(shape)) % KERNEL_SLOTS];
 	if (!s->len || memcmp(&s->shape, &shape, sizeof(shape)) != 0) {
-		/* What is written never takes more than KERNEL_TEXT. */
+		/* The text of a shape never takes more than KERNEL_TEXT. */
 		json_init(&j, text, sizeof(text), NULL, NULL);
 		put_text(t, &j, &shape);
 		s->shape = shape;

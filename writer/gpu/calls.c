@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's calls on the rows of their threads, with arrows to their work. */
+/* CUDA's calls on the rows of their threads, with arrows to the GPU work they caused. */
 #include "agent/core/names.h"
 #include "writer/gpu/cuda.h"
 
 #include <errno.h>
 
-/* ---- which slice we are in ---- */
+/* ---- the slice around a call ---- */
 
-/* Calls lie by thread and begin, and are written in that order: the next one says
+/* Calls are sorted by thread and begin, and written in that order: the next call tells
  * whose row comes next. */
 bool gpu_next_thread(const struct trace *t, uint32_t *tid)
 {
@@ -30,11 +30,11 @@ uint32_t gpu_collective(struct trace *t, const struct cursor *behind, uint64_t a
 	const struct gpu_collective one = { *behind, at };
 
 	if (pile_add(&c->collectives, &one, sizeof(one)))
-		return 0; /* its kernels then go without */
+		return 0; /* the operator's kernels then have no collective */
 	return (uint32_t)c->collectives.n;
 }
 
-/* What has ended is taken off; NULL: no slice is around that moment. */
+/* The innermost slice around `ticks`; owners that have ended are dropped. NULL: none. */
 static struct cuda_owner *owner_at(struct cuda *c, uint64_t ticks)
 {
 	struct cuda_owner *o = c->owners.mem;
@@ -83,7 +83,8 @@ static void take_owner(struct trace *t, struct cuda_call *call)
 	call->external = o->op ? o->op : o->slice;
 	call->annotation = o->annotation;
 	call->collective = o->op ? o->collective : 0;
-	/* The old plugin takes for communication what belongs to the nccl:* event. */
+	/* The old plugin counts the work that belongs to the nccl:* event as
+	 * communication. */
 	if (t->config->dialect == DIALECT_TB043 && o->nccl &&
 	    (call->collective || !o->op))
 		call->external = o->nccl;
@@ -91,7 +92,7 @@ static void take_owner(struct trace *t, struct cuda_call *call)
 
 /* ---- a call ---- */
 
-/* The begin of a flow; its "ts" is the call's, and its id the correlation id, as in
+/* The begin of a flow: its "ts" is the call's, its id the correlation id, as in
  * Kineto. */
 static void put_arrow(struct trace *t, const struct cuda_call *call)
 {
@@ -104,8 +105,8 @@ static void put_arrow(struct trace *t, const struct cuda_call *call)
 	json_lit(j, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"},\n");
 }
 
-/* One call with its arguments. A driver call under a runtime call does not say the id
- * again: HTA joins launches and kernels by it. */
+/* Writes a call with its arguments. A driver call under a runtime call does not repeat
+ * the id: HTA joins launches and kernels by it. */
 static int put_call(struct trace *t, struct cuda_call *call)
 {
 	const struct rec_call *r = cuda_record(t, call->at);
@@ -134,7 +135,8 @@ static int put_call(struct trace *t, struct cuda_call *call)
 	return j->err;
 }
 
-/* The driver calls under runtime calls are of interest to who asks for all. */
+/* A driver call under a runtime call is shown only where the option asks for all of
+ * them. */
 static bool is_shown(const struct trace *t, const struct cuda_call *call)
 {
 	return !(call->marks & MARK_UNDER) || t->config->cuda_driver_calls ||
@@ -158,7 +160,7 @@ int gpu_calls(struct trace *t, uint32_t tid, uint64_t before)
 	return err;
 }
 
-/* Threads without a record of their own. */
+/* Names the threads that have calls but no records of their own. */
 void gpu_thread_rows(struct trace *t)
 {
 	const struct cuda *c = t->cuda;

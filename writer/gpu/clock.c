@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUPTI's times as ours: straight lines between moments in which both clocks were read.
- */
+/* CUPTI's times in ticks of the window: by straight lines between moments at which the
+ * agent read both clocks. */
 #include "agent/core/clock.h"
 #include "base/search.h"
 #include "writer/gpu/clock.h"
 #include "writer/sort.h"
 
-#define MUCH_WORSE 2 /* such a moment is left out: somebody else had the processor */
-#define STEP_PART  64 /* a line steeper or flatter by that part: the clock was set */
+#define MUCH_WORSE 2 /* a moment's error: another thread had the processor */
+#define STEP_PART  64 /* a line so much steeper or flatter: a clock was set */
 #define STEP_LEAST 20000 /* ns that two good moments may differ in any case */
 
 struct moment {
 	uint64_t ticks, ns, error;
-	double per_ns; /* ticks, up to the next; 0: the clock was set in between */
+	double per_ns; /* ticks up to the next moment; 0: a clock was set in between */
 	bool kept;
 };
 
@@ -28,7 +28,7 @@ static bool moment_before(const void *a, const void *b)
 	return ((const struct moment *)a)->ticks < ((const struct moment *)b)->ticks;
 }
 
-/* Only the good ones, and each later than the one before by both clocks. */
+/* Keeps the good moments, each of which is later than the one before by both clocks. */
 static void keep_good_moments(struct cuda_clock *c)
 {
 	struct moment *m = c->moments.mem;
@@ -48,7 +48,7 @@ static void keep_good_moments(struct cuda_clock *c)
 	c->moments.n = n;
 }
 
-/* How far a moment is from where another one lets it be expected, in ticks. */
+/* How far `m` is from where `from` and the window's rate expect it, in ticks. */
 static uint64_t ticks_off_line(const struct cuda_clock *c, const struct moment *from,
 			       const struct moment *m)
 {
@@ -61,9 +61,9 @@ static uint64_t ticks_off_line(const struct cuda_clock *c, const struct moment *
 }
 
 /*
- * Each moment is a little wrong, so short lines between two of them are wrong in their
- * slope: one that says nothing new is left out. From the best one on, both ways. What
- * the others then are off is part of the error.
+ * Each moment is a little wrong, so a short line between two of them has a wrong slope: a
+ * moment that the one kept before it explains is left out. The search goes from the best
+ * moment both ways. How far those left out are off becomes part of the error.
  */
 static void thin_moments(struct cuda_clock *c)
 {
@@ -99,8 +99,8 @@ static void thin_moments(struct cuda_clock *c)
 	c->moments.n = n;
 }
 
-/* A line whose slope is far from the window's rate crosses a moment at which somebody
- * set the clock: then neither side of it tells of the other. */
+/* A line whose slope is far from the window's rate crosses a moment at which somebody set
+ * a clock: it is not used, and each of its two moments holds for the times near it. */
 static void draw_lines(struct cuda_clock *c)
 {
 	struct moment *m = c->moments.mem;
@@ -134,7 +134,8 @@ int gpu_clock_ready(struct cuda_clock *c, const struct spool_header *head, uint6
 	return err;
 }
 
-/* A double of ticks, also when a hostile spool asks for one that is none. */
+/* Adds `by` ticks; any `by` is safe, also one from a hostile spool that no tick can
+ * hold. */
 static uint64_t shift_ticks(uint64_t ticks, double by)
 {
 	if (!(by > -0x1p62 && by < 0x1p62))
@@ -149,8 +150,8 @@ uint64_t gpu_clock_later(const struct cuda_clock *c, uint64_t ticks, double ns)
 	return shift_ticks(ticks, ns / c->per_tick);
 }
 
-/* The moment before `ns`, or the first one. Times come nearly sorted, so the one that
- * was used last is tried first. */
+/* The last moment before `ns`, or the first of all. Times come nearly sorted, so the
+ * moment that was used last is tried first. */
 static size_t last_before(struct cuda_clock *c, uint64_t ns)
 {
 	const struct moment *m = c->moments.mem;

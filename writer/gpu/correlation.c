@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU work and its call, by correlation id. */
+/* GPU work and the call that caused it, joined by correlation id. */
 #include "writer/gpu/correlation.h"
 #include "agent/core/names.h"
 #include "base/hash.h"
@@ -8,11 +8,11 @@
 
 #include <errno.h>
 
-#define LOOK_BACK 16 /* stacks whose calls were not seen */
+#define LOOK_BACK 16 /* stacks passed over as of unseen calls */
 
 /* ---- call to GPU work ---- */
 
-/* CUPTI's ids and those of the agent's hooks count apart: the flag is part of the key. */
+/* CUPTI and the agent's hooks give ids independently: so `hook` is part of the key. */
 static size_t slot_of(const struct cuda *c, uint32_t correlation, bool hook)
 {
 	size_t i = hash_place(correlation ^ (uint64_t)hook << 32, c->slots);
@@ -39,8 +39,8 @@ struct cuda_call *gpu_find(const struct trace *t, uint32_t correlation, bool hoo
 	return found ? cuda_call_at(c, found - 1) : NULL;
 }
 
-/* A runtime call and the driver call under it have the same id; readers want it once,
- * and the work belongs to the outer one. */
+/* A runtime call and the driver call under it have the same id. Readers want the id once,
+ * and the work belongs to the outer call. */
 static void enter_call(struct cuda *c, size_t i)
 {
 	struct cuda_call *call = cuda_call_at(c, i), *first;
@@ -62,7 +62,7 @@ static void enter_call(struct cuda *c, size_t i)
 	}
 }
 
-/* 0: overhead belongs to no call. */
+/* The id of the call; 0: overhead belongs to no call. */
 static uint32_t correlation_of(const struct trace *t, const struct cuda_work *w)
 {
 	const struct rec_gpu *g = cuda_gpu(t, w);
@@ -79,7 +79,7 @@ static uint32_t correlation_of(const struct trace *t, const struct cuda_work *w)
 	}
 }
 
-/* The arrow goes to what the GPU does first. */
+/* Joins a piece of work to its call. The call's arrow goes to its earliest work. */
 static void join_work_to_call(struct trace *t, size_t i)
 {
 	struct cuda *c = t->cuda;
@@ -121,7 +121,7 @@ static bool stack_before(const void *left, const void *right)
 	return a->tid != b->tid ? a->tid < b->tid : a->ticks < b->ticks;
 }
 
-/* False where either has no name. */
+/* False also where one of them has no name. */
 static bool same_name(const struct trace *t, uint32_t one, uint32_t other)
 {
 	const struct name *a = names_get(t->view, one), *b = names_get(t->view, other);
@@ -129,7 +129,8 @@ static bool same_name(const struct trace *t, uint32_t one, uint32_t other)
 	return a && b && name_is_same(a, b);
 }
 
-/* A stack is taken just before its call; one whose call was not seen stays alone. */
+/* Joins each call to the stack taken just before it; a stack whose call was not seen
+ * stays alone. */
 static void join_stacks(struct trace *t)
 {
 	struct cuda *c = t->cuda;

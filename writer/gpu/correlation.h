@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * correlation - each piece of GPU work and its call: CUPTI gives both one id.
+ * correlation - each piece of GPU work and its call: CUPTI gives both the same id.
  *
  * Threads  one at a time.
  * Memory   6 bytes for each call: open addressing, two slots of three taken.
@@ -15,10 +15,11 @@
 
 struct trace;
 
-/* Joins work and stacks to calls, and counts what lacks the other. Once. */
+/* Joins work and stacks to calls, and counts calls and work without the other. To be
+ * called once. */
 int gpu_link(struct trace *t);
-/* The outermost call of that id; NULL: it was not seen. Ids of the agent's own hooks are
- * apart from CUPTI's (`hook`). After gpu_link. */
+/* The outermost call of that id; NULL: it was not seen. `hook`: an id of the agent's own
+ * hooks, not of CUPTI's. To be called after gpu_link. */
 struct cuda_call *gpu_find(const struct trace *t, uint32_t correlation, bool hook);
 
 #endif

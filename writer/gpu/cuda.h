@@ -19,8 +19,8 @@
 #include "writer/gpu/sync.h"
 #include "writer/trace.h"
 
-#define CUDA_DEVICES 64 /* as many as a reader takes */
-#define CUDA_BEHIND  3600e9 /* ns behind a window in which its GPU work may lie */
+#define CUDA_DEVICES 64 /* as many as readers take */
+#define CUDA_BEHIND  3600e9 /* ns: how far behind a window its GPU work may lie */
 
 struct cuda {
 	struct pile calls; /* struct cuda_call, by thread and begin */
@@ -33,22 +33,23 @@ struct cuda {
 	struct cuda_clock clock;
 	uint32_t *by_correlation; /* open addressing: call + 1 */
 	size_t slots;
-	size_t next; /* call to be written */
+	size_t next; /* next call to be written */
 	int64_t last; /* ns: end of the last GPU work */
-	/* Row of waits for a stream, from the stream's: more than any stream's number. */
+	/* Distance from a stream's row number to that of its waits: larger than any
+	 * stream. */
 	uint64_t waits;
-	bool stream_one; /* there is a stream 1 */
+	bool stream_one; /* a stream has the number 1 */
 	uint64_t known[CUDA_COUNTS]; /* counted by the writer, beside the agent's */
-	uint32_t named[2]; /* names found to be there: of calls and devices, of kernels */
-	uint64_t gpu, matched; /* pieces of GPU work; with their call */
+	uint32_t named[2]; /* names seen last: a call's or copy's; a kernel's */
+	uint64_t gpu, matched; /* pieces of GPU work; those with their call */
 	const struct rec_device *device[CUDA_DEVICES];
 	uint32_t devices; /* highest id + 1 */
-	struct { /* which device a context is on */
+	struct { /* the device of each context */
 		uint32_t context, device;
 	} context[CUDA_DEVICES];
 	unsigned contexts;
 	struct demangle *demangle;
-	struct symbols *symbols; /* of the stacks; NULL: there are none */
+	struct symbols *symbols; /* for the stacks; NULL: there are none */
 	struct kernel_slot kernel[KERNEL_SLOTS];
 };
 
@@ -62,7 +63,7 @@ static inline struct cuda_work *cuda_work_at(const struct cuda *c, size_t i)
 	return (struct cuda_work *)c->work.mem + i;
 }
 
-/* The call that caused the work; NULL: it was not seen. */
+/* The call that caused the work; NULL: the call was not seen. */
 static inline struct cuda_call *cuda_caller(const struct cuda *c,
 					    const struct cuda_work *w)
 {
@@ -80,14 +81,14 @@ static inline const struct rec_gpu *cuda_gpu(const struct trace *t,
 	return cuda_record(t, (uint64_t)w->at * 8);
 }
 
-/* read.c: the device that a context is on, as its work said; 0 where none did. */
+/* read.c: the device of a context, as GPU work in it tells; 0 where none does. */
 uint32_t gpu_device_of(const struct cuda *c, uint32_t context);
 /* missing.c: counts the calls whose GPU work should be there and is not. */
 int gpu_count_missing(struct trace *t);
-/* snap.c: moves calls so that each lies inside or outside of operators, never across an
+/* snap.c: moves each call inside or outside of operators, so that none crosses an
  * edge. */
 int gpu_snap(struct trace *t);
-/* slices.c: piece of work i as a slice of `row`, and the end of its arrow. */
+/* slices.c: writes piece of work i as a slice of `row`, and the end of its arrow. */
 int gpu_put_work(struct trace *t, struct row *row, size_t i);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the file says of GPUs: devices, versions, what is missing. */
+/* The file's members about GPUs: devices, versions, counts of what is missing. */
 #include "writer/gpu/cuda.h"
 #include "writer/symbols/demangle.h"
 
@@ -23,9 +23,9 @@ static const char *const count_names[CUDA_COUNTS] = {
 	[CUDA_UNNAMED] = "without a name",
 };
 
-/* Calls without work and work without calls are counted by the writer, which sees all of
- * them; only without GPU records the agent's counts hold. Each other count is the sum of
- * the agent's and the writer's: neither counts what the other has counted. */
+/* The writer counts calls without work and work without calls, as it sees all of them;
+ * only without GPU records the agent's counts hold. Each other count is the sum of the
+ * agent's and the writer's: neither counts what the other has counted. */
 void gpu_counts(const struct trace *t, uint64_t counts[CUDA_COUNTS])
 {
 	struct cycle_info *info = (struct cycle_info *)t->info;
@@ -69,7 +69,7 @@ void gpu_facts(struct trace *t)
 
 /* ---- devices and versions ---- */
 
-/* One more than the highest id that CUPTI, tensor memory or work names, at most
+/* One more than the highest device id that CUPTI, tensor memory or work names, at most
  * CUDA_DEVICES. */
 static uint32_t count_devices(const struct trace *t)
 {
@@ -85,7 +85,8 @@ static uint32_t count_devices(const struct trace *t)
 	return n < CUDA_DEVICES ? n : CUDA_DEVICES;
 }
 
-/* Readers go by the place in the list: a device that nobody described has one, too. */
+/* Readers find a device by its place in the list: so a device that CUPTI did not describe
+ * has an entry, too. */
 static void put_device(struct trace *t, uint32_t id)
 {
 	const struct rec_device *d = t->cuda->device[id];
@@ -152,7 +153,7 @@ void gpu_versions(struct trace *t)
 {
 	static const struct {
 		const char *fact, *key;
-		uint64_t least; /* what is less is not the whole number */
+		uint64_t least; /* a smaller number is a damaged one */
 	} versions[] = { { "\"cupti\":", "\"cupti_version\": ", 1 },
 			 { "\"runtime\":", "\"cuda_runtime_version\": ", 1000 },
 			 { "\"driver\":", "\"cuda_driver_version\": ", 1000 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls whose GPU work should be there. */
+/* Calls whose GPU work should be there and is not. */
 #include "agent/core/names.h"
 #include "base/search.h"
 #include "writer/gpu/cuda.h"
@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* What is called while a stream is captured makes a graph: nothing runs yet. */
+/* Calls that are made while a stream is captured add to a graph: nothing runs yet. */
 
 struct edge {
 	uint64_t ticks;
@@ -24,8 +24,8 @@ static bool is_called(const struct name *n, const char *with)
 	return n && memmem(n->text, n->len, with, strlen(with)) != NULL;
 }
 
-/* Begins and ends of captures, by time. Neighbours in the list often have one name: it
- * is looked at once. */
+/* Finds the begins and ends of captures, by time. Neighbouring calls often have the same
+ * name, which is then looked at once. */
 static int find_edges(struct trace *t, struct pile *edges)
 {
 	struct cuda *c = t->cuda;
@@ -55,7 +55,8 @@ static int find_edges(struct trace *t, struct pile *edges)
 	return sort_merge(edges->mem, edges->n, sizeof(struct edge), edge_before);
 }
 
-/* Captures of several streams at once are one time; one may have begun before. */
+/* Makes spans of the edges. Captures of several streams that overlap are one span; a
+ * capture may have begun before the window. */
 static int find_captures(struct trace *t, struct pile *spans)
 {
 	struct pile edges = { 0 };
@@ -78,7 +79,7 @@ static int find_captures(struct trace *t, struct pile *spans)
 	return err;
 }
 
-/* Spans lie apart and in order. */
+/* Does a span contain the moment? Spans lie apart and in order. */
 static bool is_inside(const struct pile *spans, uint64_t ticks)
 {
 	const struct span *span = spans->mem;

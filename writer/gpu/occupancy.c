@@ -10,14 +10,14 @@
 #define PARTITIONS     4
 #define MAJOR_OLDEST   3
 #define MAJOR_NEWEST   12
-#define SANE           (1u << 30) /* larger numbers are no device's, no kernel's */
+#define SANE           (1u << 30) /* no device or kernel has larger numbers */
 
 static int64_t round_up(int64_t n, int64_t grain)
 {
 	return (n + grain - 1) / grain * grain;
 }
 
-/* Numbers of a damaged record must not divide by 0 or overflow. */
+/* Are the numbers sane? Those of a damaged record must not divide by 0 or overflow. */
 static bool is_known(const struct rec_device *d)
 {
 	const uint32_t must[] = { d->threads_per_block,
@@ -59,7 +59,7 @@ static int most_blocks(const struct rec_device *d)
 	}
 }
 
-/* The sizes that shared memory can be set to, in KiB; NULL: it is not set. */
+/* The sizes to which shared memory can be set, in KiB; NULL: it cannot be set. */
 static const uint8_t *carve_outs(const struct rec_device *d)
 {
 	static const uint8_t volta[] = { 0, 8, 16, 32, 64, 96, 255 };
@@ -77,7 +77,8 @@ static const uint8_t *carve_outs(const struct rec_device *d)
 	return d->major == 12 ? small : d->major >= 9 ? hopper : NULL;
 }
 
-/* False: it does not have that much; or nobody knows (new minor versions). */
+/* The smallest setting of shared memory that holds `bytes`. False: the device does not
+ * have that much, or its minor version is too new to be known. */
 static bool set_to(const struct rec_device *d, int64_t bytes, int64_t *size)
 {
 	const uint8_t *kib = carve_outs(d);
@@ -107,7 +108,7 @@ static int by_warps(const struct rec_device *d, int64_t warps, uint32_t threads)
 	return (int)(d->threads_per_sm / d->warp / warps);
 }
 
-/* Registers are given out by the warp, in grains, and from the partitions of a
+/* The warp is the unit that registers are given to, in grains, from the partitions of a
  * multiprocessor; 0: a block does not fit. */
 static int by_registers(const struct rec_device *d, const struct occupancy_kernel *k,
 			int64_t warps, int partitions, struct occupancy *o)
@@ -124,7 +125,8 @@ static int by_registers(const struct rec_device *d, const struct occupancy_kerne
 	return (int)(d->registers_per_sm / partitions / each * partitions / warps);
 }
 
-/* False: nothing is known. Each block also takes what the system reserves for itself. */
+/* False: the device is not known. Each block also takes what the system reserves for
+ * itself. */
 static bool by_shared(const struct rec_device *d, const struct occupancy_kernel *k,
 		      struct occupancy *o)
 {
@@ -150,7 +152,7 @@ static bool by_shared(const struct rec_device *d, const struct occupancy_kernel 
 	return true;
 }
 
-/* Limits that are equal are all named. */
+/* Lowers o->active to a limit, and names all limits that are equally low. */
 static void take_least(struct occupancy *o, int blocks, enum occupancy_limit limit)
 {
 	if (blocks > o->active)
@@ -164,7 +166,8 @@ static void take_least(struct occupancy *o, int blocks, enum occupancy_limit lim
 bool occupancy_get(const struct rec_device *d, const struct occupancy_kernel *k,
 		   struct occupancy *o)
 {
-	/* It has two, but nothing runs there that could not run on its successors. */
+	/* Compute capability 6.0 has two partitions, but a kernel counts only if it would
+	 * run on the later versions of Pascal, too. */
 	bool oldest_pascal = d->major == 6 && d->minor == 0;
 	int64_t warps;
 

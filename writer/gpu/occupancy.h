@@ -5,7 +5,7 @@
  *
  * Threads  any: a function of its arguments.
  * Memory   none.
- * Errors   false: nothing is known of such a device.
+ * Errors   false: such a device is not known.
  * Units    blocks, bytes, registers.
  */
 #ifndef WRITER_GPU_OCCUPANCY_H
@@ -17,7 +17,7 @@
 
 #define OCCUPANCY_UNLIMITED 2147483647
 
-enum occupancy_limit { /* the calculator's bits */
+enum occupancy_limit { /* bits as in the calculator */
 		       OCCUPANCY_WARPS = 1,
 		       OCCUPANCY_REGISTERS = 2,
 		       OCCUPANCY_SHARED = 4,
@@ -27,16 +27,16 @@ enum occupancy_limit { /* the calculator's bits */
 
 struct occupancy {
 	int active; /* blocks of this kernel at once */
-	unsigned limits; /* enum occupancy_limit: which of these made it so */
+	unsigned limits; /* enum occupancy_limit: those that give `active` */
 	int by_warps, by_registers, by_shared, by_blocks, by_barriers;
-	int registers, shared; /* allocated for a block */
+	int registers, shared; /* that a block gets */
 };
 
 struct occupancy_kernel {
 	uint32_t threads; /* of a block */
 	uint32_t registers; /* of a thread */
 	uint32_t static_shared, dynamic_shared;
-	bool opt_in; /* may have more shared memory than a block has without asking */
+	bool opt_in; /* may have more shared memory than a block gets by default */
 };
 
 bool occupancy_get(const struct rec_device *d, const struct occupancy_kernel *k,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time of each piece of GPU work in the file. */
+/* Gives each piece of GPU work its time in the file. */
 #include "writer/gpu/correlation.h"
 #include "writer/gpu/cuda.h"
 #include "writer/sort.h"
@@ -7,10 +7,10 @@
 
 #include <errno.h>
 
-#define BEFORE 5e9 /* ns before a window in which its GPU work may lie */
+#define BEFORE 5e9 /* ns: how far before a window its GPU work may lie */
 #define ROUND  100 /* ns by which a slice's length may differ from CUPTI's */
 
-/* False: no time of this window. */
+/* Sets the work's times. False: they do not belong to this window. */
 static bool place_work(struct trace *t, struct cuda_work *w, uint64_t low, uint64_t high)
 {
 	struct cuda_clock *clock = &t->cuda->clock;
@@ -33,7 +33,8 @@ static bool place_work(struct trace *t, struct cuda_work *w, uint64_t low, uint6
 	return true;
 }
 
-/* Waits and events know their context only; a graph that began on the host, too. */
+/* Sets the device from the context for waits and events, which know no device, and for a
+ * graph that began on the host. */
 static void find_device(const struct trace *t, struct cuda_work *w)
 {
 	const struct record *r = (const struct record *)cuda_gpu(t, w);
@@ -48,7 +49,8 @@ static void find_device(const struct trace *t, struct cuda_work *w)
 	w->row = (w->row & ~(0xffull << 40)) | (uint64_t)device << 40;
 }
 
-/* On a row by begin, and what lasts longer first: around comes before inside. */
+/* Work sorts by row and begin; of two that begin together the longer one, which lies
+ * around the other, comes first. */
 static bool work_before(const void *left, const void *right)
 {
 	const struct cuda_work *a = left, *b = right;
@@ -60,8 +62,8 @@ static bool work_before(const void *left, const void *right)
 	return a->end > b->end;
 }
 
-/* In the order in which each part needs the one before it: times, rows, calls, events,
- * then lanes, and last the edges of calls. */
+/* Each part needs the one before it: times, rows, calls, events, then lanes, and last the
+ * edges of calls. */
 int gpu_place(struct trace *t)
 {
 	struct cuda *c = t->cuda;

@@ -53,7 +53,7 @@ static int add_work(struct cuda *c, const struct record *r, uint64_t at, uint64_
 	return pile_add(&c->work, &w, sizeof(w));
 }
 
-/* The first work of a context says its device; waits and events name a context only. */
+/* The first work in a context tells its device; waits and events name a context only. */
 static void note_context(struct cuda *c, uint32_t context, uint32_t device)
 {
 	for (unsigned i = 0; i < c->contexts; i++)
@@ -84,14 +84,14 @@ static int add_gpu(struct cuda *c, const struct record *r, uint64_t at, bool in_
 			in_ticks);
 }
 
-/* Waits of a stream for an event lie on the stream's row, waits of the host for a
- * stream on a row beside it, as Kineto places them since 2026-04; all other waits lie
- * on the device's. */
+/* A stream's wait for an event lies on the stream's row, the host's wait for a stream on
+ * a row beside it, as Kineto places them since 2026-04; all other waits lie on the
+ * device's row. */
 static int add_sync(struct cuda *c, const struct rec_sync *s, uint64_t at)
 {
 	bool on_stream = s->type == 2 || s->type == 3;
 
-	/* The device is found by the context once all are known. */
+	/* find_device sets the device later, when all contexts are known. */
 	return add_work(c, &s->r, at,
 			cuda_row_of(!on_stream     ? ROW_DEVICE
 				    : s->type == 3 ? ROW_SYNC
@@ -100,7 +100,7 @@ static int add_sync(struct cuda *c, const struct rec_sync *s, uint64_t at)
 			false);
 }
 
-/* An event without a time of its own only says where it was recorded. */
+/* An event without a time of its own tells only the place where it was recorded. */
 static int add_event(struct cuda *c, const struct rec_event *r, uint64_t at)
 {
 	const struct cuda_event e = { .key = (uint64_t)r->context << 32 | r->event,
@@ -122,7 +122,8 @@ static void note_device(struct cuda *c, const struct rec_device *d)
 		c->devices = d->id + 1;
 }
 
-/* Neighbours often have one name: it is looked at once. */
+/* Counts records without a name. Neighbours often have the same name, which is then
+ * looked up once. */
 static void count_nameless(struct trace *t, const struct record *r)
 {
 	uint32_t *named = &t->cuda->named[r->kind == REC_KERNEL];
@@ -139,7 +140,7 @@ static void count_nameless(struct trace *t, const struct record *r)
 		t->cuda->known[CUDA_UNNAMED]++;
 }
 
-/* A record of a CHUNK_CUDA. */
+/* Adds a record of a CHUNK_CUDA. */
 static int add_record(struct cuda *c, const struct record *r, uint64_t at)
 {
 	switch (r->kind) {
@@ -190,7 +191,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 	return err;
 }
 
-/* What the hooks said, in the threads' own chunks. */
+/* Reads the records of the agent's hooks, which lie in the threads' own chunks. */
 static int scan_threads(struct trace *t)
 {
 	struct cursor cursor = { .cycle = &t->cycle, .last = t->cycle.runs.n };
@@ -222,8 +223,8 @@ static bool has_hooks(const struct cycle_read *c)
 	       c->events[REC_SET] || c->events[REC_STACK];
 }
 
-/* Who died, or had no time at its end, has left in CUPTI what this window still had
- * there. Windows of programs that never met CUDA wait for the GPU, too. */
+/* Has CUPTI kept records of this window? So it is where the process died, or had no time
+ * at its end. A program that never met CUDA waits for the GPU, too: its fact tells. */
 static bool is_unfetched(const struct trace *t)
 {
 	static const char recording[] = "\"state\": \"recording\"";
@@ -237,7 +238,7 @@ static bool is_unfetched(const struct trace *t)
 	return fact && memmem(fact, len, recording, sizeof(recording) - 1);
 }
 
-/* Nothing recorded and nothing lost: the file has no GPU part. */
+/* Is there a GPU part? Not where nothing was recorded and nothing lost. */
 static bool is_there(const struct trace *t)
 {
 	const struct cuda *c = t->cuda;
@@ -249,7 +250,8 @@ static bool is_there(const struct trace *t)
 	       c->devices || c->clock.moments.n;
 }
 
-/* CUPTI's nanoseconds become ticks; who died in the window had it open to here. */
+/* CUPTI's nanoseconds become ticks. An open window, in which the process died, ends
+ * behind its last call. */
 static void calls_to_ticks(struct trace *t, bool open)
 {
 	struct cuda *c = t->cuda;
@@ -279,7 +281,7 @@ static void calls_to_ticks(struct trace *t, bool open)
 	}
 }
 
-/* Not into the window: its end may yet move. */
+/* Leaves times outside the window as they are: the window's end may yet move. */
 static void blocks_to_ticks(struct trace *t)
 {
 	struct timed_record *block = t->cycle.blocks.mem;
@@ -288,7 +290,7 @@ static void blocks_to_ticks(struct trace *t)
 		block[i].ticks = gpu_clock_ticks(&t->cuda->clock, block[i].ticks);
 }
 
-/* By thread, then by begin; a call around another one comes before it. */
+/* Calls sort by thread, then by begin; a call around another one comes before it. */
 static bool call_before(const void *left, const void *right)
 {
 	const struct cuda_call *a = left, *b = right;

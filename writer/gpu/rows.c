@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of the GPU, and what overlaps on them. */
+/* The rows of the GPU, and lanes for work that overlaps on them. */
 #include "base/fmt.h"
 #include "writer/gpu/cuda.h"
 
-#define WAITS         1000000 /* as torch.profiler places waits for a stream */
-#define LANES         10 /* times as far apart are rows of what overlaps */
+#define WAITS         1000000 /* torch.profiler's distance to the row of waits */
+#define LANES         10 /* times that distance: from one lane's row to the next's */
 #define GPU_SORT      5000000
 #define OVERHEAD_SORT 16777226
 
-/* ---- lanes: what overlaps on a stream ---- */
+/* ---- lanes: work that overlaps on a stream ---- */
 
 size_t gpu_row_end(const struct cuda *c, size_t first)
 {
@@ -19,8 +19,8 @@ size_t gpu_row_end(const struct cuda *c, size_t first)
 	return first;
 }
 
-/* A slice keeps the length that CUPTI measured, so it may end a little later than its
- * end, and what comes next begins, by our clock. */
+/* A slice keeps the length that CUPTI measured, so by our clock it may end a little later
+ * than it should, and than the next one begins. */
 static bool is_over(const struct cuda_work *before, const struct cuda_work *w)
 {
 	int64_t length = before->end - before->begin;
@@ -39,7 +39,7 @@ static void lanes_of_row(struct cuda *c, size_t first, size_t last)
 
 		while (lane < n && !is_over(before[lane], w))
 			lane++;
-		if (lane == CUDA_LANES) /* cut where it is written, never dropped */
+		if (lane == CUDA_LANES) /* the writer cuts the slice short, never drops */
 			lane--;
 		else if (lane < n && before[lane]->end > w->begin)
 			before[lane]->end = w->begin;
@@ -67,15 +67,15 @@ void gpu_lanes(struct cuda *c)
 
 /* ---- what a row is called ---- */
 
-/* A row's number: the stream's; behind a distance that is larger than any stream, its
- * waits (torch: stream + 1000000); then each lane of what overlaps. */
+/* A row's number: the stream's; for its waits, that plus a distance larger than any
+ * stream (torch: 1000000); and so on for each lane. */
 static uint64_t tid_of(const struct cuda *c, uint64_t row, unsigned lane)
 {
 	uint64_t tid = row & UINT32_MAX;
 
 	if (cuda_row_kind(row) == ROW_SYNC)
 		tid += c->waits;
-	else if (cuda_row_kind(row) == ROW_DEVICE) /* 1 is torch's -1 */
+	else if (cuda_row_kind(row) == ROW_DEVICE) /* 1 is torch's row -1 */
 		tid = c->stream_one ? 2 * c->waits : 1;
 	return tid + (uint64_t)lane * LANES * c->waits;
 }
@@ -106,7 +106,8 @@ void gpu_put_head(struct trace *t, const struct cuda_work *w, const char *cat,
 	gpu_put_row(t, w->row, w->lane);
 }
 
-/* Up to the value of its one argument; lane -1: of the process that the row is in. */
+/* Opens a metadata event up to the value of its one argument; lane -1: it is about the
+ * process that the row belongs to. */
 static void open_row(struct trace *t, const char *name, uint64_t row, int lane,
 		     const char *arg)
 {
@@ -120,7 +121,7 @@ static void open_row(struct trace *t, const char *name, uint64_t row, int lane,
 	meta_arg(t, arg);
 }
 
-/* A row's name and its place: torch writes "stream N " and sorts by N. */
+/* Writes a row's name and its place: torch writes "stream N " and sorts by N. */
 void gpu_row_names(struct trace *t, uint64_t row, unsigned lane)
 {
 	uint32_t stream = (uint32_t)row;
@@ -153,8 +154,8 @@ void gpu_row_names(struct trace *t, uint64_t row, unsigned lane)
 	json_lit(j, "}},\n");
 }
 
-/* Kineto lists each GPU as a process of the program's name, labelled "GPU N", behind
- * the CPU's rows, and CUPTI's overhead as one of its own. */
+/* Kineto lists each GPU as a process of the program's name, labelled "GPU N", behind the
+ * CPU's rows, and CUPTI's overhead as a process of its own. */
 static void put_process(struct trace *t, uint64_t row)
 {
 	const struct spool_header *h = t->view->head;
@@ -181,7 +182,7 @@ static void put_process(struct trace *t, uint64_t row)
 	json_lit(j, "}},\n");
 }
 
-/* Rows are sorted by process. */
+/* Work is sorted by row, and so by process: each process comes once. */
 void gpu_process_rows(struct trace *t)
 {
 	const struct cuda *c = t->cuda;

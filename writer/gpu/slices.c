@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One piece of GPU work as a slice, and the end of its arrow. */
+/* Writes a piece of GPU work as a slice, and the end of its arrow. */
 #include "base/fmt.h"
 #include "writer/collective.h"
 #include "writer/gpu/cuda.h"
@@ -7,8 +7,9 @@
 
 /* ---- the parts of a slice ---- */
 
-/* The plugin joins kernels to operators by it. Without the member 0.4.3 loses the
- * kernel from its tables by operator, so that dialect says 0 for none. */
+/* The plugin joins kernels to operators by "External id". Without that member plugin
+ * 0.4.3 loses the kernel from its tables by operator, so the dialect tb043 says 0 for
+ * none. */
 static void put_external(struct trace *t, const struct cuda_work *w)
 {
 	const struct cuda_call *call = cuda_caller(t->cuda, w);
@@ -31,7 +32,7 @@ static void put_collective(struct trace *t, const struct cuda_work *w)
 		collective_write(&found, &t->json, true);
 }
 
-/* HTA reads stream and correlation of each piece of work, the plugin its device. */
+/* HTA reads stream and correlation of each piece of work, the plugin reads its device. */
 static void put_where(struct trace *t, const struct cuda_work *w, const struct rec_gpu *g)
 {
 	struct json *j = &t->json;
@@ -52,8 +53,8 @@ static void close_args(struct json *j)
 
 /* ---- kernels, copies, sets, graphs ---- */
 
-/* "queued" is there in every kernel of Kineto's. What the hooks measured has no shape:
- * it is marked as an estimate. */
+/* Each kernel of Kineto's has "queued". A kernel that the hooks measured has no shape: it
+ * is marked as an estimate. */
 static void put_kernel(struct trace *t, const struct cuda_work *w)
 {
 	const struct rec_kernel *k = (const struct rec_kernel *)cuda_gpu(t, w);
@@ -142,7 +143,8 @@ static void put_graph(struct trace *t, const struct cuda_work *w)
 	json_member(&t->json, "graph id", g->graph);
 }
 
-/* CUPTI counts kinds in the upper half of the word, but the compiler, which is 1. */
+/* The names by CUPTI's kinds of overhead, which it counts in the upper half of the word;
+ * only the compiler's is 1. */
 static const char *overhead_name(uint32_t kind)
 {
 	static const char *const names[] = {
@@ -163,7 +165,7 @@ static const char *overhead_name(uint32_t kind)
 	return names[kind < sizeof(names) / sizeof(*names) ? kind : 0];
 }
 
-/* Category and name, up to the row. */
+/* Writes category and name, up to the row. */
 static void begin_work(struct trace *t, const struct cuda_work *w)
 {
 	const struct rec_gpu *g = cuda_gpu(t, w);
@@ -206,7 +208,7 @@ static void begin_work(struct trace *t, const struct cuda_work *w)
 	gpu_put_head(t, w, cat, name, len);
 }
 
-/* Readers follow an arrow only forwards in time: it is put right, the slice stays. */
+/* Readers follow an arrow only forwards in time: the arrow is moved, the slice stays. */
 static void put_arrow(struct trace *t, const struct cuda_work *w, uint32_t id,
 		      int64_t begin, int64_t end)
 {
@@ -222,8 +224,8 @@ static void put_arrow(struct trace *t, const struct cuda_work *w, uint32_t id,
 	json_lit(j, ",\"cat\":\"ac2g\",\"name\":\"ac2g\",\"bp\":\"e\"},\n");
 }
 
-/* One slice. The arrow ends at the first work of its call, unless the work ends before
- * the call begins. */
+/* Writes one slice. The arrow ends at the first work of its call, unless that work ends
+ * before the call begins. */
 int gpu_put_work(struct trace *t, struct row *row, size_t i)
 {
 	const struct cuda_work *w = cuda_work_at(t->cuda, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls lie inside or outside of operators, never across an edge. */
+/* Moves calls inside or outside of operators, so that none crosses an edge. */
 #include "writer/gpu/cuda.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@ struct walk {
 	struct trace *t;
 	struct cursor cursor;
 	const struct record *next; /* slice that has not begun yet, or NULL */
-	struct pile open; /* struct edges: slices around the place we are at */
-	uint64_t floor; /* the last edge before it */
+	struct pile open; /* struct edges: slices around the current place */
+	uint64_t floor; /* the last edge passed */
 	uint64_t gap; /* ticks: readers want a nanosecond between slices */
 };
 
@@ -18,7 +18,7 @@ struct edges {
 	uint64_t begin, end; /* ticks */
 };
 
-/* NULL: the thread has no more slices. */
+/* The thread's next slice; NULL: there are no more. */
 static const struct record *next_slice(struct walk *w)
 {
 	const struct record *r;
@@ -35,7 +35,7 @@ static struct edges *innermost_open(struct walk *w)
 	return w->open.n ? (struct edges *)w->open.mem + w->open.n - 1 : NULL;
 }
 
-/* Everything that begins or ends up to `ticks`. */
+/* Passes all edges up to `ticks`: opens slices that begin, closes those that end. */
 static int walk_to_ticks(struct walk *w, uint64_t ticks)
 {
 	struct edges *e, slice;
@@ -68,7 +68,7 @@ static bool is_within_error(uint64_t a, uint64_t b, uint64_t error)
 	return (a > b ? a - b : b - a) < error;
 }
 
-/* Whether an error of the clocks could put the call on the other side of an edge. */
+/* Could the clocks' error have put the call's middle on the wrong side of an edge? */
 static bool is_ambiguous(struct walk *w, uint64_t middle, uint64_t error)
 {
 	struct edges *e = innermost_open(w);
@@ -78,7 +78,7 @@ static bool is_ambiguous(struct walk *w, uint64_t middle, uint64_t error)
 	       (w->next && is_within_error(middle, w->next->begin, error));
 }
 
-/* Later, whole where the clocks' error can explain it, else cut. */
+/* Moves the call behind `edge`: whole where the clocks' error explains it, else cut. */
 static void move_call_later(struct cuda_call *c, uint64_t edge, uint64_t error)
 {
 	if (edge - c->begin <= error)
@@ -88,7 +88,7 @@ static void move_call_later(struct cuda_call *c, uint64_t edge, uint64_t error)
 		c->end = edge;
 }
 
-/* Earlier, in the same way. */
+/* Moves the call before `edge`, in the same way. */
 static void move_call_earlier(struct cuda_call *c, uint64_t edge, uint64_t error,
 			      uint64_t floor)
 {
@@ -107,8 +107,8 @@ static void move_call_earlier(struct cuda_call *c, uint64_t edge, uint64_t error
 }
 
 /*
- * Nothing of torch's runs inside a CUDA call: one that lies across the edge of a slice
- * is in the slice that has its middle.
+ * torch runs nothing inside a CUDA call. So a call that lies across the edge of a slice
+ * is moved into the slice that has its middle.
  */
 static int snap_call(struct walk *w, struct cuda_call *c)
 {
@@ -147,7 +147,7 @@ static int snap_call(struct walk *w, struct cuda_call *c)
 	return 0;
 }
 
-/* The calls of one thread: *call moves behind the last. */
+/* Snaps the calls of one thread: *call moves behind the last. */
 static int snap_thread(struct walk *w, size_t *call, size_t last)
 {
 	struct cuda *c = w->t->cuda;

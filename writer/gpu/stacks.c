@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Call stack": the native stack that a call was made from. */
+/* "Call stack": the native stack from which a call was made. */
 #include "agent/core/record_cuda.h"
 #include "writer/gpu/cuda.h"
 #include "writer/symbols/symbols.h"
@@ -7,7 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* As many frames as stack_depth shows, innermost first; 0: it is not in the spool. */
+/* As many frames as stack_depth shows, innermost first; 0: the stack is not in the
+ * spool. */
 static unsigned frames_of_stack(const struct trace *t, size_t i,
 				struct stack_frame frame[STACKS_MOST])
 {
@@ -37,8 +38,8 @@ int gpu_stacks_ready(struct trace *t)
 	return err;
 }
 
-/* Names from the innermost outwards, ";" between them; an inlined call is a name of
- * its own. */
+/* Writes names from the innermost outwards, ";" between them; an inlined call has a name
+ * of its own. */
 void gpu_put_stack(struct trace *t, const struct cuda_call *call)
 {
 	struct stack_frame frame[STACKS_MOST];

@@ -20,9 +20,9 @@ struct cuda_stack { /* a REC_STACK */
 	uint32_t tid, taken;
 };
 
-/* Resolves all frames at once: before any stack is written. */
+/* Resolves all frames at once; to be called before any stack is written. */
 int gpu_stacks_ready(struct trace *t);
-/* "Call stack", a comma in front; the call must have a stack. */
+/* Writes "Call stack" with a comma in front; the call must have a stack. */
 void gpu_put_stack(struct trace *t, const struct cuda_call *call);
 
 #endif

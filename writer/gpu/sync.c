@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synchronisation: who waits for which event or stream. */
+/* Synchronisation: waits of the host and of streams, and the events they wait for. */
 #include "base/search.h"
 #include "writer/gpu/correlation.h"
 #include "writer/gpu/cuda.h"
 #include "writer/sort.h"
 
-#define LOOK_BACK 64 /* records of one event before the one that is meant */
+#define LOOK_BACK 64 /* records of one event looked at for the right one */
 #define NONE      UINT32_MAX
 
 /* CUpti_ActivitySynchronizationType. */
 enum sync_type { SYNC_EVENT = 1, SYNC_STREAM_WAITS, SYNC_STREAM, SYNC_CONTEXT };
 
-/* ---- which record of an event is waited for ---- */
+/* ---- the record of an event that a wait is for ---- */
 
 static bool event_before(const void *left, const void *right)
 {
@@ -20,8 +20,8 @@ static bool event_before(const void *left, const void *right)
 	return a->key != b->key ? a->key < b->key : a->ticks < b->ticks;
 }
 
-/* An event counts from its call, for a stream may reach it much later; where the call
- * was not seen, from its own time, and without one from the begin of all. */
+/* A record of an event counts from its call, for a stream may reach it much later; where
+ * the call was not seen, from its own time; without one, from the begin of all. */
 int gpu_events_ready(struct trace *t)
 {
 	struct cuda *c = t->cuda;
@@ -38,9 +38,9 @@ int gpu_events_ready(struct trace *t)
 	return sort_merge(e, c->events.n, sizeof(*e), event_before);
 }
 
-/* The last record of the event before the wait, as CUDA defines it. Where both sides
- * have CUPTI's id of the synchronisation it must be the same. NULL: it was not seen,
- * most often for it was recorded before the window. */
+/* The event's last record before the wait, as CUDA defines it; where both have CUPTI's id
+ * of the synchronisation the ids must agree. NULL: the record was not seen, most often as
+ * it lies before the window. */
 static const struct rec_event *find_recorded_event(struct trace *t,
 						   const struct rec_sync *s)
 {
@@ -65,7 +65,7 @@ static const struct rec_event *find_recorded_event(struct trace *t,
 
 /* ---- slices ---- */
 
-/* -1 for what is not known, as in Kineto. */
+/* Writes -1 for an unknown number, as Kineto does. */
 static void put_signed(struct json *j, const char *key, uint32_t n)
 {
 	json_text(j, key);
@@ -143,8 +143,9 @@ void gpu_put_event(struct trace *t, const struct cuda_work *w, int64_t begin, in
 }
 
 /*
- * A wait for a stream ends with the work it waits for: torch's readers want it to begin
- * there. Streams' rows and rows of waits are sorted apart, each by stream and time.
+ * A wait for a stream ends with the work it waits for; torch's readers want the wait to
+ * begin there. Rows of streams and rows of waits are sorted apart, each by stream and
+ * time.
  */
 static void shift_row(struct cuda *c, size_t work, size_t waits)
 {
@@ -185,8 +186,8 @@ void gpu_shift_waits(struct cuda *c)
 
 /* ---- CUDA's own memory ---- */
 
-/* In the words of "[memory]", but of another name: these are CUDA's blocks and not
- * tensors, and the plugin would count them as such. */
+/* Writes an instant in the words of "[memory]", but under another name: these are CUDA's
+ * blocks, and the plugin would count them as tensors. */
 static void put_block(struct trace *t, const struct timed_record *block)
 {
 	const struct rec_block *b = cuda_record(t, block->at);

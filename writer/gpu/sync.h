@@ -15,20 +15,21 @@
 
 struct cuda_event { /* a REC_EVENT */
 	uint64_t key; /* context and event id */
-	uint64_t ticks; /* of the call that recorded it */
-	uint32_t at; /* offset / 8 */
+	uint64_t ticks; /* of the call that recorded the event */
+	uint32_t at; /* offset of the record / 8 */
 	uint32_t spare;
 };
 
-/* Sorts the events by the calls that recorded them: after gpu_link. */
+/* Sorts the events by the calls that recorded them; to be called after gpu_link. */
 int gpu_events_ready(struct trace *t);
-/* Waits for a stream begin where the work they wait for ends. */
+/* Lets waits for a stream begin where the work they wait for ends. */
 void gpu_shift_waits(struct cuda *c);
-/* Whole slices. */
+/* Write whole slices. */
 void gpu_put_sync(struct trace *t, const struct cuda_work *w, int64_t begin, int64_t end);
 void gpu_put_event(struct trace *t, const struct cuda_work *w, int64_t begin,
 		   int64_t end);
-/* An instant for each of CUDA's allocations and releases, in the order of the records. */
+/* Writes an instant for each of CUDA's allocations and releases, in the order of
+ * records. */
 void gpu_instants(struct trace *t);
 
 #endif

@@ -7,15 +7,15 @@
 
 #include <errno.h>
 
-#define DEEP 32 /* annotations in each other on one row */
-#define NEAR 64 /* pieces of work that are looked at around an annotation */
-#define ROOM 3 /* ns to the next one that let it be a little longer */
+#define DEEP 32 /* annotations nested in each other on one row */
+#define NEAR 64 /* pieces of work looked at around an annotation */
+#define ROOM 3 /* ns to its neighbour from which a note may grow */
 
-/* What an annotation of a thread looks like on a stream: from the first of its work to
+/* An annotation of a thread as a stream shows it: from its first piece of work there to
  * the last. */
 struct note {
 	int64_t begin, end; /* ns */
-	size_t first, last; /* of that work */
+	size_t first, last; /* places of that work */
 	uint32_t annotation, lane;
 };
 
@@ -28,7 +28,7 @@ struct stream {
 	struct trace *t;
 	size_t first, last; /* its work */
 	uint32_t number;
-	unsigned lanes, work_lanes; /* rows it needs; those that have work */
+	unsigned lanes, work_lanes; /* rows it needs; rows that have work */
 	struct pile notes; /* struct note, by begin */
 	struct nest nest[CUDA_LANES];
 	struct row row[CUDA_LANES];
@@ -36,8 +36,8 @@ struct stream {
 
 /* ---- annotations ---- */
 
-/* One note for each annotation whose calls have work on this stream. A row's number in
- * the annotation says whether it has a note here already. */
+/* Makes one note for each annotation whose calls have work on this stream. The row's
+ * number in the annotation tells whether it has a note here already. */
 static int gather_annotations(struct stream *s)
 {
 	struct cuda *c = s->t->cuda;
@@ -75,7 +75,7 @@ static bool note_before(const void *left, const void *right)
 	return a->begin != b->begin ? a->begin < b->begin : a->end > b->end;
 }
 
-/* Is there work on the stream's own row that begins before and ends behind it? */
+/* Does work on the stream's own row begin before `ns` and end behind it? */
 static bool is_straddled(const struct stream *s, int64_t ns)
 {
 	const struct cuda *c = s->t->cuda;
@@ -86,7 +86,7 @@ static bool is_straddled(const struct stream *s, int64_t ns)
 	return at > s->first && cuda_work_at(c, at - 1)->end > ns;
 }
 
-/* False: the note would cross one that is open, or the row is too deep. */
+/* False: the note would cross an open one, or the row is too deep. */
 static bool try_to_nest(struct nest *in, const struct note *n)
 {
 	while (in->n && in->end[in->n - 1] <= n->begin)
@@ -97,7 +97,8 @@ static bool try_to_nest(struct nest *in, const struct note *n)
 	return true;
 }
 
-/* On the stream's own row if it nests with what is there, else on one behind all work. */
+/* Puts a note on the stream's own row if it nests with that row's work and notes, else on
+ * a row behind all work. */
 static void choose_lanes(struct stream *s)
 {
 	struct note *n = s->notes.mem;
@@ -116,8 +117,8 @@ static void choose_lanes(struct stream *s)
 	}
 }
 
-/* An annotation is a little longer than its work, so that the work lies inside, if what
- * is before and behind it leaves room. */
+/* Makes an annotation a little longer than its work, so that the work lies inside, if its
+ * neighbours before and behind leave room. */
 static void make_room(const struct stream *s, const struct note *n, int64_t *begin,
 		      int64_t *end)
 {
@@ -137,8 +138,8 @@ static void make_room(const struct stream *s, const struct note *n, int64_t *beg
 		++*end;
 }
 
-/* Kineto's "gpu_user_annotation": the annotation's name over the work that was called
- * in it. */
+/* Writes Kineto's "gpu_user_annotation": the annotation's name over the work of the calls
+ * made in it. */
 static int put_note(struct stream *s, const struct note *n)
 {
 	struct trace *t = s->t;
@@ -169,8 +170,8 @@ static int put_note(struct stream *s, const struct note *n)
 
 /* ---- a stream ---- */
 
-/* Work and annotations in one order; an annotation comes before work that begins with
- * it. */
+/* Writes work and annotations in one order; an annotation comes before work that begins
+ * with it. */
 static int put_all(struct stream *s)
 {
 	const struct note *n = s->notes.mem;
@@ -188,7 +189,7 @@ static int put_all(struct stream *s)
 	return err;
 }
 
-/* One row and its lanes, from their names to their last slice. */
+/* Writes one row and its lanes, from their names to their last slice. */
 static int put_stream(struct stream *s)
 {
 	struct trace *t = s->t;
