@@ -16,14 +16,14 @@
 #include "writer/heap/track.h"
 #include "writer/symbols/symbols.h"
 
-#define HEAP_SITES   2000 /* that are written one by one */
-#define HEAP_STEPS   512 /* the last ones */
+#define HEAP_SITES   2000 /* sites written one by one */
+#define HEAP_STEPS   512 /* steps kept: the last ones */
 #define HEAP_DEVICES 64
 
 struct heap_step {
 	int64_t number;
 	uint64_t begin, end; /* ticks */
-	int64_t live; /* of the whole heap, at its end */
+	int64_t live; /* live bytes of the whole heap, at its end */
 };
 
 struct heap_rate { /* calls since `from` */
@@ -35,7 +35,7 @@ struct heap {
 	enum cfg_malloc mode;
 	bool summary; /* the file has the object "heap" */
 	double mean; /* bytes from one sample to the next */
-	struct pile sites; /* struct heap_site; the first is for what is not kept */
+	struct pile sites; /* struct heap_site; the first sums up sites not kept */
 	uint32_t *index; /* open addressing: site by key */
 	struct heap_cut *cut;
 	struct heap_blocks blocks;
@@ -43,14 +43,15 @@ struct heap {
 	struct pile steps; /* struct heap_step, by end */
 	size_t now; /* steps that have ended */
 	struct heap_sums all;
-	uint64_t foreign; /* frees of blocks older than the window */
-	uint64_t implied; /* frees not seen, for the address came back */
+	uint64_t foreign; /* frees of blocks that are older than the window */
+	uint64_t implied; /* frees not seen: a live block's address was allocated again */
 	/* malloc_since=start: bytes and blocks that were live when the window began */
 	int64_t older, older_blocks;
 	int64_t peak;
 	uint64_t peak_ticks;
-	uint32_t peaks; /* counted */
-	/* A binary heap, the least on top; at the end also what the top sites add. */
+	uint32_t peaks; /* how many peaks there were */
+	/* A binary heap, the smallest on top; at the end the top sites add their largest,
+	 * too. */
 	struct heap_large largest[HEAP_LARGEST + HEAP_TOP];
 	size_t large;
 	struct heap_rate rate;
@@ -60,16 +61,16 @@ struct heap {
 	/* frames.c */
 	struct symbols *symbols;
 	bool resolved;
-	struct pile stacks; /* uint32_t: ids that are written, ascending */
-	struct pile lists; /* uint32_t: for each its length, then its frames */
+	struct pile stacks; /* uint32_t: ids of stacks to be written, ascending */
+	struct pile lists; /* uint32_t: for each stack its length, then its frames */
 	struct pile frames; /* struct heap_frame */
 	uint32_t *frame_index; /* open addressing: frame + 1 */
 	size_t frame_slots;
 	struct pile modules; /* uint32_t: ids */
-	uint32_t chosen[HEAP_SITES]; /* sites that are written one by one */
+	uint32_t chosen[HEAP_SITES]; /* sites written one by one */
 	size_t chosen_n;
 	int64_t row[HEAP_STEPS]; /* a site's live bytes, step by step */
-	int64_t rest[HEAP_STEPS]; /* what is left for the others */
+	int64_t rest[HEAP_STEPS]; /* ... and those of the sites not written one by one */
 };
 
 static inline int64_t heap_now(const struct heap *h)
@@ -82,20 +83,22 @@ static inline const struct rec_alloc *heap_record_at(const struct trace *t, uint
 	return (const struct rec_alloc *)(t->view->base + (uint64_t)at * 8);
 }
 
-/* steps.c: the window's steps, the last HEAP_STEPS; and the one at `ticks`, or NULL. */
+/* steps.c: finds the window's steps, the last HEAP_STEPS; and the step at `ticks`, or
+ * NULL. */
 int heap_steps_find(struct trace *t);
 const struct heap_step *heap_step_at(const struct heap *h, uint64_t ticks);
 
-/* count.c: the tracks of REC_HEAP; calls for "Heap calls", up to `ns`; and of REC_BLOCK,
- * which is what cudaMalloc and the like did. */
+/* count.c: heap_counters draws the tracks of REC_HEAP; heap_rate_add counts calls for
+ * "Heap calls", up to `ns`; heap_device draws the tracks of REC_BLOCK: cudaMalloc's and
+ * the like. */
 int heap_counters(struct trace *t);
 int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 		  uint64_t frees);
 int heap_rate_end(struct heap *h, int64_t begin, int64_t end);
 int heap_device(struct trace *t);
 
-/* cut.c: the one id of all stacks whose frames, as many as are shown, are the same; and
- * those frames, innermost first. */
+/* cut.c: heap_cut gives all stacks that look the same, as many frames as are shown, one
+ * id; heap_frames_get gives those frames, innermost first. */
 int heap_cut_start(struct heap *h);
 void heap_cut_end(struct heap *h);
 uint32_t heap_cut(struct trace *t, uint32_t stack);

@@ -7,8 +7,8 @@
 
 #define FIRST 4096 /* slots; a power of two */
 
-/* Addresses are multiples of 16: the product spreads them, its upper half is the
- * better one. */
+/* Addresses are multiples of 16: the product spreads them, and its upper half is spread
+ * better than its lower. */
 static size_t home_slot(const struct heap_blocks *b, uint64_t address)
 {
 	uint64_t hash = address * 0x9e3779b97f4a7c15ull;
@@ -16,7 +16,7 @@ static size_t home_slot(const struct heap_blocks *b, uint64_t address)
 	return (hash ^ hash >> 32) & (b->slots - 1);
 }
 
-/* The slot of an address, or the empty one where it belongs. */
+/* The slot of an address, or the empty slot where that address belongs. */
 static size_t slot_of_address(const struct heap_blocks *b, uint64_t address)
 {
 	size_t i = home_slot(b, address);
@@ -26,7 +26,7 @@ static size_t slot_of_address(const struct heap_blocks *b, uint64_t address)
 	return i;
 }
 
-/* Twice as large; a failure leaves the table as it was. */
+/* Doubles the table; a failure leaves it as it was. */
 static int grow_slots(struct heap_blocks *b)
 {
 	struct heap_blocks larger = { .slots = b->slots ? b->slots * 2 : FIRST,
@@ -58,7 +58,7 @@ int heap_blocks_put(struct heap_blocks *b, struct heap_block block,
 	return 0;
 }
 
-/* What comes behind moves up, so that no search ends too early. */
+/* Removes an entry. Entries behind it move up, so that no search ends too early. */
 static void remove_at(struct heap_blocks *b, size_t hole)
 {
 	size_t mask = b->slots - 1;

@@ -24,10 +24,11 @@ struct heap_blocks { /* all zero: empty */
 	size_t slots, n;
 };
 
-/* *was: the block that had the address, whose free was not seen; at 0 = none. */
+/* Enters a block. *was: the block that had the address, whose free was not seen; at 0:
+ * none. */
 int heap_blocks_put(struct heap_blocks *b, struct heap_block block,
 		    struct heap_block *was);
-/* Removes it; at 0: no block is live there. */
+/* Removes the block at the address and returns it; at 0: no block is live there. */
 struct heap_block heap_blocks_take(struct heap_blocks *b, uint64_t address);
 void heap_blocks_free(struct heap_blocks *b);
 

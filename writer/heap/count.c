@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracks of counters: live bytes, resident memory, device memory. */
+/* The counter tracks: live bytes, resident memory, device memory. */
 #include "agent/core/record_cuda.h"
 #include "writer/heap/account.h"
 #include "writer/sort.h"
 
 #include <errno.h>
 
-#define RATE_NS    20000000 /* calls are counted for as long as this ... */
+#define RATE_NS    20000000 /* calls are counted over such stretches ... */
 #define RATE_LEAST 1000000 /* ... or from one REC_HEAP to the next, but not less */
 
 static bool record_before(const void *left, const void *right)
@@ -18,7 +18,7 @@ static bool record_before(const void *left, const void *right)
 
 /* ---- rates ---- */
 
-/* A point where the stretch began that it is about. */
+/* Adds the rate of the stretch that ends at `ns`, as a point where the stretch began. */
 static int put_rate(struct heap *h, int64_t begin, int64_t ns)
 {
 	struct heap_rate *r = &h->rate;
@@ -40,7 +40,8 @@ int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 	if (!r->from)
 		r->from = begin;
 	if (ns - r->from >= RATE_NS) {
-		/* Nothing came for a while: that is a stretch of its own. */
+		/* After a pause the counted stretch ends at RATE_NS, and the pause is its
+		 * own stretch. */
 		err = put_rate(h, begin, r->from + RATE_NS);
 		if (!err && ns - r->from >= RATE_NS)
 			err = put_rate(h, begin, ns);
@@ -50,8 +51,8 @@ int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 	return err;
 }
 
-/* The track ends with a point of zeros where the window does. In mode count the last
- * stretch has no counters behind it and is left out. */
+/* Ends the track with a point of zeros at the window's end. In mode count no counters
+ * come behind the last stretch, so it is left out. */
 int heap_rate_end(struct heap *h, int64_t begin, int64_t end)
 {
 	bool count = h->mode == MALLOC_COUNT;
@@ -65,10 +66,10 @@ int heap_rate_end(struct heap *h, int64_t begin, int64_t end)
 
 /* ---- REC_HEAP ---- */
 
-/* What the finisher saw has no place in the spool. */
+/* Marks an index into the finisher's samples, which have no place in the spool. */
 #define SEEN (1ull << 63)
 
-/* The finisher looks at a process all along: what it saw in other windows is theirs. */
+/* Is the sample of this window? The finisher looks at a process all the time. */
 static bool is_within(const struct trace *t, const struct rec_heap *r)
 {
 	return r->r.begin >= t->cycle.begin && r->r.begin <= t->cycle.end;
@@ -83,7 +84,7 @@ uint64_t heap_seen(const struct trace *t)
 	return n;
 }
 
-/* A record of the spool, or one of the plan's (SEEN). */
+/* The record in the spool, or the finisher's sample (SEEN). */
 static const struct rec_heap *counters_at(const struct trace *t, uint64_t at)
 {
 	return at & SEEN ? &t->plan->seen[at & ~SEEN]
@@ -101,7 +102,8 @@ static int add_seen(const struct trace *t, struct pile *records)
 	return 0;
 }
 
-/* Counted since the program's start by the finisher, from the window's begin here. */
+/* The finisher's samples count from the program's start: here from the window's begin,
+ * unless malloc_since=start. */
 static struct rec_heap rebase_counters(const struct trace *t, uint64_t at)
 {
 	const uint64_t *base = t->info->heap_base;
@@ -134,8 +136,9 @@ static int collect_counters(const struct trace *t, struct pile *records)
 			  record_before);
 }
 
-/* The agent counts from the window's begin, or from the program's start: then only what
- * is live does. */
+/* Takes over counters. Without malloc_since=start they count from the window's begin;
+ * with it from the program's start: then `base`, the window's first, is subtracted, and
+ * only its live bytes stay, as older ones. */
 static int apply_counters(struct trace *t, const struct rec_heap *r,
 			  const struct rec_heap *base, uint64_t ticks)
 {
@@ -204,7 +207,8 @@ static const struct rec_block *block_at(const struct trace *t, uint64_t at)
 	return (const struct rec_block *)(t->view->base + at);
 }
 
-/* Only device memory: pinned and managed memory is no part of the card's. */
+/* Follows an allocation or release of device memory; pinned and managed memory is no part
+ * of the card's. */
 static int device_change(struct trace *t, struct heap_blocks *seen, int64_t *live,
 			 const struct timed_record *m)
 {
@@ -221,7 +225,8 @@ static int device_change(struct trace *t, struct heap_blocks *seen, int64_t *liv
 	} else {
 		was = heap_blocks_take(seen, b->address);
 	}
-	/* A block that is older than the window is not in the sum. */
+	/* A release of a block that is older than the window takes nothing from the
+	 * sum. */
 	if (!err && was.at)
 		*live -= (int64_t)(block_at(t, (uint64_t)was.at * 8)->bytes % HEAP_MOST);
 	if (err || (b->operation != 1 && !was.at))

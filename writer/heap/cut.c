@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that are deeper than the file is to show: those that have the same innermost
- * frames are one. The agent keeps them whole, as they share their callers.
+ * Stacks deeper than the file shows: those with the same shown, innermost frames become
+ * one. The agent keeps stacks whole, as they share their callers.
  */
 #include "writer/heap/account.h"
 
@@ -30,7 +30,7 @@ unsigned heap_frames_get(const struct trace *t, uint32_t stack,
 	return stacks_get(t->view, stack, frame, most ? most : STACKS_MOST, &flags);
 }
 
-/* Hashes of 32 bits are equal now and then: the frames decide. */
+/* Are the frames the same? Different stacks may have the same 32-bit hash. */
 static bool has_same_frames(struct trace *t, uint32_t stack, unsigned depth)
 {
 	struct heap_cut *c = t->heap->cut;
@@ -44,7 +44,7 @@ static bool has_same_frames(struct trace *t, uint32_t stack, unsigned depth)
 	return i == depth;
 }
 
-/* The first that came with these frames. */
+/* The first stack that came with the same shown frames. */
 static uint32_t first_of(struct trace *t, uint32_t stack)
 {
 	struct heap_cut *c = t->heap->cut;
@@ -71,8 +71,8 @@ static uint32_t first_of(struct trace *t, uint32_t stack)
 	return stack;
 }
 
-/* A stack that is shown whole keeps its id; the cache answers for the sites that
- * allocate all the time. */
+/* A stack that is shown whole keeps its id. The cache answers for sites that allocate all
+ * the time. */
 uint32_t heap_cut(struct trace *t, uint32_t stack)
 {
 	struct heap_cut *c = t->heap->cut;

@@ -20,7 +20,7 @@ static bool number_before(const void *left, const void *right)
 	return *(const uint32_t *)left < *(const uint32_t *)right;
 }
 
-/* Each once, those that are stacks at all, and all their frames wanted. */
+/* Sorts the wanted stacks, keeps each once if it has frames, and wants all the frames. */
 static int sort_stacks(struct trace *t)
 {
 	struct heap *h = t->heap;
@@ -53,7 +53,8 @@ int64_t heap_frames_stack(const struct heap *h, uint32_t stack)
 	return at < h->stacks.n && id[at] == stack ? (int64_t)at : -1;
 }
 
-/* Its frames, their number first; NULL = there is no such stack. */
+/* The list of the stack: the number of its frames, then the frames; NULL: no such
+ * stack. */
 static const uint32_t *list_of(const struct heap *h, uint32_t stack)
 {
 	const uint32_t *list = h->lists.mem;
@@ -69,7 +70,7 @@ struct site {
 	const uint32_t *list;
 };
 
-/* A frame of a list, for site_text. */
+/* The text of a frame of the list, for site_text. */
 static const char *site_frame(void *arg, unsigned i)
 {
 	const struct site *s = arg;
@@ -104,7 +105,7 @@ static bool same_frame(const struct heap_frame *a, const struct heap_frame *b)
 	       !strcmp(a->text, b->text);
 }
 
-/* The slot of a frame, or the empty one where it belongs. */
+/* The slot of a frame, or the empty slot where that frame belongs. */
 static uint32_t *slot_of(const struct heap *h, const struct heap_frame *f)
 {
 	const struct heap_frame *known = h->frames.mem;
@@ -134,7 +135,7 @@ static int grow_index(struct heap *h)
 	return 0;
 }
 
-/* Adds a frame to the list of the stack at hand. */
+/* Adds a frame to the list of the current stack. */
 static int add_frame(struct heap *h, struct heap_frame f)
 {
 	uint32_t *slot, number;
@@ -151,7 +152,7 @@ static int add_frame(struct heap *h, struct heap_frame f)
 	return pile_add(&h->lists, &number, sizeof(number));
 }
 
-/* Its place in the file's "modules", + 1; 0: no memory. */
+/* The module's place in the file's "modules", + 1; 0: no memory. */
 static uint32_t module_of(struct heap *h, uint32_t id)
 {
 	const uint32_t *known = h->modules.mem;
@@ -162,7 +163,7 @@ static uint32_t module_of(struct heap *h, uint32_t id)
 	return pile_add(&h->modules, &id, sizeof(id)) ? 0 : (uint32_t)h->modules.n;
 }
 
-/* A frame has a text for each inlined call in it. One that is not resolved keeps
+/* A frame has a text for each inlined call in it. A frame that is not resolved keeps
  * module and offset, so that `recover` can name it later. */
 static int add_texts(struct trace *t, struct stack_frame frame)
 {
@@ -187,7 +188,8 @@ static int add_texts(struct trace *t, struct stack_frame frame)
 	return err;
 }
 
-/* Its length, which is known at the end only, and its frames by number. */
+/* Adds the stack's list: its length, which is known at the end only, and its frames by
+ * number. */
 static int add_list(struct trace *t, uint32_t stack)
 {
 	struct heap *h = t->heap;
@@ -234,8 +236,8 @@ void heap_frames_free(struct heap *h)
 
 /* ---- into the file ---- */
 
-/* A path and the build id that tells its versions apart; an id without a module has
- * neither. */
+/* Writes the path of a module and the build id that tells its versions apart; both are
+ * empty for an id without a module. */
 static void put_module(struct trace *t, uint32_t id)
 {
 	const struct stack_module *m = stacks_module_get(t->view, id);
@@ -251,7 +253,7 @@ static void put_module(struct trace *t, uint32_t id)
 	json_lit(j, "\"}");
 }
 
-/* [frame, module, offset] for each frame without a name. */
+/* Writes [frame, module, offset] for each frame without a name. */
 static void put_raw(struct trace *t)
 {
 	const struct heap_frame *f = t->heap->frames.mem;

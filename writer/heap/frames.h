@@ -17,20 +17,21 @@ struct trace;
 
 struct heap_frame { /* a text of the file */
 	const char *text;
-	uint32_t module; /* + 1; 0 = it is resolved, or never will be */
+	uint32_t module; /* place in "modules", + 1; 0 = resolved, or never will be */
 	uint32_t spare;
 	uint64_t offset;
 };
 
-/* Notes a stack that will be written; 0: none, which is no error. */
+/* Notes a stack that will be written; 0, which is no stack, is no error. */
 int heap_frames_want(struct heap *h, uint32_t stack);
-/* Resolves what is wanted, all at once: between the last _want and the first look. */
+/* Resolves the wanted stacks, all at once: after the last _want, before the first
+ * look-up. */
 int heap_frames_find(struct trace *t);
-/* Place in the file's "stacks"; -1: the stack was not wanted, or has no frames. */
+/* The stack's place in the file's "stacks"; -1: it was not wanted, or has no frames. */
 int64_t heap_frames_stack(const struct heap *h, uint32_t stack);
-/* A JSON string: the innermost frames that are not an allocator's; or null. */
+/* Writes a JSON string of the innermost frames that are not an allocator's; or null. */
 void heap_frames_site(struct trace *t, uint32_t stack);
-/* "symbols", "modules", "frames", "raw" and "stacks", a comma in front. */
+/* Writes "symbols", "modules", "frames", "raw" and "stacks", a comma in front. */
 void heap_frames_write(struct trace *t);
 void heap_frames_free(struct heap *h);
 

@@ -15,8 +15,9 @@ struct slice {
 
 /* ---- names ---- */
 
-/* The first id with that text: names are stored twice now and then, and an operator's
- * overloads are one. Steps are no operators: a site shall not be another in each. */
+/* The first id with that text: a name is stored twice now and then, and an operator's
+ * overloads count as one. Steps are no operators: else a site would be another in each
+ * step. */
 static uint32_t look_up(struct heap_merge *m, uint32_t id)
 {
 	static const char prefix[] = "ProfilerStep#";
@@ -56,15 +57,15 @@ static int note_slice(struct heap_merge *m, struct heap_lane *l, const struct re
 
 	if (!s.op)
 		return 0;
-	/* Those that are over go when somebody asks; here only so that they do not pile
-	 * up in a thread that allocates nothing. */
+	/* Slices that are over are dropped when heap_merge_op looks; here only so that
+	 * they do not pile up in a thread that allocates nothing. */
 	while (l->open.n && open[l->open.n - 1].end <= r->begin)
 		l->open.n--;
 	return pile_add(&l->open, &s, sizeof(s));
 }
 
-/* To the lane's next heap record or REC_MEMORY; slices on the way are noted. Records
- * of one thread may be a little out of order: the lane's time never falls. */
+/* Moves to the lane's next heap record or REC_MEMORY, and notes the slices on the way.
+ * Records of a thread may be a little out of order: the lane's time never falls. */
 static void advance_lane(struct heap_merge *m, struct heap_lane *l)
 {
 	const struct record *r;
@@ -93,14 +94,14 @@ uint32_t heap_merge_op(struct heap_lane *l)
 	return l->open.n ? s[l->open.n - 1].op : 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all lanes ---- */
 
 static struct heap_lane *lane_at(const struct heap_merge *m, size_t i)
 {
 	return (struct heap_lane *)m->lanes.mem + m->order[i];
 }
 
-/* At the same moment a block is freed before it is somebody else's. */
+/* At the same moment frees come first: a block is freed before it is allocated anew. */
 static bool lane_before(const struct heap_lane *a, const struct heap_lane *b)
 {
 	if (a->ticks != b->ticks)

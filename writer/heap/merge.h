@@ -13,19 +13,19 @@
 
 #include "writer/trace.h"
 
-struct heap_lane { /* a thread */
+struct heap_lane { /* a thread's records */
 	struct cursor cursor;
 	const struct record *next; /* a heap record or REC_MEMORY; NULL = no more */
-	uint64_t at; /* its offset */
-	uint64_t ticks; /* its time: never before the one before it */
+	uint64_t at; /* offset of `next` */
+	uint64_t ticks; /* time of `next`: never before that of the one before */
 	uint32_t tid;
-	struct pile open; /* slices around it */
+	struct pile open; /* slices around the lane's place */
 };
 
 struct heap_merge {
 	const struct trace *t;
 	struct pile lanes; /* struct heap_lane */
-	uint32_t *order; /* a binary heap of them */
+	uint32_t *order; /* a binary heap of the lanes */
 	size_t n, bytes;
 	uint32_t *ops; /* names by text: open addressing */
 	unsigned op_n;
@@ -35,12 +35,13 @@ struct heap_merge {
 	int err;
 };
 
-/* heap_merge_end is due after an error, too. */
+/* Call heap_merge_end after an error, too. */
 int heap_merge_start(struct heap_merge *m, const struct trace *t);
-/* The thread whose record comes next, or NULL: no more (or m->err). */
+/* The lane whose record comes next; NULL: there are no more (or m->err). */
 struct heap_lane *heap_merge_top(const struct heap_merge *m);
 void heap_merge_pop(struct heap_merge *m);
-/* Name id of the operator or annotation in flight; 0 = none. One id for one text. */
+/* Name id of the operator or annotation around the lane's record; 0 = none. Names with
+ * the same text have one id. */
 uint32_t heap_merge_op(struct heap_lane *l);
 void heap_merge_end(struct heap_merge *m);
 

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 
-#define BEAT 65536 /* records from one to the next */
+#define BEAT 65536 /* records between two calls of writer_beat */
 
 /* ---- every record ---- */
 
-/* torch's own totals, of the CPU or of a CUDA device; other kinds of devices have no
- * track. */
+/* Draws torch's own totals, of the CPU or of a CUDA device; other kinds of devices have
+ * no track. */
 static int add_tensor_memory(struct trace *t, const struct heap_lane *l)
 {
 	const struct rec_memory *m = (const struct rec_memory *)l->next;
@@ -25,7 +25,7 @@ static int add_tensor_memory(struct trace *t, const struct heap_lane *l)
 				     { (int64_t)m->allocated, (int64_t)m->reserved } });
 }
 
-/* One allocation or free: summed up, and a point on the tracks. */
+/* Sums up an allocation or free, and adds a point to the tracks. */
 static int heap_record(struct trace *t, struct heap_lane *l)
 {
 	struct heap *h = t->heap;
@@ -70,7 +70,7 @@ static int merge_records(struct trace *t)
 	return err;
 }
 
-/* ---- what the file says ---- */
+/* ---- what is written ---- */
 
 struct rank {
 	int64_t live, bytes;
@@ -84,8 +84,8 @@ static bool site_holds_more(const void *left, const void *right)
 	return a->live != b->live ? a->live > b->live : a->bytes > b->bytes;
 }
 
-/* The sites that are written, in their order: what lives at the end or did at the peak
- * comes first. */
+/* Chooses the sites to be written, in order: those first that hold most at the end and
+ * held most at the peak. */
 static int choose_sites(struct heap *h)
 {
 	const struct heap_site *s = h->sites.mem;
@@ -110,7 +110,7 @@ static int choose_sites(struct heap *h)
 	return err;
 }
 
-/* By time, as the instants are written. */
+/* By time, in which order the instants are written. */
 static bool block_before(const void *left, const void *right)
 {
 	const struct heap_large *a = left, *b = right;
@@ -118,7 +118,7 @@ static bool block_before(const void *left, const void *right)
 	return a->ticks != b->ticks ? a->ticks < b->ticks : a->at < b->at;
 }
 
-/* The sites that allocated most, the most first. */
+/* Finds the sites that allocated most, the largest first. */
 static size_t top_sites(const struct heap *h, uint32_t top[HEAP_TOP])
 {
 	const struct heap_site *s = h->sites.mem;
@@ -143,7 +143,8 @@ static bool is_among(const struct heap_large *l, size_t n, uint32_t at)
 	return false;
 }
 
-/* A site of many small blocks has none among the largest: one of it is shown, too. */
+/* A site of many small blocks has none among the largest: its largest block is shown,
+ * too. */
 static void add_top_sites(struct heap *h)
 {
 	uint32_t top[HEAP_TOP];

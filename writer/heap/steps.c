@@ -13,8 +13,8 @@ static bool ends_before(const void *left, const void *right)
 	return a->end != b->end ? a->end < b->end : a->begin < b->begin;
 }
 
-/* As the file shows them (events.c): where the program's own profiler has steps they
- * are the steps. One without an end never ended: what lives then is what is at work. */
+/* Steps as the file shows them (events.c): where the program's own profiler has steps,
+ * those. A step without an end is left out: what is live in it is still in use. */
 int heap_steps_find(struct trace *t)
 {
 	const struct step *s = t->cycle.steps.mem;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums by call site: allocations, bytes, what is left. */
+/* Sums by call site: allocations, bytes, and the bytes still live. */
 #include "writer/heap/account.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 
 /*
  * 1 - exp(-x), the chance that a block of x mean distances is in the sample: a series
- * near 0, doubled as often as it takes (of two halves one is enough). Our own, so that
- * the same records give the same numbers wherever they are summed.
+ * near 0, doubled as often as needed (a block is in the sample if one of its halves is).
+ * It is not libm's, so that the same records give the same numbers everywhere.
  */
 static double chance_of_sample(double x)
 {
@@ -61,7 +61,7 @@ static struct heap_site *site_at(const struct heap *h, uint32_t i)
 	return (struct heap_site *)h->sites.mem + i;
 }
 
-/* Its number; 0 is what is not told apart. -ENOMEM. */
+/* The site's number; 0: too many sites, this one is not kept apart. Or -ENOMEM. */
 static int64_t site_of(struct heap *h, uint32_t stack, uint32_t op, uint8_t call)
 {
 	uint64_t hash = ((uint64_t)op << 32 | stack) * 0x9e3779b97f4a7c15ull + call;
@@ -81,7 +81,8 @@ static int64_t site_of(struct heap *h, uint32_t stack, uint32_t op, uint8_t call
 	return h->index[i] = (uint32_t)(h->sites.n - 1);
 }
 
-/* Before a site changes: what it held until now, where somebody will ask. */
+/* Remembers what a site held, before it changes: for the ends of steps and for the
+ * peak. */
 static int remember_held(struct heap *h, struct heap_site *s)
 {
 	struct heap_held held;
@@ -113,15 +114,15 @@ void heap_sum_steps(struct heap *h, const struct heap_site *s)
 			h->row[i] = held[at - 1].live;
 }
 
-/* ---- the largest ---- */
+/* ---- the largest blocks ---- */
 
 static bool block_is_smaller(const struct heap_large *a, const struct heap_large *b)
 {
 	return a->bytes != b->bytes ? a->bytes < b->bytes : a->ticks > b->ticks;
 }
 
-/* Keeps the HEAP_LARGEST largest: the smallest of them is on top of the heap, and
- * gives way. */
+/* Keeps the HEAP_LARGEST largest blocks: the smallest of them is on top of the binary
+ * heap, and gives way to a larger one. */
 static void note_large(struct heap *h, struct heap_large l)
 {
 	struct heap_large *heap = h->largest;
@@ -181,8 +182,8 @@ static int release_block(struct trace *t, const struct heap_block *b)
 	return err;
 }
 
-/* A block whose address is live already was freed unseen (`implied`): the old one is
- * released first. */
+/* Where a block is still live at the address its free was not seen (`implied`): that
+ * block is released first. */
 int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 {
 	struct heap *h = t->heap;

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-/* Of an interval the points with the largest values, and the last. */
+/* Keeps the points with the largest values of an interval, and its last point. */
 static size_t keep_peaks(struct heap_point *to, const struct heap_point *p, size_t n)
 {
 	size_t at[2] = { n - 1, n - 1 }, kept = 0;
@@ -36,8 +36,9 @@ static void thin_points(struct heap_track *k, int64_t begin)
 	k->n = n;
 }
 
-/* What came since the last time is put into its intervals; they grow when that does not
- * help. All in one would be three points. */
+/* Thins the points added since the last time, interval by interval, and makes the
+ * intervals longer until half of the room is free. A single interval would keep three
+ * points. */
 static void make_room(struct heap_track *k, int64_t begin)
 {
 	for (thin_points(k, begin); k->n > HEAP_POINTS / 2 && k->shift < 63;
@@ -63,7 +64,7 @@ int heap_track_add(struct heap_track *k, int64_t begin, struct heap_point p)
 	return 0;
 }
 
-/* Chrome's counter events; Perfetto draws one track for each name and series. */
+/* Writes Chrome's counter events; Perfetto draws one track for each name and series. */
 void heap_track_write(struct trace *t, const struct heap_track *k, const char *name,
 		      const char *const series[2])
 {

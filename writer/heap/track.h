@@ -25,13 +25,14 @@ struct heap_point {
 struct heap_track {
 	struct heap_point *point; /* NULL = empty */
 	size_t n;
-	unsigned shift; /* intervals of 2^shift ns: maxima and the last value are kept */
+	unsigned shift; /* intervals of 2^shift ns keep their maxima and last value */
 };
 
-/* Points come in order of time. `begin`: the window's, where the intervals begin. A point
- * that says what the last one said is left out. */
+/* Adds a point; points come in order of time. `begin`: the window's, where the intervals
+ * begin. A point with the same values as the last one is left out. */
 int heap_track_add(struct heap_track *k, int64_t begin, struct heap_point p);
-/* Counter events ("ph":"C"); `series` names each value, NULL: there is no second one. */
+/* Writes counter events ("ph":"C"); `series` names each value, NULL: there is no
+ * second. */
 void heap_track_write(struct trace *t, const struct heap_track *k, const char *name,
 		      const char *const series[2]);
 void heap_track_free(struct heap_track *k);

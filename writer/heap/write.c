@@ -11,14 +11,14 @@ static const char *const count_names[HEAP_COUNTS] = {
 	[HEAP_UNKNOWN_STACK] = "unknown",
 };
 
-/* From 1 / HEAP_ONE to blocks. */
+/* Turns a count in 1 / HEAP_ONE to blocks. */
 static uint64_t round_count(uint64_t count)
 {
 	return (count + HEAP_ONE / 2) / HEAP_ONE;
 }
 
-/* Rounded away from zero at the half: a program may free more than it allocated in the
- * window. */
+/* Live blocks, rounded away from zero at the half: the number may be negative, as a
+ * program may free more than it allocated in the window. */
 static int64_t live_blocks(const struct heap_sums *s)
 {
 	int64_t n = (int64_t)(s->allocs - s->frees), half = HEAP_ONE / 2;
@@ -45,7 +45,7 @@ static void put_mode(struct trace *t)
 			     : ", \"since\": \"window\"");
 }
 
-/* Text as it stands, and behind it the number or null. */
+/* Writes text as it stands, and behind it the number, or null where it is not known. */
 static void put_known(struct json *j, const char *text, bool known, int64_t n)
 {
 	json_text(j, text);
@@ -105,7 +105,7 @@ static void put_steps(struct json *j, const int64_t *row, size_t n)
 	json_lit(j, "]");
 }
 
-/* null: no operator was in flight. */
+/* Writes the operator's name; null: no operator was in flight. */
 static void put_op(struct trace *t, uint32_t op)
 {
 	const struct name *n = op ? names_get(t->view, op) : NULL;
@@ -123,7 +123,7 @@ static void put_stack(struct trace *t, uint32_t stack)
 	put_known(&t->json, "", place >= 0, place);
 }
 
-/* The function that was called; a damaged record reads "malloc". */
+/* The allocator's function; a damaged record reads "malloc". */
 static const char *call_name(unsigned flags)
 {
 	static const char *const names[HEAP_CALLS_END] = {
@@ -158,14 +158,15 @@ static void put_site(struct trace *t, const struct heap_site *s)
 	json_lit(j, "}");
 }
 
-/* Adds up to the whole with the sites before it. */
+/* Writes the sites that are not written one by one: with those they add up to the
+ * whole. */
 static void put_other(struct trace *t, struct heap_sums rest, int64_t peak)
 {
 	const struct heap *h = t->heap;
 	struct json *j = &t->json;
 	size_t sites = h->sites.n - 1 - h->chosen_n;
 
-	/* Those that were not told apart are one. */
+	/* All sites that were not kept apart count as one. */
 	sites += h->sites.n >= HEAP_KEPT;
 	json_text_unsigned(j, "],\n\"other\": {\"sites\": ", sites);
 	json_lit(j, ", ");
@@ -177,8 +178,8 @@ static void put_other(struct trace *t, struct heap_sums rest, int64_t peak)
 	json_lit(j, "}");
 }
 
-/* The sites that were chosen, and the rest as one: what it holds is the whole less
- * what was written. */
+/* Writes the chosen sites, and the rest as one: what the rest holds is the whole less the
+ * chosen sites. */
 static void put_sites(struct trace *t)
 {
 	struct heap *h = t->heap;
@@ -230,7 +231,7 @@ void heap_summary(struct trace *t)
 
 /* ---- the largest allocations, each on its thread's row ---- */
 
-/* "12.3 MiB": one decimal at most, none where it is 0. */
+/* Writes a size like "12.3 MiB": with at most one decimal, and none where it is 0. */
 static void put_size(struct json *j, uint64_t bytes)
 {
 	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB" };
@@ -245,7 +246,7 @@ static void put_size(struct json *j, uint64_t bytes)
 	json_text(j, units[unit]);
 }
 
-/* An instant on its thread's row; "s":"t" draws it on that row alone. */
+/* Writes an instant on its thread's row; "s":"t" draws it on that row alone. */
 static void put_large(struct trace *t, const struct heap_large *l)
 {
 	const struct rec_alloc *a = heap_record_at(t, l->at);
