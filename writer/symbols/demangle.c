@@ -11,7 +11,7 @@
 
 #define NAME_MOST 8192 /* torch leaves longer ones as they are */
 #define TEXT_MOST (1u << 20) /* demangled */
-#define TEXTS     (8u << 20) /* of all names, escaped */
+#define TEXTS     (8u << 20) /* bytes of all names, escaped */
 #define SLOTS     4096 /* a power of two */
 #define STACK     (16u << 20) /* touched only as far as a name needs it */
 #define GUARD     4096
@@ -26,7 +26,7 @@ struct demangle {
 	char *stack; /* NULL: there was no memory for it, nothing is demangled */
 	size_t used; /* of texts */
 	size_t len; /* of text */
-	bool done; /* it came to its end */
+	bool done; /* the demangler came to its end */
 	struct slot slot[SLOTS];
 	char mangled[NAME_MOST + 1];
 	char text[TEXT_MOST];
@@ -34,9 +34,9 @@ struct demangle {
 };
 
 /*
- * The demangler takes stack by the depth of a name and time by the length of what comes
- * out, which a hostile name can make as large as it likes. So it runs on a stack of its
- * own, and is simply not returned to when it says too much.
+ * The demangler takes stack by the depth of a name and time by the length of its output,
+ * which a hostile name can make as large as it likes. So it runs on a stack of its own,
+ * and is not resumed once its output is too long.
  */
 static void collect_text(const char *text, size_t len, void *arg)
 {
@@ -92,7 +92,8 @@ void demangle_free(struct demangle *d)
 	pile_unmap(d, sizeof(*d));
 }
 
-/* Room for a text's escaped form, at worst six times as long. */
+/* Makes room for a text's escaped form, at worst six times as long; forgets all kept
+ * names where they leave too little. */
 static char *make_room(struct demangle *d, size_t len)
 {
 	if (6 * len > TEXTS - d->used) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a call site: its innermost frames that are no allocator's and no
- * dispatcher's; all frames where nothing else is left. */
+/* The name of a call site: its innermost frames that belong to no allocator and no
+ * dispatcher; all frames where no others are left. */
 #include "writer/symbols/site_text.h"
 #include "base/fmt.h"
 #include "base/frame_text.h"
 
-/* A long name loses its end, but not its place in the source. */
+/* Shortens a long name at its end, but keeps its place in the source. */
 static size_t put_name(char *to, const char *name)
 {
 	const char *place = strrchr(name, '(');

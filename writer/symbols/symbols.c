@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames by module and offset, and the texts that a helper process gave for them. What
- * was learnt of a process is kept for its next window. */
+/* Frames by module and offset, and the texts that a helper process gave for them. A
+ * process's texts are kept for its next window. */
 #include "writer/symbols/symbols.h"
 #include "base/fmt.h"
 #include "writer/pile.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PATIENCE_NS 30000000000ll /* for one window's frames */
-#define TEXTS_MOST  (256u << 20) /* bytes of them */
+#define TEXTS_MOST  (256u << 20) /* bytes of texts */
 #define KEPT_MOST   (64u << 20) /* ... that are kept for the next window */
 #define PATH_SHOWN  200 /* bytes of a module's name in a text */
 
@@ -19,25 +19,25 @@ int (*symbols_ask)(const char *question, size_t len, int64_t ns,
 
 struct entry {
 	struct stack_frame frame;
-	uint64_t at; /* of its texts */
-	uint32_t n; /* of them; 0 = not resolved yet */
+	uint64_t at; /* where its texts begin */
+	uint32_t n; /* its texts; 0 = not resolved yet */
 	bool known;
 };
 
 struct symbols {
 	const struct spool_view *view;
-	uint32_t pid; /* whose module ids these are ... */
+	uint32_t pid; /* the process that the module ids belong to ... */
 	uint64_t start_time;
-	struct pile entries; /* struct entry */
+	struct pile entries; /* entry + 1, by hash; `slots` of them, a power of two */
 	uint32_t *slot; /* of entries, + 1; a power of two */
 	size_t slots;
 	struct pile texts; /* char */
 	struct pile order; /* uint32_t: entries that are asked for, by module */
 };
 
-/* What was learnt of this process's frames; NULL while somebody has it. */
+/* The texts of the last process's frames; NULL while a caller has them. */
 static struct symbols *kept;
-static bool tired; /* the helper did not answer in time: it is not asked again */
+static bool tired; /* the helper did not answer in time: nobody asks it again */
 
 /* ---- frames ---- */
 
@@ -46,7 +46,7 @@ static struct entry *entry_at(const struct symbols *s, size_t i)
 	return (struct entry *)s->entries.mem + i;
 }
 
-/* The slot of a frame, or the empty one where it belongs. */
+/* The slot of a frame, or the empty slot where that frame belongs. */
 static size_t place_of(const struct symbols *s, struct stack_frame f)
 {
 	uint64_t h = (f.offset ^ (uint64_t)f.module << 40) * 0x9e3779b97f4a7c15ull;
@@ -160,7 +160,8 @@ static const char *base_of(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Module and offset as text: what can be said without the module's file. */
+/* Gives an entry its module and offset as text: all that is known without the module's
+ * file. */
 static void fall_back(struct symbols *s, struct entry *e)
 {
 	const struct stack_module *m = stacks_module_get(s->view, e->frame.module);
@@ -173,7 +174,7 @@ static void fall_back(struct symbols *s, struct entry *e)
 	else
 		len = fmt(text, sizeof(text), "?? (0x%lx)",
 			  (unsigned long)e->frame.offset);
-	/* No file, the kernel's own: there is nobody who could know more. */
+	/* There is no file, or the module is the kernel's: nobody can know more. */
 	e->known = !m || m->path[0] != '/';
 	e->at = s->texts.n;
 	e->n = !put_text(&s->texts, text, len + 1);
@@ -181,7 +182,7 @@ static void fall_back(struct symbols *s, struct entry *e)
 
 /* ---- the question ---- */
 
-/* Which module's entry it is, for a sort without a context. */
+/* An entry with its frame, so that the sort needs no context. */
 struct asked {
 	struct stack_frame frame;
 	uint32_t entry;
@@ -209,7 +210,7 @@ static int put_module(struct pile *q, const struct stack_module *m)
 	return put_text(q, id, n) ? -ENOMEM : put_text(q, m->path, strlen(m->path) + 1);
 }
 
-/* One line for each module, then its frames; the order says which answer is whose. */
+/* Writes one line for each module, then its frames; answers come in the same order. */
 static int put_question(struct symbols *s, struct pile *q)
 {
 	struct asked *asked = s->order.mem;
@@ -232,7 +233,7 @@ static int put_question(struct symbols *s, struct pile *q)
 	return err;
 }
 
-/* The entries that nobody has resolved and whose module is a file, by module. */
+/* Collects the entries that are not resolved and whose module is a file, by module. */
 static int collect_unknown(struct symbols *s)
 {
 	for (size_t i = 0; i < s->entries.n; i++) {
@@ -256,10 +257,10 @@ static int collect_unknown(struct symbols *s)
 
 struct answer {
 	struct symbols *s;
-	size_t next; /* of the order */
+	size_t next; /* entry of `order` that the next answer is for */
 	size_t at; /* where its texts begin */
 	unsigned n;
-	bool begun; /* a text has: a NUL ends it, else the answer */
+	bool begun; /* a text has begun; else a NUL ends the answer */
 };
 
 static void end_answer(struct answer *a)
@@ -278,8 +279,8 @@ static void end_answer(struct answer *a)
 	a->at = a->s->texts.n;
 }
 
-/* Answers come in pieces, cut anywhere: texts end with a NUL, an answer with an empty
- * text. */
+/* Takes answers, which come in pieces cut anywhere: a NUL ends each text, an empty text
+ * ends an answer. */
 static int take_answer(void *arg, const char *text, size_t len)
 {
 	struct answer *a = arg;
@@ -308,7 +309,7 @@ static void ask_for_unknown(struct symbols *s)
 
 	if (symbols_ask && !collect_unknown(s) && s->order.n && !put_question(s, &q))
 		tired = symbols_ask(q.mem, q.n, PATIENCE_NS, take_answer, &a) == -ETIME;
-	s->texts.n = a.at; /* without the begin of an answer that has no end */
+	s->texts.n = a.at; /* drops the begin of an answer that did not end */
 	s->order.n = 0;
 	pile_free(&q);
 }
