@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agent - starts, wires and stops the parts: this folder's files are the only ones that
- * see them all.  What they hand down is all that any part knows of another.
+ * see them all.  The functions they hand down are all that any part knows of another.
  */
 #include "agent/agent.h"
 
@@ -36,8 +36,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TOLD_ON_TRACE (1u << 13) /* on the job page */
-#define EXIT_SECONDS  2 /* without a launcher: then recover's, or lost */
+#define TOLD_ON_TRACE (1u << 13) /* a bit of job->told */
+#define EXIT_SECONDS  2 /* at the exit, without a launcher; later: recover's, or lost */
 
 extern char **environ;
 
@@ -71,7 +71,7 @@ static void window_ended(struct cycle_info *info, bool kept)
 }
 
 /* Does all that has to be done once libtorch is mapped and initialised. `once` stays
- * false as long as it is not there: each library that comes makes us look again. */
+ * false as long as libtorch is not there: each new library makes us look again. */
 static void look_for_torch(void)
 {
 	static _Atomic bool once;
@@ -136,7 +136,7 @@ static void on_backward(void)
 		sched_backward();
 }
 
-/* libtorch logs, for those who ask, that an optimizer is made: steps will come. */
+/* libtorch logs the use of its API: an optimizer is made, so steps will come. */
 static void on_usage(const char *event)
 {
 	if (!hook_real_usage)
@@ -189,7 +189,7 @@ static const struct torch_listener torch_to = {
 	.follow_seen = &sched_followed,
 };
 
-/* Where the program goes later must not move its traces. */
+/* A later chdir() of the program must not move its traces: logdir becomes absolute. */
 static void fix_logdir(void)
 {
 	char here[CONFIG_TEXT];
@@ -235,7 +235,7 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 	int saved = errno;
 
 	weak_undo();
-	/* Even where we stay out of it, the jumping hooks must know where to jump. */
+	/* Even in a process not recorded the jumping hooks must know where to jump. */
 	hook_start(&(struct hook_listener){
 		.symbol = on_symbol,
 		.main = on_main,
@@ -272,13 +272,13 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 	errno = saved;
 }
 
-/* Without a launcher, and of what lies in memory alone, nobody else makes files. */
+/* No launcher, or a spool in memory alone: nobody else makes this process's files. */
 static bool is_alone(void)
 {
 	return !agent_launched() || !spool.head->kept;
 }
 
-/* A program starts no process that it did not ask for. */
+/* The agent starts no process in the program, so on_trace is only named to the user. */
 static void say_unrun_command(void)
 {
 	if (agent.config.on_trace[0] && atomic_load(&spool.head->totals.files) &&
@@ -288,7 +288,7 @@ static void say_unrun_command(void)
 			 agent.config.logdir);
 }
 
-/* Wait a little, then say how. */
+/* Waits for the files, EXIT_SECONDS at most, then says what becomes of the others. */
 static void finish_alone(void)
 {
 	bool done = writer_drain(EXIT_SECONDS * 1000000000ll);
@@ -312,7 +312,7 @@ static void finish_alone(void)
 			 self.exe, files, agent.config.logdir, EXIT_SECONDS);
 }
 
-/* Nothing was ever recorded: a marker that is not there must be told. */
+/* Nothing was ever recorded; sched_exit() still says that a marker was never found. */
 static void stop_fresh(void)
 {
 	sched_exit();
@@ -323,8 +323,8 @@ static void stop_fresh(void)
 }
 
 /* exit(), or main has returned. A child of vfork or of a raw clone that comes here has
- * its parent's pid in `agent`: what it sees is its parent's, who goes on. Filters of
- * system calls forbid all that comes after the last window has been sealed. */
+ * its parent's pid in `agent`, and the parent goes on: the child ends nothing. A seccomp
+ * filter forbids all that comes after the last window has been sealed. */
 static void __attribute__((destructor)) stop_agent(void)
 {
 	struct rare cost;
@@ -354,8 +354,8 @@ out:
 	errno = saved;
 }
 
-/* _exit: no destructor comes. What lies in this process's memory alone is written now; a
- * spool that is kept is the launcher's, or recover's. */
+/* _exit runs no destructor, so a spool in this process's memory alone is written now. A
+ * spool that is kept is left to the launcher, or to recover. */
 static void on_exit_now(void)
 {
 	if (agent.on && agent.pid == sys_pid() && spool.head && !spool.head->kept)

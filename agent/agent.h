@@ -18,34 +18,34 @@
 enum { AGENT_FRESH, AGENT_STARTING, AGENT_READY, AGENT_ASIDE };
 
 struct agent {
-	_Atomic uint32_t state; /* of what agent_begin makes */
-	uint32_t pid; /* whose memory this is: a vfork child's is another */
+	_Atomic uint32_t state; /* AGENT_*: how far agent_begin has come */
+	uint32_t pid; /* of the process whose memory this is; a vfork child has another */
 	bool on; /* the constructor ran and found nothing against it */
-	bool out; /* a child that stays out: what was beginning goes no further */
+	bool out; /* a fork child stays out: what was beginning goes no further */
 	struct config config; /* last: most of it is never touched */
 };
 extern struct agent agent;
 
 /*
- * begin.c: what has to be opened, in the constructor and before a fork returns in the
- * child; false: stay out of it. Then all that is needed before the first record, where
- * nothing is opened any more; true when it is there.
+ * begin.c: agent_place opens what has to be opened, in the constructor; agent_place_child
+ * does so before fork returns in the child. False: this process stays out. agent_begin
+ * makes all that the first record needs, and opens nothing; true when it is there.
  */
 bool agent_place(void);
 bool agent_place_child(void);
 bool agent_begin(void);
-bool agent_begins_here(void); /* is the calling thread in the middle of that? */
-void agent_unrecorded(void); /* counted where the job's closing words see it */
+bool agent_begins_here(void); /* is the calling thread in agent_begin? */
+void agent_unrecorded(void); /* counts this process, for the job's closing words */
 bool agent_launched(void); /* a launcher's finisher makes the files */
 
-/* leave.c: the process ends, in whatever way: what is left lies in the spool. */
+/* leave.c: the process ends, in whatever way: the spool keeps what is left. */
 void agent_leave(void);
 
-/* ranks.c: rank and world size, again as they are now. */
+/* ranks.c: notes rank and world size again, as they are now. */
 void agent_ranks(void);
 
 /* facts.c */
-void agent_facts(void); /* of torch; each time a window ended, until they are settled */
+void agent_facts(void); /* of torch; written after each window until they are settled */
 void agent_facts_forget(void); /* a fork child has to find them again */
 
 /* fork.c: members of struct hook_listener. */
@@ -59,14 +59,15 @@ bool limits_confine(bool clock);
 void limits_unconfine(void);
 void limits_lock(bool begins, bool future);
 void limits_limit(int resource, uint64_t bytes);
-/* Nothing may be asked of the kernel: the gate alone protects what is a parent's. */
+/* Stores only, where the kernel may be asked for nothing: the closed gate alone protects
+ * the parent's records. */
 void agent_stay_out(void);
 
 /* wire_gpu.c: CUPTI and the CUDA hooks. */
 struct cycle_info;
-/* `begin`: agent_begin, here and below. */
+/* `begin` is agent_begin, here and below. */
 void wire_gpu_start(bool (*begin)(void));
-void wire_gpu_look(void); /* torch was found: is there a GPU for it? */
+void wire_gpu_look(void); /* torch was found: has the machine a GPU for it? */
 void wire_gpu_opened(struct cycle_info *info);
 void wire_gpu_ended(struct cycle_info *info, bool kept);
 void wire_gpu_leave(void); /* the process ends, in whatever way */
@@ -81,13 +82,13 @@ void agent_heap_start(bool (*begin)(void));
 void agent_heap_main(void);
 void agent_heap_symbol(const char *name); /* dlsym was asked for it */
 void agent_heap_fact(void);
-void agent_heap_fork_child(void); /* before the scheduler's */
-void agent_heap_off(void); /* for good */
-void agent_heap_opened_now(void); /* and cupti_now */
-void agent_heap_wants(void); /* writer_wanted, writer_wake, sched_tick, ... */
+void agent_heap_fork_child(void); /* call it before sched_fork_child */
+void agent_heap_off(void); /* the hooks record no more, for good */
+void agent_heap_opened_now(void); /* a window has just opened: heap_mark and cupti_now */
+void agent_heap_wants(void); /* writer_wanted, unseen by malloc's hooks; writer_wake: */
 void agent_heap_wake(void);
-int64_t agent_heap_tick(void); /* ... not seen by the hooks */
-void agent_heap_sample(void); /* heap_tick, likewise */
+int64_t agent_heap_tick(void); /* sched_tick, likewise unseen */
+void agent_heap_sample(void); /* heap_tick, likewise unseen */
 
 /* agent.c: PROFLAUNCH_CPU, PROFLAUNCH_CUDA. */
 void agent_collect(unsigned what, bool on);

@@ -28,11 +28,12 @@
 #include <string.h>
 
 #define FOLLOWER_SHARE 8 /* a follower gets cap / 8 */
-#define TOLD_NO_SPOOL  (1u << 11) /* on the job page */
+#define TOLD_NO_SPOOL  (1u << 11) /* a bit of job->told */
 
 extern char **environ;
 
-/* Most fit where a page is populated anyway. */
+/* Most configurations fit into the rest of a page that is populated anyway; a longer one
+ * is written whole only where the disk has room for it. */
 static void note_config(struct spool_header *h)
 {
 	size_t here = 4096 - offsetof(struct spool_header, config) % 4096;
@@ -42,7 +43,7 @@ static void note_config(struct spool_header *h)
 		config_print(&agent.config, h->config, sizeof(h->config));
 }
 
-/* What every trace of this process says, before readers take the spool for one. */
+/* Notes what every trace of this process says, before readers find the spool. */
 static void note_facts(void)
 {
 	char text[4096];
@@ -71,7 +72,7 @@ bool agent_launched(void)
 	return job && atomic_load(&job->launcher);
 }
 
-/* Of a thousand children on a full disk one says it. */
+/* Of a thousand children on a full disk, one says that its records cannot be kept. */
 static bool say_unkept(const char *dir, int err, const char *so)
 {
 	if (!job || !(atomic_fetch_or(&job->told, TOLD_NO_SPOOL) & TOLD_NO_SPOOL))
@@ -80,8 +81,8 @@ static bool say_unkept(const char *dir, int err, const char *so)
 	return false;
 }
 
-/* With a launcher: a file, else memory that the launcher holds as well. Who cannot join
- * the job (another user, another root) records nothing, and says nothing. */
+/* With a launcher: a file, else memory that the launcher holds as well. A process that
+ * cannot join the job (another user, another root) records nothing, and says nothing. */
 static int place_launched_spool(uint64_t cap)
 {
 	bool memory = !strcmp(agent.config.spool, "memory");
@@ -93,7 +94,8 @@ static int place_launched_spool(uint64_t cap)
 	return err;
 }
 
-/* Records without a place for their traces are of no use: the process goes on without. */
+/* Nothing can be written to logdir, so records are of no use: the process goes on without
+ * them. told_logdir: that has been said. */
 static bool closed_logdir, told_logdir;
 
 static int judge_logdir(void)
@@ -122,7 +124,7 @@ static int place_alone(uint64_t cap)
 	self_settle(0);
 	if (placed && !job && job_join(NULL, dir))
 		err = job_make(dir, 0);
-	/* The same directory, or one below. */
+	/* `dir` is logdir or below it: where no job can be made, no trace can. */
 	closed_logdir = err && placed && !strcmp(agent.config.spool, "auto") &&
 			!strncmp(dir, agent.config.logdir, strlen(agent.config.logdir));
 	if (closed_logdir)
@@ -136,9 +138,9 @@ static int place_alone(uint64_t cap)
 	return err;
 }
 
-/* The spool, as large as the options ask for, or as the limits on memory leave room for:
- * then the other tables are small as well. The job's page
- * has what the control group leaves. */
+/* Places the spool, as large as the options ask for or as the limits on memory allow;
+ * where it is smaller (sys_scarce), so are the other tables. The job's page says what the
+ * control group leaves. */
 static int place_within_limits(void *arg)
 {
 	uint64_t asked = (uint64_t)agent.config.buffer_mb << 20, group, cap;
@@ -156,8 +158,8 @@ static int place_within_limits(void *arg)
 }
 
 /* A process that waits for torch, CUDA or its first sample has no file before they come:
- * most never do, and to make one costs as much as to start a program. Then it is made
- * unseen. */
+ * most never do, and to make one costs as much as to start a program. When one of these
+ * comes, the spool is made unseen. */
 static bool is_soon(void)
 {
 	return (agent.config.malloc && agent.config.malloc != MALLOC_SAMPLE) ||
@@ -181,7 +183,7 @@ static int join_and_place(void *arg)
 	return is_soon() ? place_within_limits(arg) : 0;
 }
 
-/* A program without a free number: in a table of our own there are some. */
+/* The program has no free descriptor number; a descriptor table of our own has some. */
 static int place_aside(void *fn)
 {
 	sys_close_from(0);
@@ -200,9 +202,9 @@ static void place_here(void *arg)
 	p->err = p->fn(NULL);
 }
 
-/* Calls fn with a stack of its own, and where no descriptor is free, or other threads
- * might see one, in a task with a descriptor table of its own. true: fn has done its
- * work, and a spool that it made has its gate. */
+/* Calls fn on a stack of its own, and where no descriptor is free, or other threads might
+ * see one, in a task with its own descriptor table. true: fn has done its work, and a
+ * spool that it made has its gate. */
 static bool place_by(int (*fn)(void *), bool one_thread)
 {
 	struct placing p = { fn, -EMFILE };
@@ -215,7 +217,8 @@ static bool place_by(int (*fn)(void *), bool one_thread)
 		return false;
 	if (p.err && job)
 		say_unkept(job_folder(), p.err, "this process is not recorded");
-	/* Not where it is found: there no descriptor of the program's may be open. */
+	/* place_alone() cannot say it: where it runs, the program's descriptors may be
+	 * closed. */
 	if (p.err && closed_logdir && !told_logdir)
 		log_warn(
 			"%s: %s: no trace can be written, so this process is not recorded (PROF_LOGDIR names another directory)",
@@ -247,8 +250,8 @@ bool agent_place_child(void)
 
 /* ---- what has to be written ---- */
 
-/* In this order: the spool's memory, the threads' key, a place on the job's page, the
- * spool's header with its facts, what makes others read it, and the writer. */
+/* Makes in this order: the spool's memory, the threads' key, a place on the job's page,
+ * the spool's header with its facts, what makes others read it, and the writer. */
 static bool start_parts(void)
 {
 	if (!spool.base && !place_by(place_within_limits, false))
@@ -266,7 +269,7 @@ static bool start_parts(void)
 		agent_unrecorded();
 		return say_unkept(job_folder(), ENOSPC, "this process is not recorded");
 	}
-	if (job_ancestor()) /* until it has steps of its own (sched.c) */
+	if (job_ancestor()) /* a follower, until it has steps of its own (steps.c) */
 		spool_share(FOLLOWER_SHARE);
 	atomic_fetch_add(&spool.head->rare_ns, rare_take());
 	note_facts();
@@ -302,7 +305,8 @@ bool agent_begin(void)
 	ok = start_parts() && !agent.out;
 	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
 			      memory_order_release);
-	/* Behind it: a handler that forks in between finds all or nothing. */
+	/* Cleared after the state is stored: a handler that forks in between finds
+	 * agent_begin at work, or done. */
 	atomic_signal_fence(memory_order_seq_cst);
 	begins_now = false;
 	errno = saved;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says of torch: what was found of its ABI, once that is settled. */
+/* What a trace says of torch: what was found of torch's ABI, once that is settled. */
 #include "agent/agent.h"
 #include "agent/core/spool.h"
 #include "agent/torch/abi.h"

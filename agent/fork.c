@@ -18,8 +18,9 @@
 #include "base/sys.h"
 #include "writer/writer.h"
 
-/* Did anything begin in the parent, or in its? Else there is nothing to forget, and each
- * page that is not written to is one that the kernel does not have to copy. */
+/* Did anything begin in the parent, or in the parent's parent? Else the child has nothing
+ * to forget, and each page that is not written to is one that the kernel does not have to
+ * copy. */
 static bool has_begun(void)
 {
 	return atomic_load(&agent.state) != AGENT_FRESH || spool.base || thread_mine ||
@@ -81,7 +82,7 @@ void fork_child(void)
 	sched_fork_child();
 	if (begun || !agent.on) {
 		torch_fork_child();
-		/* Nobody will find it again. */
+		/* look_for_torch() has found torch once, and does not look again. */
 		if (agent.on && torch_known())
 			writer_need();
 		wire_gpu_fork_child();
@@ -89,8 +90,8 @@ void fork_child(void)
 	}
 }
 
-/* Threads of ours leave before the memory is copied, unless one is writing a file: in the
- * child they would be gone in the middle of something. */
+/* The agent's threads end before the memory is copied, unless one is writing a file: the
+ * child would have their memory without them, in the middle of something. */
 void fork_prepare(void)
 {
 	if (!agent.on)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process ends, in whatever way: what is left lies in the spool. */
+/* The process ends, in whatever way: the spool keeps what is left. */
 #include "agent/agent.h"
 #include "agent/core/clock.h"
 #include "agent/core/rare.h"
@@ -10,7 +10,7 @@ void agent_leave(void)
 {
 	struct spool_header *h = spool.head;
 
-	/* A child of vfork cannot be told from its parent without asking. */
+	/* Only its pid, asked of the kernel, tells a child of vfork from its parent. */
 	if (!h || sys_confined || agent.pid != sys_pid())
 		return;
 	sched_leave();

@@ -16,10 +16,11 @@
 #include "base/sys.h"
 #include "writer/writer.h"
 
-#define CONFINED      (4ull << 20) /* bytes for all that comes after seccomp ... */
+#define CONFINED      (4ull << 20) /* bytes of spool made ready before seccomp ... */
 #define CONFINED_HEAP (16ull << 20) /* ... and where the heap is recorded */
 
-/* What would have to be asked for is forbidden: the gate alone protects the parent. */
+/* Stores only: a filter may forbid all that would have to be asked for, and then the
+ * closed gate alone protects the parent's records. */
 void agent_stay_out(void)
 {
 	gate_set(0, 0);
@@ -27,8 +28,8 @@ void agent_stay_out(void)
 	agent.on = false;
 }
 
-/* A child of vfork has its parent's memory: nothing of that may change. And what a filter
- * lets the program do, it may not let us do for that. */
+/* False in a child of vfork, which has its parent's memory and may change nothing there;
+ * and behind a seccomp filter, which may allow the program's call and forbid ours. */
 static bool is_mine(void)
 {
 	return agent.on && !sys_confined && agent.pid == sys_pid();
@@ -84,7 +85,8 @@ bool limits_confine(bool clock)
 	if (!agent.on || (sys_confined && !clock))
 		return false;
 	if (agent.pid != sys_pid()) {
-		/* A raw clone's memory is its own: its gate is wiped. */
+		/* A raw clone has memory of its own, with a wiped gate; a vfork child has
+		 * not. */
 		if (sys_confined || !spool.base || atomic_load(&gate->alive))
 			return false;
 		sys_confine();
@@ -113,7 +115,7 @@ void limits_unconfine(void)
 
 /* mlockall() would make all that we have mapped resident. So what is not in use is
  * unmapped for the time of the call. The tables of stacks and rules go as well where the
- * program has one thread: no other can be looking at them. */
+ * program has one thread: no other thread can be looking at them. */
 void limits_lock(bool begins, bool future)
 {
 	static bool shrunk, single;
@@ -134,13 +136,15 @@ void limits_lock(bool begins, bool future)
 		spool_regrow();
 	if (single)
 		heap_stacks_on();
-	/* What we map from now on would be locked, and a thread has a stack. */
+	/* The program has MCL_FUTURE: what we map now would be locked, and a thread's
+	 * stack is mapped. */
 	if (!future)
 		writer_resume();
 }
 
-/* A limit that is set now counts what is mapped already: the program would get none of
- * its own share. So the spool shrinks to its part of the new limit, and for good. */
+/* A limit that is set now counts what is mapped already, and our mappings would use up
+ * the program's share. So the spool shrinks to its part of the new limit, and for
+ * good. */
 void limits_limit(int resource, uint64_t bytes)
 {
 	if (!is_mine() || bytes == UINT64_MAX)

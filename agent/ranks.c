@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says of its rank, as whoever started the process says it. */
+/* Rank and world size for the trace, from variables that torchrun, MPI or Slurm set. */
 #include "agent/core/ranks.h"
 #include "agent/agent.h"
 #include "agent/core/spool.h"
@@ -17,8 +17,8 @@ static void fact_text(const char *key, const char *value)
 	spool_fact(key, json);
 }
 
-/* torchrun sets them before the program starts, a program that spawns its own ranks
- * later: so they are looked at again when the first window ends. */
+/* torchrun sets the variables before the program starts, a program that spawns its own
+ * ranks later: so they are looked at again when the first window ends. */
 void agent_ranks(void)
 {
 	struct ranks r;

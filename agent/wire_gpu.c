@@ -4,7 +4,8 @@
  * when.
  *
  * While CUPTI records, the hooks write no calls: they only tell of markers, stacks and
- * collectives. Where it cannot be had they give host times, if that was asked for.
+ * collectives. Where CUPTI cannot be had the hooks give host times, if that was asked
+ * for.
  */
 #include "agent/agent.h"
 
@@ -25,12 +26,13 @@
 #include <link.h>
 #include <string.h>
 
-#define TOLD_NO_GPU (1u << 10) /* on the job page */
+#define TOLD_NO_GPU (1u << 10) /* a bit of job->told */
 
 static _Atomic bool estimating; /* CUPTI cannot be had: hooks measure */
-static _Atomic bool cuda_off; /* switched off in the running program */
+static _Atomic bool cuda_off; /* the running program switched CUDA off */
 
-/* Marks are wanted all the time, what is written only while a window is open. */
+/* The hooks tell of markers at any time; stacks, times and collectives are written only
+ * while a window is open. */
 static unsigned needed_from_hooks(bool open)
 {
 	unsigned what = 0;
@@ -97,7 +99,8 @@ void wire_gpu_collect(bool on)
 	adjust_hooks();
 }
 
-/* Names of CUPTI's second generation: a profiler that we cannot share with. */
+/* A program that looks up a name of CUPTI's second generation (cupti..._v2) has a
+ * profiler with which we cannot share CUPTI. */
 void wire_gpu_symbol(const char *name)
 {
 	size_t len = strlen(name);
@@ -118,7 +121,7 @@ void wire_gpu_fork_child(void)
 	bool met = cupti_met();
 
 	cupti_fork_child();
-	if (!met && agent.on) { /* it may use CUDA itself */
+	if (!met && agent.on) { /* the child may use CUDA itself */
 		adjust_hooks();
 		return;
 	}
@@ -144,7 +147,8 @@ static int is_cuda(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* A program that brings CUDA, on a machine that cannot: said by one process of a job. */
+/* The program brings a CUDA runtime, the machine has no driver: one process of a job says
+ * so. */
 void wire_gpu_look(void)
 {
 	struct mapped m = { false, false, false };
@@ -162,7 +166,8 @@ void wire_gpu_look(void)
 			"NVIDIA driver here");
 }
 
-/* A CUPTI inside libtorch cannot be shared: while its profiler runs it has the GPU. */
+/* A CUPTI inside libtorch cannot be shared: while torch's profiler runs, the GPU is that
+ * profiler's. */
 void wire_gpu_profile(bool cuda, bool begins)
 {
 	struct mapped m = { false, false, false };
@@ -194,7 +199,8 @@ void wire_gpu_start(bool (*begin)(void))
 	if (agent.config.cuda_stacks == STACKS_NATIVE)
 		unwind_start(agent.config.stack_depth, false);
 	cuda_hooks_start(&calls);
-	/* What is looked up by name is only ours to see if something is wanted then. */
+	/* Driver functions that the program looks up are seen only if something was
+	 * wanted before, be it for this moment. */
 	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)
 		cuda_hooks_want(CUDA_WANT_STACKS);
 	if (self && self->l_name[0])
@@ -204,7 +210,7 @@ void wire_gpu_start(bool (*begin)(void))
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
 
-/* The driver calls it from cuInit (CUDA_INJECTION64_PATH). */
+/* The driver calls this function from cuInit (CUDA_INJECTION64_PATH). */
 int InitializeInjection(void)
 {
 	int saved = errno, result = 1;

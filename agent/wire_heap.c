@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire_heap - malloc's hooks between the other parts: when they record, and what of ours
- * they must not see.
+ * wire_heap - malloc's hooks between the other parts: when they record, and which
+ * allocations of ours they must not see.
  *
  * What we do on a thread of the program's may allocate (a thread of ours is born, CUPTI
- * is switched on): guard_word says that it is not the program.
+ * is switched on): guard_word says that the program does not.
  */
 #include "agent/agent.h"
 
@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-static char facts[1024]; /* found once: to ask the linker is not for any moment */
+static char facts[1024]; /* found at the start: later the linker may not be asked */
 
 /* PROF_MALLOC_SEED makes samples the same in each run: for tests. */
 static uint64_t sample_seed(void)
@@ -37,7 +37,7 @@ static uint64_t sample_seed(void)
 	return n;
 }
 
-/* Constructors after ours allocate, too: where the run is one window they are in it. */
+/* Constructors after ours allocate, too: where the run is one window it holds those. */
 void agent_heap_start(bool (*begin)(void))
 {
 	heap_first = sched_first_block;
@@ -52,7 +52,7 @@ void agent_heap_start(bool (*begin)(void))
 		begin(); /* what is counted from the start lies in the spool */
 }
 
-/* Without torch nobody else says when step 0 begins. */
+/* Without torch only the heap says when step 0 begins. */
 void agent_heap_main(void)
 {
 	if (heap_wanted() && (config_marker_is(&agent.config, MARKER_BY_TIME) ||
@@ -75,7 +75,7 @@ void agent_heap_fact(void)
 /* A child whose parent records does so, too, from its first call on. */
 void agent_heap_fork_child(void)
 {
-	/* Also of one that waits for its first sample. */
+	/* A parent that waits for its first sample counts as one that records. */
 	heap_fork_child(agent.config.children && (sched_begun() || heap_is_dozing()));
 	if (heap_wanted() && agent.config.malloc_stacks)
 		unwind_fork_child();
@@ -113,14 +113,14 @@ void agent_heap_wake(void)
 	guard_leave(guard);
 }
 
-/* By the keeper. */
+/* The keeper calls this. */
 int64_t agent_heap_tick(void)
 {
 	guard_word = GUARD_OURS;
 	return sched_tick();
 }
 
-/* By the sampler. */
+/* The sampler calls this. */
 void agent_heap_sample(void)
 {
 	guard_word = GUARD_OURS;
