@@ -10,8 +10,8 @@
  *  4  a DataLoader alone: every __next__.
  *  5  neither: bursts of backward.
  *
- * Events come one by one, so a rule is chosen before all is known. Three things make
- * up for that: what is only possible is waited for, but never for ever; within the
+ * Events come one by one, so a rule is chosen before all is known. Three things make up
+ * for that: an event that may still come is waited for, but never for ever; within the
  * first boundaries a better rule replaces a worse one; and rules 4 and 5, which say
  * "there is no optimizer", give way whenever one shows up. Numbers already given stay.
  */
@@ -37,7 +37,8 @@ static bool take_profiler_step(struct auto_state *a)
 		return count_boundary(a, AUTO_BY_PROFILER);
 	if (!is_learning(a))
 		return false;
-	/* The first one opens what is step 0 there and here: no boundary yet. */
+	/* The first ProfilerStep# begins step 0 of torch's profiler and of ours: no
+	 * boundary yet. */
 	a->choice = AUTO_BY_PROFILER;
 	return a->boundaries ? count_boundary(a, AUTO_BY_PROFILER) : false;
 }
@@ -62,7 +63,7 @@ static bool take_next(struct auto_state *a, bool optimizer)
 	if (a->choice == AUTO_BY_OPTIMIZER) {
 		if (!is_learning(a))
 			return false;
-		a->choice = AUTO_BY_LOADER; /* a step before the loop: the loop counts */
+		a->choice = AUTO_BY_LOADER; /* that update came before the loop */
 	}
 	if (a->updates)
 		return count_boundary(a, AUTO_BY_LOADER);
@@ -86,7 +87,7 @@ static bool take_update(struct auto_state *a)
 		a->updates =
 			a->loader; /* an update without a backward ends a batch, too */
 	if (a->choice == AUTO_BY_BATCH || a->choice == AUTO_BY_BACKWARD)
-		a->boundaries = 0; /* what was taken for the whole was not: learn anew */
+		a->boundaries = 0; /* there is an optimizer after all: learn anew */
 	if (a->loader && a->choice != AUTO_BY_OPTIMIZER) {
 		a->choice = AUTO_BY_LOADER;
 		if (!is_learning(a) || a->updates < AUTO_UPDATES)
@@ -95,8 +96,8 @@ static bool take_update(struct auto_state *a)
 	return counts ? count_boundary(a, AUTO_BY_OPTIMIZER) : false;
 }
 
-/* Checkpointing enters the engine again and again within one backward: what comes
- * soon after another one, compared with the longest pause, is the same burst. */
+/* Checkpointing enters the engine again and again within one backward: an entry soon
+ * after the last one, compared with the longest pause, belongs to the same burst. */
 static bool new_burst(struct auto_state *a, uint64_t now)
 {
 	uint64_t gap = now - a->last_backward;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auto - which of torch's own events end a step, when nobody says.
+ * auto - which of torch's own events end a step, when the user names no marker.
  *
  * Threads  a struct auto_state belongs to one thread; pure.
  * Memory   the caller's; zeroed is the start.
@@ -38,7 +38,7 @@ enum auto_event {
 
 struct auto_state {
 	enum auto_choice choice;
-	uint32_t boundaries; /* made since it began to learn */
+	uint32_t boundaries; /* made since this state began to learn */
 	uint32_t updates; /* optimizer steps since the last boundary */
 	uint32_t waited; /* batches, or backwards, that made no boundary */
 	bool loader; /* a DataLoader was seen */
@@ -53,7 +53,7 @@ struct auto_state {
  * have an optimizer (a step or zero_grad was seen in any thread, or one was made).
  */
 bool auto_take(struct auto_state *a, enum auto_event event, bool optimizer, uint64_t now);
-/* For the closing lines. */
+/* The choice in words, for the closing lines. */
 const char *auto_text(enum auto_choice choice);
 
 #endif

@@ -39,7 +39,7 @@ static void publish_begin(const struct cycle_info *info)
 
 	if (!w)
 		return;
-	atomic_store(&w->cycle, 0); /* readers of the old one see that it is gone */
+	atomic_store(&w->cycle, 0); /* readers of the old window see that it is gone */
 	atomic_store(&w->begin, info->begin);
 	atomic_store(&w->end, 0);
 	atomic_store(&w->fate, info->flags & CYCLE_PROVISIONAL ? FATE_OPEN : FATE_KEPT);
@@ -56,8 +56,8 @@ static void publish_end(const struct cycle_info *info, enum cycle_end how)
 	atomic_store(&w->fate, how == CYCLE_KEEP ? FATE_KEPT : FATE_THROWN);
 }
 
-/* Ends and fates are on the page before the number changes: who sees the new number
- * finds all it needs about the old one. */
+/* A window's end and fate are on the page before the gate's number changes: a follower
+ * that sees the new number finds all it needs about the old window. */
 static void flip_gate(uint64_t number, uint64_t at)
 {
 	gate_set(number, at);
@@ -105,8 +105,8 @@ static void end_old(struct cycle_info *old, uint64_t end, enum cycle_end how)
 		return;
 	if (tell.ending)
 		tell.ending();
-	/* Another thread (CUPTI's consumer) looks at it while the window is still open.
-	 */
+	/* CUPTI's consumer, another thread, reads `end` while the window is still
+	 * open. */
 	__atomic_store_n(&old->end, end, __ATOMIC_RELEASE);
 	publish_end(old, how);
 }
@@ -222,8 +222,8 @@ void cycle_step_begin(int64_t number, uint64_t begin)
 	emit_leave(t);
 }
 
-/* Any thread may end it. The lock keeps the window open meanwhile, so the chunk is
- * not the writer's yet. */
+/* Any thread may end the step. The scheduler's lock keeps the window open meanwhile, so
+ * the chunk is not the writer's yet. */
 void cycle_step_end(uint64_t end)
 {
 	if (step.rec && cycle_now && step.cycle == cycle_now->number)

@@ -2,7 +2,7 @@
 /*
  * cycle - opens and seals recording windows, and writes their ProfilerStep#N.
  *
- * Threads  one at a time: whoever holds the scheduler's lock.
+ * Threads  one at a time: the holder of the scheduler's lock.
  * Memory   a descriptor for each window, in a chunk of its own in the spool; it is
  *          the writer's as soon as the window is sealed.
  * Errors   cycle_open: false when the cap has no room for a descriptor (said once,
@@ -22,18 +22,20 @@ extern struct cycle_info *cycle_now;
 
 struct cycle_listener {
 	void (*opened)(struct cycle_info *info); /* before anybody sees it open */
-	void (*ending)(void); /* still open, and soon no more */
+	void (*ending)(void); /* the window is still open, and is about to end */
 	void (*ended)(struct cycle_info *info, bool kept); /* before it is the writer's */
 	void (*sealed)(void); /* the writer has work */
 };
 void cycle_start(const struct cycle_listener *listener);
-/* Opens a window that begins at `begin`. One that is open ends as `old` says, at the
+/* Opens a window that begins at `begin`. A window that is open ends as `old` says, at the
  * same moment: the gate goes from one number to the next and is never closed. */
 bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end old);
 void cycle_close(uint64_t end, enum cycle_end how);
-/* What was only provisional stays: the flags are gone, followers are told. */
+/* The open window loses `flags_off`; if it is no longer provisional it stays, and
+ * followers are told. */
 void cycle_settle(uint32_t flags_off);
-/* Does the open window stay, whatever its flags say? The finisher may have seen to it. */
+/* Does the open window stay, whatever its flags say? The finisher may have settled
+ * that. */
 bool cycle_kept(void);
 /* ProfilerStep#N begins in the calling thread (nothing happens without a window). */
 void cycle_step_begin(int64_t number, uint64_t begin);

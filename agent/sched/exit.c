@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of a process: what is open is kept or thrown away, and what the user has to
+ * The end of a process: its open window is kept or thrown away, and what the user has to
  * know about it is said.
  */
 #include "agent/core/clock.h"
@@ -13,7 +13,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* Of annotations: a line on the job's page has no room for more. */
+/* How many annotations are named, and how much of each (bytes): a line on the job's page
+ * has no room for more. */
 #define NAMES     3
 #define NAME_MOST 60
 
@@ -22,11 +23,11 @@ static bool tell_once(uint32_t bit)
 	return !job || !(atomic_fetch_or(&job->told, bit) & bit);
 }
 
-/* "Seen: train 12×, ..." of what might have been meant. */
+/* "train 12×, ...": annotations that the user might have meant. */
 static void list_names(char *text, size_t size)
 {
 	const struct tally *seen = &spool.head->seen;
-	bool there = spool_head_has(seen, sizeof(*seen)); /* else a hole */
+	bool there = spool_head_has(seen, sizeof(*seen)); /* else a hole in the spool */
 	const struct tally_row *r;
 	size_t n = 0;
 
@@ -80,14 +81,14 @@ void sched_say_provisional(const char *when)
 		 marker, when, what, names);
 }
 
-/* A shell around the program has no such function, and need not. */
+/* Should this process have the marker's function? A shell around the program need not. */
 static bool should_have_it(void)
 {
 	return atomic_load(&sched.torch) || !job || !atomic_load(&job->launcher) ||
 	       (uint32_t)getppid() == atomic_load(&job->launcher);
 }
 
-/* Every process ends here, so the kernel is asked for a symbol: marker alone. */
+/* Every process ends here, so getppid() is called for a symbol: marker alone. */
 static void say_not_found(void)
 {
 	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) &&
@@ -98,7 +99,7 @@ static void say_not_found(void)
 			sched.marker.text);
 }
 
-/* True: what was kept was provisional. */
+/* True: the window was provisional, and is kept. */
 static bool end_window(uint64_t now)
 {
 	uint64_t end = now;

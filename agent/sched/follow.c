@@ -22,7 +22,7 @@
 
 #define NEVER UINT64_MAX
 
-static _Atomic uint64_t nobody; /* stays 0 */
+static _Atomic uint64_t nobody; /* stays 0: the gate of no leader */
 _Atomic uint64_t *sched_follow = &nobody;
 uint64_t sched_followed = 0;
 
@@ -30,12 +30,14 @@ static uint32_t leader_pid;
 
 static void watch_word(_Atomic uint64_t *word, uint64_t seen)
 {
-	/* An event between the two stores may call us in vain: we find no change. */
+	/* An event between the two stores may call us in vain: follow_sync finds no
+	 * change. */
 	sched_followed = seen;
 	sched_follow = word;
 }
 
-/* For the finisher, which ends the window if nothing happens here any more. */
+/* Tells the finisher which window ours belongs to: it ends ours if no event comes here
+ * any more. */
 static void tell_whom(uint64_t number)
 {
 	if (!job_mine)
@@ -65,7 +67,7 @@ bool follow_changed(void)
 	return atomic_load_explicit(sched_follow, memory_order_acquire) != sched_followed;
 }
 
-/* The leader's slot is another process's by now: nobody leads any more. */
+/* The leader's slot is another process's by now, so this process has no leader. */
 static bool leader_gone(void)
 {
 	return atomic_load(&sched.leader->pid) != leader_pid;
@@ -83,8 +85,8 @@ static bool is_undecided(const struct job_window *w)
 	return w && atomic_load(&w->fate) == FATE_OPEN;
 }
 
-/* How a window of ours ends that belongs to the leader's window `seen`. A leader which
- * has gone, or has opened eight more since, says nothing: then it stays. */
+/* How our window ends, which belongs to the leader's window `seen`. Where the leader has
+ * gone, or has opened eight windows since, the fate is not known: ours stays. */
 static enum cycle_end fate_of(uint64_t seen, uint64_t *end)
 {
 	struct job_window *w = leader_window(seen);
@@ -136,7 +138,8 @@ void follow_sync(uint64_t now)
 	/* The leader's window has ended; ours never was a part of it. */
 	if (mine && !number)
 		return;
-	/* The leader drives: a window of our own goes, a follower's ends as its did. */
+	/* The leader drives: a window of our own is thrown away, a follower's ends as the
+	 * leader's did. */
 	if (cycle_now) {
 		if (mine)
 			cycle_step_end(now);
@@ -173,7 +176,8 @@ void follow_end(uint64_t now)
 		sched.phase = PHASE_NONE; /* so that the next step opens one */
 	if (!child)
 		return;
-	/* The user's plan has step 0 in no window: what we have is not wanted. */
+	/* The user's plan has step 0 in no window: what was recorded as a follower is not
+	 * wanted. */
 	if (sched.given && sched.phase < PHASE_RECORD) {
 		cycle_close(now, CYCLE_THROW);
 		return;

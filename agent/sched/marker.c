@@ -27,7 +27,8 @@ static bool cut_suffix(const char *text, size_t *len, const char *suffix)
 	return true;
 }
 
-/* `plain` bytes are compared before the glob is tried: most names differ there. */
+/* The first `plain` bytes are compared before the glob is tried: most names differ
+ * there. */
 static const char *keep_name(struct marker *m, const char *text, size_t len)
 {
 	if (!len)
@@ -41,7 +42,8 @@ static const char *keep_name(struct marker *m, const char *text, size_t len)
 	return NULL;
 }
 
-/* "@middle": hardly a name ends so; one that does is followed by its place. */
+/* "@word": hardly a name ends so, so it is taken for a mistyped @begin or @end. A name
+ * that does end so needs one of these behind it. */
 static const char *refuse_place(const char *text, size_t len)
 {
 	static char why[160];
@@ -130,7 +132,7 @@ const char *marker_parse(struct marker *m, const char *text)
 }
 
 /* Runs at each annotation, in windows and outside: length and first letter tell nearly
- * all of them apart from torch's own. */
+ * all annotations apart from torch's own. */
 enum marker_class marker_classify(const char *name, size_t len)
 {
 	if (len < 10)
@@ -153,7 +155,8 @@ enum marker_class marker_classify(const char *name, size_t len)
 	return CLASS_OTHER;
 }
 
-/* One [set] at glob[*at]; moves behind it. A '[' without its ']' is just itself. */
+/* Matches c with the [set] at glob[*at], and moves *at behind the set. A '[' without its
+ * ']' is just itself. */
 static bool match_set(const char *glob, size_t len, size_t *at, unsigned char c)
 {
 	size_t i = *at + 1, first;

@@ -26,14 +26,14 @@ enum marker_kind {
 
 struct marker {
 	enum marker_kind kind;
-	bool at_begin; /* torch, cuda, kernel: the edge */
-	uint64_t period_ns; /* time: */
+	bool at_begin; /* torch, cuda, kernel: boundary at the begin, not at the end */
+	uint64_t period_ns; /* time: the length of a step */
 	size_t len; /* of text */
 	size_t plain; /* leading bytes of text without wildcards */
 	char text[1024]; /* the glob; symbol: [library!]name */
 };
 
-/* User annotations that mean something to `auto` and to the counters. */
+/* Annotations that mean something to `auto` and to the counters. */
 enum marker_class {
 	CLASS_OTHER,
 	CLASS_LOADER,

@@ -27,10 +27,10 @@ struct mark_slot {
 static SELDOM struct mark_slot slots[SLOTS];
 static _Atomic uint32_t slots_taken;
 static __thread uint32_t my_slot
-	__attribute__((tls_model("initial-exec"))); /* number + 1 */
+	__attribute__((tls_model("initial-exec"))); /* slot + 1, 0 = none yet */
 
 static _Atomic uint32_t owner; /* slot + 1 of the thread that made the first boundary */
-static _Atomic uint32_t optimizer; /* this process has one */
+static _Atomic uint32_t optimizer; /* this process has an optimizer */
 static _Atomic uint32_t stepped; /* proflaunch_step() was called: it wins over auto */
 
 static void add_one(_Atomic uint64_t *counter)
@@ -55,8 +55,8 @@ static uint32_t slot_mine(void)
 	return my_slot;
 }
 
-/* One thread's events make the steps, the first's that made a boundary: two loops in one
- * process would else count each other's. */
+/* Only the thread that made the first boundary makes steps: of two loops in one process
+ * each would else count the other's. */
 static bool may_count(uint32_t slot)
 {
 	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
@@ -71,7 +71,7 @@ static bool claim_steps(uint32_t slot)
 	return atomic_compare_exchange_strong(&owner, &first, slot) || first == slot;
 }
 
-/* The token of an outermost annotation, 0 for one inside. */
+/* The token of an outermost annotation; 0 for one inside another of its kind. */
 static uint32_t open_mark(uint32_t slot, enum mark mark)
 {
 	struct mark_slot *s;
@@ -96,8 +96,8 @@ static void feed_auto(uint32_t slot, enum auto_event event)
 		      atomic_load_explicit(&optimizer, memory_order_relaxed),
 		      event == AUTO_BACKWARD ? clock_ticks() : 0) &&
 	    claim_steps(slot))
-		/* Where the program makes rows of its own, ours would double each step.
-		 */
+		/* The program makes ProfilerStep# rows of its own: ours would double each
+		 * step. */
 		sched_boundary(auto_text(state->choice),
 			       state->choice != AUTO_BY_PROFILER);
 }
@@ -124,8 +124,8 @@ static uint32_t glob_begin(const char *name, size_t len)
 	return token;
 }
 
-/* The glob has matched an annotation: unless it has a namespace in it, it means no
- * operators, and these need not be looked at for it any more. */
+/* The glob has matched an annotation: unless the glob has a namespace in it, it means no
+ * operators, and operators need not be observed for it any more. */
 static void annotation_matched(void)
 {
 	if (!strstr(sched.marker.text, "::"))
@@ -165,14 +165,14 @@ uint32_t sched_call_begin(const char *function, const char *kernel)
 
 /* ---- annotations ---- */
 
-/* Names that might have been meant, for the closing words. Where there is no room for
- * them on a full disk they are not told. */
+/* Counts names that the user might have meant, for the closing words. Where a full disk
+ * has no room for them they are not told. */
 static void note_name(const char *name, size_t len)
 {
 	struct spool_header *h = spool.head;
 	int saved = errno;
 
-	/* Who asks for no step is not told what would have been one. */
+	/* A user of none or time: asks for no annotation, and is not told of any. */
 	if (sched.marker.kind == MARKER_NONE || sched.marker.kind == MARKER_TIME)
 		return;
 	if (h && !sched.step && spool_head_has(&h->seen, sizeof(h->seen)))
@@ -180,8 +180,8 @@ static void note_name(const char *name, size_t len)
 	errno = saved;
 }
 
-/* The classes are counted with any marker: the closing words tell what would have been
- * there for `auto`. */
+/* The classes are counted with any marker: the closing words tell what `auto` would have
+ * found. */
 uint32_t sched_begin(const char *name, size_t len)
 {
 	enum marker_class class = marker_classify(name, len);
@@ -268,8 +268,8 @@ void sched_step(void)
 	}
 }
 
-/* The function may be in the program, in what it is linked to, or in a library yet to
- * come; the first one found is taken. */
+/* The function may be in the program, in what the program is linked to, or in a library
+ * yet to come; the first one found is taken. */
 void sched_library(void)
 {
 	uint32_t no = 0;

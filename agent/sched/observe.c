@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether torch's operators call us: while a window, the marker or an ancestor asks. */
+/* Switches operator callbacks on while a window, the marker or an ancestor needs them. */
 #include "agent/sched/cycle.h"
 #include "agent/sched/state.h"
 

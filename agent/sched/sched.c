@@ -48,7 +48,8 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 		log_warn("marker = %s: %s; going on with auto", cfg->marker, why);
 		memset(&sched.marker, 0, sizeof(sched.marker));
 	}
-	/* NULL: the plan is the user's; "": there is none; else it is wrong. */
+	/* `why`: NULL = the plan is the user's; "" = the user gave none; else the plan is
+	 * wrong. */
 	why = *cfg->schedule ? schedule_parse(&sched.plan, cfg->schedule) : "";
 	if (why && *why)
 		log_warn("schedule = %s: %s; going on with the default", cfg->schedule,
@@ -78,8 +79,8 @@ void sched_torch_found(void)
 		uint32_t none = TORCH_NONE;
 
 		atomic_compare_exchange_strong(&job_mine->torch, &none, TORCH_FOUND);
-		/* With such an ancestor this may be a worker that was spawned: only its
-		 * operators can tell it to follow. */
+		/* With such an ancestor this process may be a worker that was spawned:
+		 * only its operators can tell it to follow. */
 		sched.may_follow = job_ancestor() != NULL;
 	}
 	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
@@ -130,7 +131,7 @@ void sched_collect(bool on)
 void sched_main(bool records)
 {
 	sched.main_ticks = clock_ticks();
-	/* Else the first event opens the window, which begins at this moment. */
+	/* Otherwise the first event opens the window, and main_ticks is its begin. */
 	if (records && sched_is_whole())
 		sched_wake_whole();
 	sched_library();

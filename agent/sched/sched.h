@@ -5,7 +5,7 @@
  * Threads  all functions: any thread.  A boundary is made under one small lock;
  *          what it costs the program is a gate change.
  * Memory   static; cycle descriptors lie in the spool.
- * Errors   said once, in one line, by whoever decides.
+ * Errors   said once, in one line, by the file that meets them.
  * Units    none.
  */
 #ifndef SCHED_SCHED_H
@@ -18,17 +18,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What must be caused above this folder; agent.c fills it in. */
+/* What the scheduler causes in parts above it; agent.c fills it in. */
 struct sched_actions {
 	void (*observe)(bool on); /* operator callbacks on or off (torch) */
 	void (*arm)(void); /* a window is near: the writer prepares memory */
 	void (*sealed)(void); /* a cycle is ready for the writer */
-	/* A window begins; it ended. Under the lock: stores only. */
+	/* A window begins; a window has ended. Under the lock: stores only. */
 	void (*opened)(struct cycle_info *info);
 	void (*ended)(struct cycle_info *info, bool kept);
 	void (*opened_now)(void); /* after `opened`, without the lock */
-	void (*ending)(void); /* a window is about to end: the last that goes into it */
-	bool (*begin)(void); /* spool, threads and writer thread must be there */
+	void (*ending)(void); /* a window is about to end: last records go into it */
+	bool (*begin)(void); /* makes spool, threads and writer; false: not there */
 	/* symbol: marker (hooks). False: not there, ask again when a library came. */
 	bool (*patch)(const char *symbol, void (*hit)(void));
 };
@@ -37,14 +37,14 @@ struct sched_actions {
 void sched_start(const struct config *cfg, const struct sched_actions *actions);
 
 /* libtorch was found: operators are watched until the first one, where step 0 may be
- * recorded; time: begins here, where there is something to record. */
+ * recorded; with time: and none step 0 begins here. */
 void sched_torch_found(void);
-/* The process starts (main is about to run): none, symbol: and a heap alone begin here.
- */
-void sched_main(bool records); /* main begins; records: what needs no torch */
+/* main is about to run: a window for the whole run opens here, a symbol: marker is looked
+ * for. */
+void sched_main(bool records); /* records: there is something that needs no torch */
 /* Is the run one window, as far as is known (none; auto, without torch)? */
 bool sched_is_whole(void);
-void sched_first_block(void); /* of the heap, where nothing has begun */
+void sched_first_block(void); /* the heap's first block: begins what has not begun */
 /* A library was mapped: a symbol: marker may be there now. */
 void sched_library(void);
 
@@ -54,10 +54,11 @@ void sched_end(uint32_t token);
 /* The same for operators; called only while sched_wants_ops (op-name markers). */
 uint32_t sched_op_begin(const char *name, size_t len);
 bool sched_wants_ops(void);
-/* A CUDA call begins; kernel: what it launches, or NULL. Only while sched_wants_calls. */
+/* A CUDA call begins; kernel: the kernel that it launches, or NULL. Only while
+ * sched_wants_calls. */
 uint32_t sched_call_begin(const char *function, const char *kernel);
 bool sched_wants_calls(void);
-/* CUDA, or the heap, is recorded: where there is no torch, step 0 begins. */
+/* CUDA, or the heap, is recorded: without torch step 0 begins. */
 void sched_used(void);
 bool sched_begun(void); /* step 0 has begun */
 /* Operators are recorded or not, from now on. */
@@ -79,14 +80,14 @@ void sched_follow_changed(void);
 void sched_fork_child(void);
 /* This thread is in the middle of a boundary, or of what begins step 0. */
 bool sched_midway(void);
-/* Nothing is scheduled here any more. Stores only. */
+/* This process schedules nothing any more. Stores only. */
 void sched_stay_out(void);
 /* Normal exit: seals what is open. Does not wait. */
 void sched_exit(void);
-/* _exit: what a follower has is settled by stores alone; nothing is sealed. */
+/* _exit: a follower's window is settled by stores alone; nothing is sealed. */
 void sched_leave(void);
-/* Tick of the writer thread (about every 100 ms): time: markers and the 60 s rule.
- * Returns ns until it wants the next one. */
+/* Tick of the keeper (about every 100 ms): time: markers and the 60 s rule. Returns ns
+ * until the next tick is wanted. */
 int64_t sched_tick(void);
 
 #endif

@@ -23,7 +23,7 @@ struct sched_state {
 	_Atomic uint32_t life; /* enum life: has step 0 begun in this process? */
 	_Atomic uint32_t torch; /* libtorch is there */
 	_Atomic uint32_t patched; /* the symbol: marker was found */
-	_Atomic bool whole; /* the window is open until torch or CUDA is found */
+	_Atomic bool whole; /* the window of the whole run is open (sched_wake_whole) */
 	const struct sched_actions *act;
 	struct marker marker;
 	struct schedule plan;
@@ -32,15 +32,15 @@ struct sched_state {
 	_Atomic bool ops; /* the marker needs operators outside windows */
 	_Atomic bool opened; /* a window was opened since the last sched_unlock */
 	bool cpu_off; /* operators are not wanted (activities) */
-	uint64_t main_ticks; /* when main began */
+	uint64_t main_ticks; /* when main began; 0 = not known */
 
 	enum phase phase;
 	uint64_t step;
 	uint64_t begun; /* when step 0 began */
 	_Atomic uint64_t last; /* when the last boundary was */
-	bool driver; /* has boundaries of its own, or needs none */
-	bool settled; /* default plan: nothing is provisional any more */
-	bool may_follow; /* an ancestor has torch */
+	bool driver; /* this process has boundaries of its own, or needs none */
+	bool settled; /* default plan: no window is provisional any more */
+	bool may_follow; /* an ancestor has torch: this process may become its follower */
 	struct job_slot *leader; /* the ancestor that we follow or watch, or NULL */
 	int64_t due_ns; /* time: next boundary, CLOCK_MONOTONIC */
 };
@@ -60,27 +60,29 @@ static inline enum life sched_life(void)
 }
 
 /* Held for a gate change, never across anything slow. False: this very thread holds it
- * (we are in a signal handler within a boundary). */
+ * (we are in a signal handler within a boundary), or the holder gets no processor. */
 bool sched_lock(void);
-void sched_unlock(void); /* then tells of a window that was opened meanwhile */
-bool sched_locked(void); /* by this thread */
+void sched_unlock(void); /* then calls opened_now, if a window was opened meanwhile */
+bool sched_locked(void); /* does this thread hold it? */
 void sched_lock_forget(void); /* atfork child */
 /* Step 0 begins now, unless it has. False: nothing is (or can be) scheduled here. */
 bool sched_wake(void);
-/* The heap is recorded, and nothing will say when a step begins: then the whole run is
- * one window. It opens here, unless something has begun. */
+/* The heap is recorded, and no marker says when a step begins: then the whole run is one
+ * window. It opens here, unless something has begun. */
 void sched_wake_whole(void);
-/* Something says so after all: that window goes, and nothing has begun. */
+/* Torch, CUDA or a step was met after all: that window is thrown away, and step 0 is yet
+ * to begin. */
 void sched_whole_ends(void);
-bool sched_whole_goes(void); /* ... at the end: another process of the job has torch */
+bool sched_whole_goes(void); /* ... is thrown away at exit: the job has met torch */
 /* One step ends, the next one begins. `chosen`: what `auto` took, or NULL.
  * `row`: the step gets a ProfilerStep#N. */
 void sched_boundary(const char *chosen, bool row);
-/* Operator callbacks: on while any of the reasons for them holds. Under the lock. */
+/* Switches operator callbacks on while any of the reasons for them holds. Under the
+ * lock. */
 void sched_observe(void);
 
-/* A provisional window was kept: a line; without the lock. `when`: "" at the end, or what
- * has ended it before. */
+/* Says in one line that a provisional window was kept; without the lock. `when`: "" at
+ * the process's end, else what has ended the window before. */
 void sched_say_provisional(const char *when);
 
 /* ---- steps.c ---- */
@@ -96,13 +98,13 @@ void marks_fork_child(void);
 /* Looks for an ancestor that may drive us. True: its windows decide for now. */
 bool follow_begin(uint64_t now);
 void follow_sync(uint64_t now);
-bool follow_changed(void); /* cheap; without the lock */
-/* A boundary of our own: what was recorded as a follower becomes ours or goes. */
+bool follow_changed(void); /* has the leader's gate changed? cheap; without the lock */
+/* We have a boundary of our own: what was recorded as a follower becomes ours or goes. */
 void follow_end(uint64_t now);
-/* The process ends: does the open window stay? Makes it ours where nobody drives. *end:
- * where it ends, if that was before now. */
+/* The process ends: does the open window stay? It becomes ours where nobody drives. *end:
+ * where the window ends, if that was before now. */
 bool follow_keeps(uint64_t *end);
-void follow_nobody(void); /* no call for any event */
+void follow_nobody(void); /* sched_follow_changed is called for no event any more */
 void follow_wait_first(void); /* sched_follow_changed is called for the first event */
 
 #endif

@@ -25,8 +25,8 @@
 
 #define SPINS         64
 #define FAILURES      100000u
-#define START_WAIT_NS 200000 /* between looks ... */
-#define START_MOST    100000000ll /* ... and in all: what comes then is not recorded */
+#define START_WAIT_NS 200000 /* ns between two looks at the start ... */
+#define START_MOST    100000000ll /* ... and in all; later the event is not recorded */
 
 static __thread bool starting __attribute__((tls_model("initial-exec")));
 
@@ -101,19 +101,21 @@ static void begin_life(uint64_t now)
 		atomic_store(&job_mine->torch, TORCH_USED);
 	if (job && atomic_load(&sched.patched))
 		atomic_fetch_or(&job->told,
-				TOLD_SYMBOL); /* found here: no news elsewhere */
+				TOLD_SYMBOL); /* found here: nobody need say it is not */
 	sched.due_ns = sys_clock_ns(CLOCK_MONOTONIC) + (int64_t)sched.marker.period_ns;
 	sched.driver = alone;
 	if (alone || !follow_begin(now))
 		open_first(now);
-	/* Not before the window is open: until then all events come here and wait. */
+	/* follow_nobody() comes after the window is open: until then every event calls us
+	 * and waits. */
 	if (alone || !follow_active())
 		follow_nobody();
 	atomic_store_explicit(&sched.life, LIFE_ON, memory_order_release);
 	sched_observe();
 }
 
-/* Events that nobody could record: told once there is a window to tell it in. */
+/* Events that came while nothing could be recorded: counted as dropped once a window is
+ * there. */
 static _Atomic uint64_t unseen;
 
 static void tell_unseen(void)
@@ -142,7 +144,8 @@ static bool wait_for_start(void)
 
 static _Atomic uint32_t begin_failures;
 
-/* Another thread may be at it just now; one that fails for good is asked no more. */
+/* act->begin() fails while another thread is in it, so the next event tries again; after
+ * FAILURES failures it is called no more. */
 static void not_begun(void)
 {
 	if (atomic_fetch_add(&begin_failures, 1) < FAILURES) {
@@ -264,8 +267,8 @@ void sched_boundary(const char *chosen, bool row)
 
 	rare_begin(&cost);
 	sched_whole_ends();
-	/* When the boundary is the first event of all, the step that it ends is what
-	 * the program did so far. */
+	/* When the boundary is the first event of all, the step that it ends is what the
+	 * program did since main began. */
 	if (sched_life() != LIFE_ON &&
 	    !wake_scheduler((struct waking){ .begun = sched.main_ticks }))
 		goto out;

@@ -2,7 +2,7 @@
 /*
  * What time alone brings: steps by the clock, the end of a provisional window that has
  * waited for a boundary long enough or is full, the end of a leader's window. (A full
- * window of the plan stays open: only so is what is lost in it counted.)
+ * window of the plan stays open: records lost in it are counted only so.)
  *
  * The keeper calls this.  It takes the lock only when there is something to do: the
  * program must never wait for a thread that waits for a processor.
@@ -13,7 +13,7 @@
 
 #define SECOND   1000000000ll
 #define TICK     (SECOND / 10)
-#define PATIENCE 60.0 /* seconds without a boundary: what is provisional is kept */
+#define PATIENCE 60.0 /* seconds without a boundary: the provisional window is kept */
 
 static bool has_dropped(const struct cycle_info *info)
 {
