@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handing out the spool. A chunk that was given back lies on a list for its size; what
- * was never used lies behind all others. The lists are stacks whose tops carry a count of
- * changes, so that a top that was taken and put back meanwhile is seen to be another one.
+ * Handing out the spool. A chunk that was given back lies on a list for its size; space
+ * that was never handed out lies behind all chunks. The lists are stacks whose tops carry
+ * a count of changes, so that a top that was taken and put back meanwhile is seen to have
+ * changed.
  */
 #include "agent/core/chunk.h"
 #include "agent/core/rare.h"
@@ -18,7 +19,7 @@
  * takes a chunk that was popped and given back meanwhile for the top that it saw. */
 static _Atomic uint64_t free_list[CLASSES];
 static _Atomic uint64_t free_bytes; /* on all of them */
-static _Atomic uint64_t kept_most = UINT64_MAX; /* where the limit was lowered */
+static _Atomic uint64_t kept_most = UINT64_MAX; /* most that is kept (chunk_left) */
 
 static unsigned class_of(uint32_t size)
 {
@@ -47,7 +48,7 @@ void chunk_give(uint64_t offset)
 	uint64_t top = atomic_load(list), next;
 
 	atomic_store(&c->kind, CHUNK_FREE);
-	/* First: nobody takes off what is not there yet. */
+	/* Added first: no thread can take the chunk off before it is on the list. */
 	atomic_fetch_add_explicit(&free_bytes, c->size, memory_order_relaxed);
 	do {
 		atomic_store(&c->next_free, top & OFFSETS);
@@ -81,7 +82,7 @@ bool chunk_spares(void)
 	return (limit > used ? limit - used : 0) + free >= kept;
 }
 
-/* The program's thread waits for it. */
+/* The program's thread waits for the page, so the time counts as rare. */
 static bool populate_page(uint64_t at, uint32_t size)
 {
 	struct rare cost;
@@ -148,8 +149,8 @@ enum drop_kind chunk_lacks(void)
 }
 
 /* All threads fill one chunk: each takes its bytes by a compare-and-swap on `used`. Of
- * those that find it full the first one's new chunk is taken for all; the others give
- * theirs back. */
+ * the threads that find it full the first one's new chunk is taken for all; the others
+ * give their chunks back. */
 uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
 		    unsigned share)
 {

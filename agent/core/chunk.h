@@ -48,16 +48,16 @@ void chunk_give(uint64_t offset);
  * than half, is kept for operators, steps, the GPU's records and names. */
 bool chunk_spares(void);
 /* The limit was lowered: so many bytes are left, of which a quarter is kept at most.
- * UINT64_MAX: it is where it was. */
+ * UINT64_MAX: the limit is where it was. */
 void chunk_left(uint64_t bytes);
-enum drop_kind chunk_lacks(void); /* why there is none */
+enum drop_kind chunk_lacks(void); /* why chunk_take gave none */
 /* Chunks of one kind that all threads put entries into, one chunk after the other. */
 struct chunk_fill {
-	_Atomic uint64_t chunk; /* offset of the one that takes new entries */
+	_Atomic uint64_t chunk; /* offset of the chunk that takes new entries */
 	_Atomic uint64_t taken; /* bytes of all so far */
 };
-/* Offset of room for `size` bytes; all of them together take cap / share at most. 0: no
- * room. */
+/* Offset of room for `size` bytes; the chunks of `f` take cap / share together at most.
+ * 0: no room. */
 uint64_t chunk_room(struct chunk_fill *f, enum chunk_kind kind, uint32_t size,
 		    unsigned share);
 void chunk_forget(void); /* part of spool_forget */

@@ -9,7 +9,7 @@
 
 #define JUMP_NS  20000000 /* CLOCK_REALTIME moved by more: that was no drift */
 #define STEER_NS 500000 /* how much may be made up for in a second */
-#define EDGE_NS  1000000 /* between moments, where no thread of ours keeps time */
+#define EDGE_NS  1000000 /* least time from the last triple to one of clock_edge */
 
 uint64_t clock_kind = CLOCK_NS;
 
@@ -66,11 +66,12 @@ static double rate_until(const struct spool_header *head, const struct clock_tri
 }
 
 /*
- * The time that traces tell runs on without a bend or a gap. How fast it goes until the
- * next triple is decided at each one and stored: the rate so far, steered towards
+ * The time that traces tell runs on without a bend or a gap. Its rate until the next
+ * triple is decided at each triple and stored: the rate so far, steered towards
  * CLOCK_REALTIME by at most 500 ppm, as adjtime does. So hosts stay as aligned as NTP
- * keeps them, windows that follow each other fit, and what is written now is what
- * would be written later. When the wall clock itself jumps, so do we, and say how far.
+ * keeps them, windows that follow each other fit, and what is written now is what would
+ * be written later. When the wall clock itself jumps, so does this time, and leap_ns says
+ * how far.
  */
 static void steer_rate(const struct spool_header *head, uint64_t n,
 		       struct clock_triple *c)

@@ -35,10 +35,9 @@ static inline uint64_t clock_ticks(void)
 void clock_start(void);
 /* A new spool's first triples: the process's start, and now. */
 void clock_begin(struct spool_header *head);
-/* Stores a triple in the spool header (thinning old ones); the writer thread, each
- * second. */
+/* Stores a triple in the spool header (thinning old ones); the keeper, each second. */
 void clock_sample(struct spool_header *head);
-/* The same at a window's edge, if there was none in the last millisecond. */
+/* The same at a window's edge, if no triple was stored in the last millisecond. */
 void clock_edge(struct spool_header *head);
 /*
  * One window's clock: epoch ns as a straight line in ticks, from one moment to

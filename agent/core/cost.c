@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Samples are measured by the processor's counter, which goes on while the thread does
- * not run. One that took long is cut short: each stands for many.
+ * not run. A sample that took long is cut to LONG_TICKS, because each stands for many
+ * events.
  */
 #include "agent/core/cost.h"
 #include "agent/core/emit.h"
@@ -10,7 +11,7 @@
 #define LONG_TICKS 65536 /* some 20 us */
 #define LOOKS      31
 
-static _Atomic uint64_t clock_takes; /* ticks from one look at it to the next; + 1 */
+static _Atomic uint64_t clock_takes; /* ticks of one look at the clock + 1; 0 = unknown */
 
 /* The median of so many looks: the least may be far less than a look ever takes again. */
 static uint64_t learn_clock(void)
@@ -28,7 +29,8 @@ static uint64_t learn_clock(void)
 	return sorted[LOOKS / 2] + 1;
 }
 
-/* The last digits of the time are as good as drawn. */
+/* Draws after how many events the next sample comes: the time's last digits are random
+ * enough. */
 static void draw_next(uint64_t ticks)
 {
 	if (thread_mine)
@@ -36,9 +38,9 @@ static void draw_next(uint64_t ticks)
 					       (2 * COST_EVERY - 1);
 }
 
-/* The open window's descriptor, for what is no record; until `let_window` the window
- * stays, and a child that a signal's handler forks keeps it. Within a record it is what
- * that holds. NULL: no window, or a thread that has recorded nothing. */
+/* The open window's descriptor, for an event that is no record. Until let_window the
+ * window stays, also for a child that a signal's handler forks. Within a record, that
+ * record holds the window. NULL: no window, or a thread that has recorded nothing. */
 static struct cycle_info *hold_window(bool *held)
 {
 	struct thread *t = thread_mine;
@@ -79,7 +81,8 @@ struct cost_span cost_begin(void)
 	return (struct cost_span){ clock_ticks(), rare };
 }
 
-/* Without what the clock takes itself, and what was rare in it. */
+/* Ticks since `begin`, less what the clock takes itself and what was rare work
+ * meanwhile. */
 static uint64_t ticks_since(uint64_t begin, uint64_t now, uint64_t rare)
 {
 	uint64_t clock = atomic_load_explicit(&clock_takes, memory_order_relaxed),
@@ -106,7 +109,8 @@ void cost_more(uint64_t begin, enum cost_kind kind)
 		add_ticks(kind, ticks, 0);
 }
 
-/* Nobody counts its events any more: each sample stands for as many as it should. */
+/* Nobody counts the events of a window thrown away: each sample stands for as many of
+ * them as one does on average. */
 void cost_keep(const struct cycle_info *info)
 {
 	struct cycle_info *i = (struct cycle_info *)info;

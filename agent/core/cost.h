@@ -14,12 +14,12 @@
 #include "agent/core/thread.h"
 
 struct cost_span {
-	uint64_t begin, rare; /* rare_ticks then */
+	uint64_t begin, rare; /* rare_ticks at the begin */
 };
 struct cost_span cost_begin(void);
-/* One sample of `kind`, over now; and the thread's next one is drawn. */
+/* A sample of `kind` is over now; the thread's next sample is drawn. */
 void cost_end(struct cost_span s, enum cost_kind kind);
-/* What came later of the last sample of `kind`, since `begin`. */
+/* Adds to the last sample of `kind` what came later, since `begin`. */
 void cost_more(uint64_t begin, enum cost_kind kind);
 /* A window is thrown away: what it has cost stays. */
 void cost_keep(const struct cycle_info *info);

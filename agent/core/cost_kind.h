@@ -23,7 +23,7 @@ enum cost_kind {
 	COST_WHOLE, /* all are timed from here on: */
 	COST_SAMPLE = COST_WHOLE, /* malloc = sample: blocks that are samples */
 	COST_CALL, /* CUDA calls, where hooks record them or their stacks */
-	COST_PASS, /* a malloc and its free that only pass by: a loop of them */
+	COST_PASS, /* a malloc and its free that record nothing: timed in a loop */
 	COST_KINDS
 };
 #define COST_EVERY 64 /* events, on average */

@@ -25,7 +25,7 @@ enum drop_kind { /* why records were lost, besides their own kind */
 		 DROP_DEAD, /* the thread's state was already gone */
 		 DROP_NAMES, /* the name table was full: the event is there, its name is
 				not */
-		 DROP_START, /* came while recording began, and took too long for it */
+		 DROP_START, /* came while recording began, which took too long */
 		 DROP_BOUNDARY, /* no record: a step's end whose lock was not to be had */
 		 DROP_CONFINED, /* no room left that was made ready before seccomp */
 		 DROP_WHYS
@@ -70,9 +70,9 @@ enum cycle_cuda { CUDA_NONE, CUDA_PENDING, CUDA_SETTLED };
 
 /*
  * A window's way.  Its process: OPEN, then SEALED or DISCARDED.  With a finisher, its
- * process's thread: QUIET, once nobody writes to it any more and its chunks are taken;
- * the finisher: WRITTEN or BROKEN; the thread then gives its chunks back.  Without one,
- * the process's own writer: WRITTEN.
+ * process's keeper: QUIET, once no thread writes to the window any more and its chunks
+ * are taken; the finisher: WRITTEN or BROKEN; the keeper then gives its chunks back.
+ * Without one, the process's own writer: WRITTEN.
  */
 enum cycle_state {
 	CYCLE_NONE,
@@ -80,7 +80,7 @@ enum cycle_state {
 	CYCLE_SEALED,
 	CYCLE_WRITTEN,
 	CYCLE_DISCARDED,
-	CYCLE_QUIET, /* the finisher's; waits for it */
+	CYCLE_QUIET, /* waits for the finisher to write it */
 	CYCLE_BROKEN /* its file could not be made: recover may try */
 };
 enum cycle_flag {
@@ -102,7 +102,7 @@ struct cycle_info {
 	_Atomic uint64_t drops[REC_KINDS]; /* by kind */
 	_Atomic uint64_t whys[DROP_WHYS]; /* the same drops, by reason */
 	_Atomic uint64_t faulted; /* chunks a host thread had to fault in itself */
-	struct cost_sum cost[COST_KINDS]; /* what we took of the program's threads */
+	struct cost_sum cost[COST_KINDS]; /* time of the program's threads that we took */
 	_Atomic uint64_t rare_ns; /* ... by what is seldom (core/rare.h) */
 	_Atomic uint32_t cuda_state; /* enum cycle_cuda */
 	uint32_t spare;

@@ -39,8 +39,8 @@ static inline struct cycle_info *emit_info(void)
 	return at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
 }
 
-/* The gate is looked at twice: for a thread whose `emitting` came after its window was
- * sealed the writer does not wait. */
+/* The gate is looked at twice: the writer does not wait for a thread that stored
+ * `emitting` after its window was sealed. */
 static inline struct thread *emit_enter(enum record_kind kind)
 {
 	uint64_t cycle = gate_cycle();

@@ -17,8 +17,8 @@
 
 #include "agent/core/emit.h"
 
-/* Is this event of the thread's one whose cost is timed (cost.h)? Each has the same
- * chance, whatever comes by turns in the program: one in COST_EVERY. Who is told so calls
+/* Is this event one whose cost is timed (cost.h)? Each event has the same chance, one in
+ * COST_EVERY, also where the program's events come by turns. True: the caller calls
  * cost_end. */
 static inline bool emit_is_timed(struct thread *t)
 {

@@ -2,7 +2,7 @@
 /*
  * gate - is a window open, and which.  Hot path.
  *
- * Threads  gate_cycle: any.  gate_set: whoever holds the scheduler's lock.
+ * Threads  gate_cycle: any.  gate_set: the holder of the scheduler's lock.
  * Memory   one page that the kernel wipes in every child (MADV_WIPEONFORK), so
  *          that no child can ever append to its parent's chunks.
  * Errors   none: without that page the atfork handler closes the gate.
@@ -18,7 +18,7 @@
 struct gate {
 	_Atomic uint64_t cycle; /* open cycle, 0 = closed */
 	_Atomic uint64_t cycle_at; /* spool offset of its struct cycle_info's chunk */
-	_Atomic uint64_t alive; /* 1 in the process that started us, 0 in a fresh child */
+	_Atomic uint64_t alive; /* 1 in the process that began, 0 in a fresh child */
 };
 extern struct gate *gate; /* points to a static closed gate until gate_start */
 

@@ -4,7 +4,8 @@
  *
  * Threads  one at a time (the CUPTI consumer).
  * Memory   CHUNK_CUDA chunks of the cycle, records back to back, no REC_THREAD. The
- *          cycle's cuda_state is CUDA_PENDING as long as a side of it is in use.
+ *          cycle's cuda_state is CUDA_PENDING as long as a struct side of the cycle is in
+ *          use.
  * Errors   NULL: no room under the cap; counted in the cycle's own descriptor.
  * Units    bytes, multiples of 8.
  */
@@ -14,7 +15,7 @@
 #include "agent/core/chunk.h"
 
 struct side {
-	struct cycle_info *info; /* whose records these are */
+	struct cycle_info *info; /* the window whose records these are */
 	struct chunk *chunk;
 	uint8_t *at, *limit; /* of the chunk; both NULL = none yet */
 	uint32_t chunks;
@@ -29,7 +30,7 @@ static inline void *side_reserve(struct side *s, enum record_kind kind, uint32_t
 						  : gpu_chunk_refill(s, kind, size);
 }
 
-/* Publishes it; fills kind, flags and units. */
+/* Publishes the record; fills kind, flags and units. */
 static inline void side_commit(struct side *s, struct record *r, enum record_kind kind,
 			       uint8_t flags, uint32_t size)
 {

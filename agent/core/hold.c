@@ -46,7 +46,7 @@ int hold_send(const char *id, int fd)
 		struct cmsghdr head;
 		char room[CMSG_SPACE(sizeof(int))];
 	} control = { 0 };
-	/* unix(7): who sends a descriptor should send a byte with it. */
+	/* unix(7): a message with a descriptor should have a byte in it, too. */
 	char byte = 0;
 	struct iovec data = { &byte, 1 };
 	struct msghdr message = {

@@ -18,10 +18,10 @@
 
 struct job_page *job;
 struct job_slot *job_mine;
-static char folder[4096]; /* of the page that is mapped */
+static char folder[4096]; /* the folder of the page that is mapped */
 static uint64_t page_ino;
-static uint32_t maker; /* pid of who made it, if that is us */
-static int locks = -1; /* descriptor of job_take_over */
+static uint32_t maker; /* our pid, if this process made the page */
+static int locks = -1; /* the page's descriptor, from job_take_over to job_give_back */
 
 int64_t job_base_ns(int64_t now_ns)
 {
@@ -54,7 +54,7 @@ static size_t page_path(char *buf, size_t size)
  * not later as SIGBUS. */
 static int fill_page(int fd)
 {
-	static SELDOM char zeros[64 * 1024]; /* not const: it were in the file */
+	static SELDOM char zeros[64 * 1024]; /* not const: else the library holds it */
 	int err = 0;
 
 	for (size_t at = 0; at < sizeof(struct job_page) && !err; at += sizeof(zeros))
@@ -75,7 +75,7 @@ static void describe_page(uint32_t launcher_pid)
 	job->memory = spool_group_limit();
 	job->launched = launcher_pid;
 	atomic_store(&job->launcher, launcher_pid);
-	/* The magic goes in last: who joins before it finds no page. */
+	/* The magic goes in last: a process that joins before that finds no page. */
 	memcpy(job->magic, JOB_MAGIC, 8);
 }
 
@@ -119,7 +119,7 @@ int job_make(const char *dir, uint32_t launcher_pid)
 	job = err ? NULL : map_page(fd);
 	if (fd >= 0)
 		sys_close(fd);
-	/* job_unmake takes away what is half made, and asks who made it. */
+	/* job_unmake removes what is half made, if `maker` is this process. */
 	maker = self.pid;
 	if (!job) {
 		job_unmake();
@@ -152,7 +152,7 @@ void job_unmake(void)
 /* ---- finding it ---- */
 
 /* A process that waits for torch, CUDA or a sample has no spool yet: this lock says that
- * it is there. */
+ * the process is there. */
 static void be_member(int fd)
 {
 	struct flock byte = { .l_type = F_RDLCK,

@@ -4,7 +4,7 @@
  *
  * Page and spools lie in a folder of the job's own, <spool folder>/<id>/: two launchers
  * never look at each other's.  Launcher and finisher each hold a byte lock on the page
- * for life (JOB_LOCK_*): who gets both knows that nobody else will make files.
+ * for life (JOB_LOCK_*): a process that gets both knows that no other will make files.
  *
  * Threads  slots are taken by compare-and-swap; each is written by its process, but for
  *          `written` (the finisher's) and the freeing of slots of the dead.
@@ -43,20 +43,21 @@ enum job_torch { TORCH_NONE, TORCH_FOUND, TORCH_USED };
 
 struct job_slot {
 	_Atomic uint32_t pid; /* 0 = free */
-	_Atomic uint32_t torch; /* libtorch was found: it may record */
-	uint64_t start_time; /* with pid: who it is. An exec changes neither ... */
+	_Atomic uint32_t torch; /* enum job_torch: has the process met libtorch? */
+	uint64_t start_time; /* names the process, with pid; an exec changes neither */
 	_Atomic uint64_t gate; /* the cycle open there, 0 = none. Followers read this. */
-	_Atomic uint64_t boundaries; /* it has step boundaries of its own */
+	_Atomic uint64_t boundaries; /* how many step boundaries of its own it has had */
 	struct job_window window[JOB_WINDOWS]; /* by cycle % JOB_WINDOWS */
 	_Atomic uint32_t written; /* futex: windows the finisher is done with */
-	uint32_t spool; /* ... but this: of its spool's inode, the lower half */
-	/* Whose window the open one follows, pid << 32 | slot, and its number there; 0 =
-	 * nobody's. When that ends the finisher ends the one here, in `window`. */
+	uint32_t spool; /* lower half of its spool's inode; an exec changes that */
+	/* The window that the open window here follows: leader is its process, pid << 32
+	 * | slot, 0 = none; leads its number there. When it ends, the finisher ends the
+	 * one here, in `window`. */
 	_Atomic uint64_t leader, leads;
 };
 
-/* Bytes of the page: OFD locks.  From JOB_LOCK_MEMBER on: by pid, those who map it. Such
- * a lock is shared, and goes with the last mapping, a fork child's, too. */
+/* Bytes of the page: OFD locks.  From JOB_LOCK_MEMBER on, by pid: the processes that map
+ * it. Such a lock is shared, and goes with the last mapping, a fork child's, too. */
 enum { JOB_LOCK_LAUNCHER, JOB_LOCK_FINISHER, JOB_LOCK_MEMBER = 1 << 24 };
 
 /* A bit of `told` that others read: a process of the job has met libtorch. */
@@ -67,7 +68,7 @@ struct job_page {
 	uint32_t version;
 	_Atomic uint32_t own; /* processes with files of their own: the finisher's */
 	int64_t base_ns; /* ts 0 of all files of this job */
-	char id[72]; /* <host>_<pid>.<start time> of whoever made it */
+	char id[72]; /* <host>_<pid>.<start time> of the page's maker */
 	_Atomic uint32_t
 		launcher; /* pid of a launcher that will finish our spools, 0 = none */
 	uint32_t launched; /* the same, also when that has gone; 0 = there was none */
@@ -100,7 +101,7 @@ const char *job_folder(void);
 size_t job_name(char *buf, size_t size);
 /* Removes the page's file if this process made it, and its directories if empty. */
 void job_unmake(void);
-/* Opens PROF_JOB's page, or one made by this process or an ancestor of it in `dir`. */
+/* Opens PROF_JOB's page, or a page that this process or an ancestor made in `dir`. */
 int job_join(const char *named, const char *dir);
 /* Takes a slot for this process (again after fork). */
 int job_enlist(void);
@@ -108,10 +109,10 @@ int job_enlist(void);
 struct job_slot *job_ancestor(void);
 /* A window was handed over: wakes the finisher. */
 void job_handed(void);
-/* Both byte locks, if neither launcher nor finisher is there: then the caller writes what
- * it has handed over. For a thread with descriptors of its own. */
+/* Takes both byte locks, if neither launcher nor finisher is there: then the caller
+ * writes what it has handed over. For a thread with descriptors of its own. */
 bool job_take_over(void);
-void job_give_back(void); /* ... and lets go of them */
+void job_give_back(void); /* ... and lets go of both locks */
 void job_forget(void); /* child after fork: keeps the page, drops the slot */
 
 #endif

@@ -14,7 +14,7 @@
 
 /* `page` is the value of PROF_JOB, or NULL: the page that is mapped. */
 void job_count_aside(const char *page, enum aside why, int by);
-/* A launcher has a job of its own below that one; NULL: it is the outermost. */
+/* Counts a launcher whose job lies below that of `page`; NULL: it is the outermost. */
 void job_count_inner(const char *page);
 
 #endif

@@ -25,7 +25,7 @@ struct name { /* as it lies in the spool, 8-byte aligned */
 
 uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len);
 void names_forget(void); /* after fork: the spool is another one */
-extern uint32_t names_epoch; /* changes with it: ids kept elsewhere are void then */
+extern uint32_t names_epoch; /* names_forget changes it: ids kept elsewhere are void */
 
 /* Reader: the name behind an id, or NULL if it does not lie wholly inside the spool. */
 const struct name *names_get(const struct spool_view *v, uint32_t id);

@@ -9,8 +9,9 @@
 
 #define DIGITS_MOST 9
 
-/* The first whose rank is there speaks for all three. Slurm's comes last, for torchrun
- * under srun has both, and a batch script has it without any srun: `if_set` tells. */
+/* The first row whose rank is set gives all three numbers. Slurm's row comes last, for
+ * torchrun under srun has both, and a batch script has it without any srun: `if_set`
+ * tells. */
 static const struct {
 	const char *rank, *local, *size, *if_set;
 } starters[] = {

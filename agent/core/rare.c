@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seldom and long work of ours on the program's threads. The clock that costs no system
- * call is the wall's: what other programs do meanwhile counts, too. Sums lie here, and
+/* Seldom and long work of ours on the program's threads. The only clock without a system
+ * call is the wall's, so what other programs do meanwhile counts, too. Sums lie here, and
  * not in the spool, which may be gone in a child that a signal's handler forks. */
 #include "agent/core/rare.h"
 #include "agent/core/clock.h"

@@ -13,18 +13,19 @@
 
 #include <stdint.h>
 
-/* One may lie in another. */
+/* One stretch of such work; it may lie within another. */
 struct rare {
 	uint64_t begin;
 	int64_t clock_ns;
 };
 void rare_begin(struct rare *r);
 void rare_end(const struct rare *r);
-/* All since it was last asked, to be added where it belongs: to a window when that ends,
+/* Takes the sum since the last call, for its caller to add: to a window when that ends,
  * else to the spool's head. */
 uint64_t rare_take(void);
 
-/* The calling thread's, all together: who times what they lie in does without them. */
+/* Ticks of the calling thread's rare work, all together: code that times something around
+ * such work subtracts them. */
 extern __thread uint64_t rare_ticks __attribute__((tls_model("initial-exec")));
 
 #endif

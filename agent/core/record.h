@@ -67,7 +67,7 @@ static inline void record_mark(struct record *r, enum record_kind kind, uint8_t 
 	r->units = (uint16_t)(bytes / 8);
 }
 
-/* All records after it in this chunk, up to the next one, are this thread's. */
+/* All records after it in this chunk, up to the next REC_THREAD, are this thread's. */
 struct rec_thread {
 	struct record r; /* begin = when it was written */
 	uint32_t tid; /* OS thread id */

@@ -65,7 +65,7 @@ struct rec_block {
 	uint32_t tid; /* 0 = not known */
 	uint8_t operation; /* 1 allocation, 2 release */
 	uint8_t memory; /* CUPTI's memory kind */
-	uint8_t device, pool; /* pool: 1 = from one of ours, 2 = imported */
+	uint8_t device, pool; /* pool: 1 = this process's, 2 = imported */
 	uint32_t spare;
 	uint64_t pool_size, pool_used; /* bytes, 0 = no pool */
 };

@@ -35,7 +35,7 @@ struct said {
 	struct said_line line[SAID_LINES];
 };
 
-/* A log_elsewhere (log.h), for who has a page with a launcher. */
+/* A log_elsewhere (log.h), for a process of a job with a launcher. */
 bool said_put(const char *text, size_t len);
 
 #endif

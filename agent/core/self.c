@@ -23,7 +23,7 @@ void self_look(const char *argv0)
 	self.exe[strcspn(self.exe, " \t\n")] = '\0';
 }
 
-/* Each ancestor costs a file: above the launcher nobody is asked for. */
+/* Each ancestor costs a file, so the walk ends at the launcher: nobody asks for more. */
 static void collect_ancestors(uint32_t last)
 {
 	uint32_t pid = self.ppid, parent;

@@ -3,7 +3,7 @@
  * self - who this process is, and from whom it descends.
  *
  * Threads  self_look: one, in the constructor; self_fork_child: the child's only one;
- *          self_settle: whoever makes the spool.
+ *          self_settle: the thread that makes the spool.
  * Memory   static.
  * Errors   what /proc does not tell is 0 or "".
  * Units    start times as in /proc/pid/stat, field 22.
@@ -30,8 +30,8 @@ struct self {
 extern struct self self;
 
 void self_look(const char *argv0); /* what is known without opening a file */
-/* The rest, and the ancestors up to `last` (a pid that nobody above is asked for); only
- * the first call after each of the others does anything. Opens files. */
+/* Finds the rest, and the ancestors up to `last` (a pid; none above it is asked for);
+ * only the first call after one of the two others does anything. Opens files. */
 void self_settle(uint32_t last);
 void self_fork_child(void);
 

@@ -28,10 +28,10 @@ struct spool {
 	struct spool_header *head; /* NULL until spool_begin */
 	uint8_t *base; /* NULL until spool_place; then == head, once there is one */
 	uint64_t cap; /* bytes mapped */
-	uint64_t now; /* ... of those, between spool_shrink and what ends it */
-	uint64_t reserved; /* of those, safe to populate, as far as known at the start */
+	uint64_t now; /* bytes still mapped, while spool_shrink has made it smaller */
+	uint64_t reserved; /* bytes safe to populate, as far as known at the start */
 	_Atomic uint32_t pages; /* of the header, populated: a bit each */
-	bool large; /* of a disk: large pages are worth their memory */
+	bool large; /* lies on a disk: large pages are worth their memory */
 	bool kept; /* a file, or memory that the launcher holds as well */
 	char path[4096]; /* empty for memory */
 	uint64_t ino; /* of the file */
@@ -53,45 +53,46 @@ uint64_t spool_room_below(int resource, uint64_t bytes);
 int spool_place(const char *dir, uint64_t cap);
 /* The same in memory that the launcher of job `id` holds as well (hold.h). */
 int spool_place_held(const char *id, uint64_t cap);
-/* Gives up what spool_place made; for who has found that it is of no use. */
+/* Gives up what spool_place made, where it turns out to be of no use. */
 void spool_unplace(void);
-/* May `size` bytes of the header be written at `at`? Populates them. False: they cannot
- * be had. What lies elsewhere may. */
+/* Populates `size` bytes of the header at `at`, so that they may be written; false: no
+ * page can be had. True for `at` elsewhere: other memory may be written. */
 bool spool_head_has(const void *at, size_t size);
 /* Writes the header. -ENOSPC: not a page can be had. */
 int spool_begin(void);
-/* What must be in it is there: readers take it for a header from now on. */
+/* The header holds all that it must: from now on readers take it for one. */
 void spool_show(void);
 /* Lets 1 / `divisor` of the cap be handed out from now on. */
 void spool_share(unsigned divisor);
 /* Unmaps all but what is handed out and `room` bytes; nothing more is handed out until
- * one of the next two. No thread of ours is there. */
+ * spool_settle or spool_regrow. No thread of ours may run meanwhile. */
 void spool_shrink(uint64_t room);
-void spool_settle(void); /* it stays so */
-void spool_regrow(void); /* unlocked, and as large as before, if that can be had */
-/* Populates `ahead` bytes: from now on there are no others. */
+void spool_settle(void); /* the spool stays so */
+void spool_regrow(void); /* the spool is unlocked, and as large as before if it can */
+/* Populates `ahead` bytes: until spool_unconfine no others are handed out. */
 void spool_confine(uint64_t ahead);
-void spool_unconfine(void); /* ... there are, after all */
+void spool_unconfine(void); /* the limit is what it was */
 /* In a forked child: the parent's mapping goes, and with it our share of its lock. */
 void spool_forget(void);
-/* The same where this thread may be in the middle of something there: zeros take its
- * place, and nothing is handed out any more. */
+/* The same where this thread may be in the middle of writing to it: zeros take the
+ * spool's place, and nothing is handed out any more. */
 void spool_leave(void);
 /* Our thread: populate `ahead` bytes past what is handed out. 0, or -errno when the space
  * is refused (what is there stays usable). */
 int spool_prepare(uint64_t ahead);
-/* Whoever prepares stops soon, until it is false again: somebody waits for our thread. */
+/* While it is on, a running spool_prepare stops soon: somebody waits for our thread. */
 void spool_halt(bool on);
 /* Is half of what was last prepared in use? True once after each spool_prepare. */
 bool spool_low(void);
 /* Where pages cannot be populated: makes room for `ahead` bytes and more by the file's
  * name; for a thread whose descriptors are its own. 0 or -errno. */
 int spool_reserve(uint64_t ahead);
-bool spool_must_reserve(uint64_t ahead); /* ... is that so, and due? */
+bool spool_must_reserve(uint64_t ahead); /* ... must it be called now? */
 void spool_forget_reserve(void);
-/* One mapping again: where much was recorded it has become two. */
+/* Makes the spool one mapping again: where much was recorded, large pages split it. */
 void spool_join_pages(void);
-/* A chunk that no thread of ours has made ready; false: it cannot be written. */
+/* Populates a chunk that no thread of ours has made ready; false: it cannot be
+ * written. */
 bool spool_populate(uint64_t at, uint64_t size);
 /* Appends "key = value\n" to the facts; value is JSON text. Cold, any thread.
  */

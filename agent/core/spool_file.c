@@ -28,7 +28,7 @@
 #define ALWAYS     offsetof(struct spool_header, config) /* written in any process */
 
 static _Atomic uint32_t facts_busy;
-static uint64_t cycles_before; /* of our parents: no number is used again by a child */
+static uint64_t cycles_before; /* opened by our parents: no child uses a number again */
 
 /* ---- making it ---- */
 
@@ -78,7 +78,8 @@ static int map_file(int fd, uint64_t cap, bool disk)
 	base = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;
-	/* Without this the kernel reads ahead, holes, too: pages that nobody needs. */
+	/* Without this the kernel reads ahead, even holes, into pages that nobody
+	 * needs. */
 	madvise(base, cap, MADV_RANDOM);
 	spool.reserved = cap;
 	if (disk && !sys_populates(base)) {
@@ -242,7 +243,7 @@ void spool_unplace(void)
 
 /*
  * Zeros take the place of what was handed out: the rest of a record that this thread was
- * writing is nobody's there, what it reads is no record, and there is no room for
+ * writing goes to nobody there, the thread reads no record there, and finds no room for
  * another.  Nobody has a pointer into what was never handed out.  A shared mapping is not
  * charged to RLIMIT_DATA.  Where the kernel refuses it all the same, the parent's pages
  * stay: the rest of a record there is less harm than a fault here.

@@ -4,7 +4,7 @@
  *
  * Threads  written by its process; read by any process that maps it.
  * Memory   the first SPOOL_HEADER bytes of the mapping.
- * Errors   none: who reads another process's checks what it takes from there.
+ * Errors   none: a process that reads another's header checks what it takes from there.
  * Units    bytes; times are ticks unless the name says _ns.
  */
 #ifndef CORE_SPOOL_HEADER_H
@@ -68,9 +68,8 @@ struct spool_header {
 	_Atomic uint64_t used; /* bytes handed out: the next new chunk's offset */
 	_Atomic uint64_t ready; /* bytes that our thread has populated */
 	_Atomic uint64_t reserved; /* bytes that may be populated */
-	uint8_t kept; /* lies in a file: survives a kill */
-	_Atomic uint8_t meanwhile; /* one window, until its process or the job meets torch
-				    */
+	uint8_t kept; /* a file, or held by the launcher: survives a kill */
+	_Atomic uint8_t meanwhile; /* the open window goes when torch is met */
 	uint8_t spare[6];
 
 	/* whose it is */

@@ -30,7 +30,8 @@ void spool_share(unsigned divisor)
 	atomic_store(&spool.head->limit, limit < least_of_all ? least_of_all : limit);
 }
 
-/* Nobody gets a chunk from `at` on any more: no page can be had there. */
+/* Ends the spool at `at`: no page can be had there, so no chunk is handed out from there
+ * on. */
 static void end_at(struct spool_header *h, uint64_t at)
 {
 	uint64_t limit = atomic_load(&h->limit);
@@ -40,9 +41,9 @@ static void end_at(struct spool_header *h, uint64_t at)
 }
 
 /*
- * Whoever records much gets large folios, where the file system has them: 0.8 us for
- * 4 KiB instead of 5 (Linux 6.18, ext4). Most processes never come there, and are spared
- * the call.
+ * A process that records much gets large folios, where the file system has them: 0.8 us
+ * for 4 KiB instead of 5 (Linux 6.18, ext4). Most processes never come there, and are
+ * spared the call.
  */
 static int touch_pages(uint64_t at, uint64_t size)
 {
@@ -62,8 +63,8 @@ bool spool_populate(uint64_t at, uint64_t size)
 {
 	if (!touch_pages(at, size))
 		return true;
-	/* Where `used` lies beyond, another thread has made the mapping small for a while
-	 * (spool_shrink): the page comes again. */
+	/* Where `used` lies beyond `at`, another thread has made the mapping small for a
+	 * while (spool_shrink): the page comes again. */
 	if (atomic_load(&spool.head->used) <= at)
 		end_at(spool.head, at);
 	return false;
@@ -101,7 +102,7 @@ int spool_prepare(uint64_t ahead)
 	int saved = errno, err = 0;
 
 	if (!spool.head || atomic_exchange(&preparing, 1))
-		return 0; /* another does it */
+		return 0; /* another thread does it */
 	err = populate_ahead(spool.head, ahead);
 	atomic_store(&preparing, 0);
 	errno = saved;
@@ -132,7 +133,7 @@ bool spool_head_has(const void *at, size_t size)
 	uint32_t pages;
 
 	if (!spool.base || (uint64_t)((const uint8_t *)at - spool.base) >= SPOOL_HEADER)
-		return true; /* another's, in memory */
+		return true; /* not in our spool's header: plain memory */
 	to = ((uint64_t)((const uint8_t *)at - spool.base) + size - 1) / PAGE;
 	pages = (2u << to) - (1u << from);
 	if ((atomic_load(&spool.pages) & pages) == pages)
@@ -179,7 +180,7 @@ int spool_reserve(uint64_t ahead)
 			atomic_load(&h->limit));
 	fd = sys_open(spool.path, O_RDWR | O_NOFOLLOW, 0);
 	err = fd < 0 ? fd : sys_fstat(fd, &st);
-	/* Somebody may have put another file there. */
+	/* Another file may have that name by now. */
 	if (!err && st.ino != spool.ino)
 		err = -ESTALE;
 	if (!err && to > from)

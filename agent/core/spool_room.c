@@ -127,6 +127,6 @@ uint64_t spool_room(uint64_t cap, uint64_t group)
 		cap = left_of(cap, group, 0);
 	if (!getrlimit(RLIMIT_FSIZE, &file) && file.rlim_cur < cap &&
 	    file.rlim_cur >= LEAST)
-		cap = file.rlim_cur; /* a smaller one is another error: "too large" */
+		cap = file.rlim_cur; /* a lower limit: spool_place says -EFBIG */
 	return cap == all ? cap : cap < LEAST ? 0 : cap & ~65535ull;
 }

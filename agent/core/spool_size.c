@@ -10,15 +10,16 @@
 
 #define UNIT 65536ull
 
-static uint64_t taken; /* `used` while the rest is held */
-static uint64_t left = UINT64_MAX; /* by spool_settle */
+static uint64_t taken; /* the true `used`, while hold_rest has set it to cap */
+static uint64_t left = UINT64_MAX; /* bytes left by spool_settle; UINT64_MAX = all */
 
 static uint64_t round_to_unit(uint64_t n)
 {
 	return (n + UNIT - 1) & ~(UNIT - 1);
 }
 
-/* The rest is handed out to nobody but us: so no thread can get a chunk of it. */
+/* Takes all that was not handed out, so that no thread gets a chunk of it; returns
+ * `used`. */
 static uint64_t hold_rest(struct spool_header *h)
 {
 	uint64_t used = atomic_load(&h->used);
@@ -39,13 +40,13 @@ void spool_shrink(uint64_t room)
 	keep = round_to_unit(taken + room);
 	keep = keep < UNIT ? UNIT : keep;
 	keep = keep < spool.cap ? keep : spool.cap;
-	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* who reads sees no more */
+	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* readers see no further */
 	if (keep < spool.cap)
 		munmap(spool.base + keep, spool.cap - keep);
 	errno = saved;
 }
 
-/* What is handed out from now on lies in what is mapped. */
+/* From now on only what is mapped is handed out. */
 static void release_rest(struct spool_header *h, uint64_t limit)
 {
 	if (!h)
@@ -69,7 +70,7 @@ void spool_settle(void)
 }
 
 /* The mapping grows in its own place or not at all, for threads have pointers into it.
- * Where somebody else has mapped something behind it meanwhile, it stays small. */
+ * Where another mapping lies behind it by now, it stays small. */
 void spool_regrow(void)
 {
 	int saved = errno;
@@ -86,7 +87,7 @@ void spool_regrow(void)
 	errno = saved;
 }
 
-static uint64_t limit_before; /* spool_confine; 0 = it has changed nothing */
+static uint64_t limit_before; /* before spool_confine; 0 = it has changed nothing */
 
 /* Under seccomp no page can be populated any more. All that may ever be written is
  * populated now, and the limit moves to where that ends. */

@@ -12,16 +12,16 @@
 
 #define SLOTS        (1u << 22) /* of the lock-free index; a power of two ... */
 #define SLOTS_SCARCE (1u << 17) /* ... and where memory is limited */
-#define TRIES        64 /* to put one there */
-#define LEVEL_LEAST  9 /* log2 of the slots that are taken by hash at first ... */
-#define LINES        8 /* of them, one after the other while they are full */
-#define LEVEL_STEP   2 /* ... and how that grows */
-#define LINE         8 /* slots */
-#define NODES_A_LINE (LINE / 2 * sizeof(struct stack) / 8) /* in ids */
+#define TRIES        64 /* to put an entry there */
+#define LEVEL_LEAST  9 /* log2 of the slots taken by hash at first ... */
+#define LINES        8 /* ... lines tried there, while they are full ... */
+#define LEVEL_STEP   2 /* ... and the step by which that log2 grows */
+#define LINE         8 /* slots of a cache line */
+#define NODES_A_LINE (LINE / 2 * sizeof(struct stack) / 8) /* ids that share a line */
 #define PATH_MOST    4095
 #define SHARE        4 /* stacks may take cap / SHARE bytes */
 #define ID_MOST      0x7fffffffu /* stacks_pack: the top bit is taken */
-#define BATCH        16 /* stacks for one thread */
+#define BATCH        16 /* stacks that a thread takes room for at once */
 #define MANY         (2u << 20) /* bytes of stacks: from there on large pages pay */
 
 /* Slot: hash in the high half, id in the low; 0 = empty. Private to the process. The
@@ -102,7 +102,7 @@ void stacks_expect(uint32_t caller)
 		__builtin_prefetch((const void *)&index[line_of(caller)]);
 }
 
-/* The lines of a chunk's stacks lie as far into the index as they do in the spool. */
+/* Populates the index for a chunk's stacks: they lie as far into it as into the spool. */
 static void expect_all(uint64_t chunk)
 {
 	uint32_t at = line_of((uint32_t)(chunk / 8));
@@ -125,7 +125,8 @@ static uint64_t take_spool_room(uint32_t size)
 	return where;
 }
 
-/* A thread takes room for BATCH stacks at once: all threads write the chunk's length. */
+/* A thread takes room for BATCH stacks at once: threads contend for the chunk's
+ * length. */
 static uint64_t place_of(const struct entry *e)
 {
 	struct stacks_room *room = e->room;
@@ -225,8 +226,8 @@ static uint32_t slot_at(unsigned level, uint32_t hash)
 	return size < slots_n ? size + (at & (size - 1)) : at & (slots_n - 1);
 }
 
-/* Each level's part of the index is searched. A stack that was put into a smaller part,
- * when there were fewer, is found there and put where it would go now. */
+/* Searches each level's part of the index. A stack that was put into a smaller part, when
+ * stacks were fewer, is found there and put where it would go now. */
 static uint32_t find_by_hash(_Atomic uint64_t *index, const struct entry *e,
 			     _Atomic uint64_t **empty)
 {
@@ -276,7 +277,7 @@ static uint32_t intern_entry(const struct entry *e)
 			return id;
 		}
 	}
-	return id; /* others were first each time */
+	return id; /* other threads were first each time */
 }
 
 uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,

@@ -71,16 +71,16 @@ struct stacks_room {
 	uint64_t at, end;
 };
 /* `frame`, called by the stack `caller`; 0: by nobody, and flags say why it ends there.
- * room: the calling thread's, which nothing else of it can be using; may be NULL. */
+ * room: the calling thread's, in use by nothing else of that thread; may be NULL. */
 uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,
 		    struct stacks_room *room);
 /* Stacks that `caller` (or 0) calls will be added soon: a hint. */
 void stacks_expect(uint32_t caller);
-/* The index is made anew when it is needed: what is there already may then be written
- * again. No other thread may be there. */
+/* The index is made anew when it is needed: stacks that are there already may then be
+ * stored again. No other thread may use the index meanwhile. */
 void stacks_shrink(void);
 void stacks_forget(void); /* after fork: the spool is another one */
-extern _Atomic uint32_t stacks_epoch; /* changes with it: ids kept elsewhere are void */
+extern _Atomic uint32_t stacks_epoch; /* stacks_forget changes it: ids are void then */
 
 /* ---- the reader's side; the spool may be damaged or hostile ---- */
 /* Depth (0: no such stack), flags and the innermost frames, `most` at most, of a stack.

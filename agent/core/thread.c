@@ -32,7 +32,7 @@ static pthread_key_t at_end;
 #define LEFTOVER_LEAST 256 /* bytes that make a chunk worth handing on */
 #define LAST_SPINS     100 /* for the state of threads that are over ... */
 #define LAST_YIELDS    1000 /* ... then the processor is given away ... */
-#define LAST_NAPS      300 /* ... and in the end they sleep: its holder gets none */
+#define LAST_NAPS      300 /* ... and in the end they sleep, for a holder without one */
 #define LAST_NAP_NS    100000
 
 /* ---- what dead threads left ---- */
@@ -187,8 +187,8 @@ static bool hold_last(uint64_t cycle)
 
 /* `emitting` is the lock: emit_leave opens it, and the writer sees it as any other. Its
  * holder may be this very thread, interrupted, and then it never opens; or one that has
- * lost its processor. Who waited in vain leaves word: a holder that is gone for good
- * costs one wait. */
+ * lost its processor. A thread that waited in vain sets in_vain: a holder that is gone
+ * for good costs one long wait. */
 static bool take_last(uint64_t cycle, uint32_t tid)
 {
 	static _Atomic bool in_vain;
@@ -318,8 +318,8 @@ static bool is_of_heap(enum record_kind kind)
 }
 
 /* A REC_THREAD must fit, too: it says whose the records behind it are, in a new chunk and
- * in one where another thread's lie before them. Where the heap has had its share the
- * others get room for one record at a time, so that it finds next to none. */
+ * in one where another thread's lie before them. Where the heap has had its share, other
+ * kinds get room for one record at a time, so that the heap finds next to none. */
 bool thread_refill(struct thread *t, enum record_kind kind, uint64_t cycle, uint32_t size)
 {
 	uint32_t need = size + (uint32_t)sizeof(struct rec_thread);

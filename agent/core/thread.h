@@ -31,7 +31,7 @@ struct thread {
 	uint32_t due; /* events until one is timed (core/cost.h) */
 	struct thread *next; /* registry, never shortened */
 	void *slot[4]; /* one pointer for each observer (torch: 0, stacks: 1) */
-	struct spool_counters *counters; /* malloc=count; go on through reuse */
+	struct spool_counters *counters; /* malloc=count; kept when the state is reused */
 };
 
 extern __thread struct thread *thread_mine __attribute__((tls_model("initial-exec")));
@@ -44,8 +44,8 @@ extern void (*thread_wants)(void);
 struct thread *thread_new(void);
 /* The same before there is a spool: for counters alone. */
 struct thread *thread_state(void);
-/* Entered for a heap record of a thread that has no state any more: the one that such
- * threads share. NULL: another one has it, and the record was counted as dropped. */
+/* The state that ended threads share, entered for a heap record of one of them. NULL:
+ * another thread has it, and the record was counted as dropped. */
 struct thread *thread_last(enum record_kind kind, uint64_t cycle);
 /* A chunk with room for a record of `size` bytes in cycle `cycle`; false = dropped. Warm.
  */
