@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * boot - malloc for those who call before the real one is found.
+ * boot - malloc for calls that come before the real one is found.
  *
  * Threads  any; lock-free.
  * Memory   256 KiB of static memory, never given back: free does nothing.
@@ -35,6 +35,6 @@ void *boot_realloc(void *p, size_t size);
 void *boot_memalign(size_t align, size_t size);
 int boot_posix_memalign(void **to, size_t align, size_t size);
 size_t boot_usable(const void *p);
-size_t boot_used(void); /* so far */
+size_t boot_used(void); /* bytes taken so far */
 
 #endif

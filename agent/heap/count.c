@@ -12,12 +12,12 @@ static _Atomic uint64_t orphans[SPOOL_COUNTERS];
 
 /*
  * glibc writes the size, with three flags, into the word before the block, and to read it
- * there costs half of what a question does. That is nobody's promise, so the word is
+ * there costs half of what malloc_usable_size does. Nobody promises that word, so it is
  * believed only after TRIALS blocks of this very process had the size there that
  * malloc_usable_size said.
  */
 #define TRIALS 256
-enum { ASK, TRY, READ }; /* sizes */
+enum { ASK, TRY, READ }; /* where a block's size comes from */
 enum { MAPPED = 2, FLAGS = 7, WORD = sizeof(size_t) };
 
 static _Atomic uint32_t sizes = ASK, trials;
@@ -47,7 +47,7 @@ static __attribute__((noinline)) size_t ask_size(void *p)
 	return usable;
 }
 
-/* 0: it must be asked for. (No block has a size of 0.) */
+/* 0: the size must be asked for. (No block has a size of 0.) */
 static inline size_t read_size(const void *p)
 {
 	size_t word;

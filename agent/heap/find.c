@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where the real functions are. Constructors before ours allocate, and so does the
- * dynamic linker, with its lock held: the first call of all looks, by reading the list
- * of objects itself. dlsym would allocate, and may take that lock. Nothing is loaded or
- * unloaded meanwhile: whoever does that has allocated before.
+ * dynamic linker, with its lock held: the first call of all looks, by reading the list of
+ * objects itself. dlsym would allocate, and may take that lock. Nothing is loaded or
+ * unloaded meanwhile: a thread that does so has allocated before.
  */
 #include "agent/heap/mode.h"
 #include "agent/hooks/enter.h"
@@ -33,7 +33,8 @@ static void find_real_functions(void)
 		void *fn = elf_next_function(us, heap_names[i], &owners[i]);
 
 		if (!fn && (!us || !heap_real.malloc) && i < HEAP_FIRST_CXX) {
-			/* A symbol of a kind that we do not read: the linker does. */
+			/* A symbol of a kind that elf_next_function does not read: the
+			 * linker reads it. */
 			fn = hook_next(heap_names[i]);
 		}
 		__atomic_store_n(heap_slot(i), fn, __ATOMIC_RELEASE);
@@ -42,12 +43,13 @@ static void find_real_functions(void)
 
 bool heap_find(void)
 {
-	static _Atomic uint32_t state; /* 0 fresh, 1 somebody looks, 2 found */
+	static _Atomic uint32_t state; /* 0 fresh, 1 a call looks, 2 found */
 	uint32_t seen = 0, cold = HEAP_COLD;
 
 	if (atomic_load_explicit(&state, memory_order_acquire) == 2)
 		return true;
-	/* Nobody waits here: the one that looks may be this very thread, further out. */
+	/* Nobody waits here: the call that looks may be this very thread's, further
+	 * out. */
 	if (!atomic_compare_exchange_strong(&state, &seen, 1))
 		return seen == 2;
 	find_real_functions();
@@ -65,7 +67,7 @@ bool heap_has_new(void *const *at)
 {
 	const struct link_map *owner = owners[at - heap_slot(0)];
 
-	return owner && owner == owners[0]; /* malloc's */
+	return owner && owner == owners[0]; /* the library that has malloc */
 }
 
 const char *heap_owner(const void *fn)

@@ -2,8 +2,8 @@
 /*
  * operator new and delete of libraries that RTLD_NEXT cannot see: where a program in C
  * (python3, most of all) opens what is written in C++. One C++ library serves all: its
- * functions are kept, and it is never unloaded. Where there is none each caller has its
- * own, linked into it, which may go away with it.
+ * functions are kept, and it is never unloaded. Where there is no such library each
+ * caller has operators of its own, linked into it, which may go away with it.
  */
 #include "agent/heap/mode.h"
 #include "base/elf.h"
@@ -23,12 +23,13 @@
 
 _Static_assert(HEAP_FORMS < 64, "six bits of a key");
 
-/* All calls of a form are the C++ library's; once one was not, none ever is, so that
- * each block goes back to where it came from. */
+/* Decided at the first call. BY_NAME: the C++ library serves all calls of a form.
+ * BY_CALLER: that library never does, so that each block goes back to where it came
+ * from. */
 static _Atomic uint32_t policy;
 enum { UNDECIDED, BY_NAME, BY_CALLER };
 static _Atomic uint64_t kept; /* forms that are the C++ library's: one bit each */
-static _Atomic uint64_t unmapped; /* dlclose so far, twice each */
+static _Atomic uint64_t unmapped; /* dlclose calls so far, counted at begin and end */
 
 /* ---- the mapped objects ---- */
 
@@ -74,7 +75,8 @@ static bool one_mapping(const struct maps_line *l, void *arg)
 	return false;
 }
 
-/* By system calls: the caller is in operator new, where nothing may allocate. */
+/* Reads the mappings by system calls: the caller is in operator new, where nothing may
+ * allocate. */
 static int each_line(void *look)
 {
 	char line[LINE];
@@ -184,7 +186,8 @@ static bool pin_library(void *fn)
 	return opened == of;
 }
 
-/* What lies in a library that cannot be pinned is forgotten before that may go. */
+/* Functions in a library that cannot be pinned are forgotten before the library may
+ * go. */
 void heap_unmapping(void)
 {
 	static _Atomic uint64_t pinned;

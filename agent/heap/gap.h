@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gap - which blocks are samples: when a thread's next one is due, and which live
- * blocks are some.
+ * gap - which blocks are samples: when a thread's next one is due, and which live blocks
+ * are samples.
  *
  * Threads  a struct heap_gap belongs to one thread; the rest: any, without a lock.
- *          heap_samples_start, heap_samples_turn: whoever begins a window.
+ *          heap_samples_start, heap_samples_turn: the thread that begins a window.
  * Memory   static filters, and 2 MiB that heap_samples_start maps.
  * Errors   false: no room.
  * Units    bytes.
@@ -31,7 +31,7 @@ double heap_gap_log(double x); /* natural, of (0, 1] */
 /* ---- samples.c: which live blocks are samples ---- */
 
 /* Samples by the hash of their address, in this window: a byte that is 0 says that no
- * block with that hash is one. */
+ * block with that hash is a sample. */
 #define HEAP_FILTER (64 * 1024)
 extern _Atomic uint8_t *_Atomic heap_filter;
 
@@ -41,7 +41,8 @@ static inline uint32_t heap_filter_at(const void *p)
 
 	return (uint32_t)(a >> 4 ^ a >> 20) % HEAP_FILTER;
 }
-/* false: certainly none. true, and cold: heap_samples_take knows. */
+/* Is the block at `p` a sample? false: certainly not; true, and cold: heap_samples_take
+ * knows. */
 static inline bool heap_maybe_sampled(const void *p)
 {
 	const _Atomic uint8_t *filter =
@@ -53,7 +54,7 @@ static inline bool heap_maybe_sampled(const void *p)
 }
 
 bool heap_samples_add(const void *p); /* false: no room */
-bool heap_samples_take(const void *p); /* was it one? Then it is none any more. */
+bool heap_samples_take(const void *p); /* was it a sample? Then it is none any more. */
 bool heap_samples_start(void); /* before the first window; false: no memory */
 void heap_samples_turn(void); /* a window begins: nothing is sampled */
 

@@ -25,7 +25,7 @@ struct heap_settings heap_settings;
 void (*heap_first)(void);
 _Atomic bool heap_dozes;
 static bool rss_wanted;
-static char ahead[256]; /* who allocates instead of us; "" = nobody */
+static char ahead[256]; /* what allocates instead of us; "" = nothing */
 static uint64_t base[SPOOL_COUNTERS]; /* the counters when the window began */
 
 /* ---- start ---- */
@@ -85,7 +85,8 @@ void heap_start(const struct config *config, uint64_t seed)
 	}
 	s->sample_bytes = (uint64_t)config->malloc_sample_kb << 10;
 	s->seed = seed;
-	/* Counters lie in threads' states, which want their key to be there. */
+	/* Counters lie in threads' states, and those need the key that thread_start
+	 * makes. */
 	s->always = s->mode == HEAP_COUNT && config->malloc_since && !thread_start();
 	set_mode(windowless_mode());
 }
@@ -127,7 +128,7 @@ void heap_opened(struct cycle_info *info)
 		return;
 	if (heap_settings.mode == HEAP_SAMPLE && !atomic_exchange(&heap_dozes, false))
 		heap_samples_turn();
-	/* Else the counters go on from the process's start, and base stays 0. */
+	/* With `always` the counters go on from the process's start, and base stays 0. */
 	if (!heap_settings.always)
 		heap_sum(base);
 	memcpy(info->heap_base, base, sizeof(base));

@@ -2,8 +2,8 @@
 /*
  * heap - malloc, free, operator new, operator delete and their family.
  *
- * Threads  heap_opened, heap_ended: whoever opens or seals a window; heap_tick: the
- *          keeper's thread; the hooks themselves: any, at any time, in any state.
+ * Threads  heap_opened, heap_ended: the thread that opens or seals a window; heap_tick:
+ *          the keeper's thread; the hooks themselves: any, at any time, in any state.
  * Memory   a static bootstrap arena until the real allocator is found; the arena.
  * Errors   the real function always runs with the caller's arguments; its result and
  *          errno are the caller's.
@@ -18,26 +18,28 @@
 /* From the agent's constructor: what to record. Says in one line when an allocator lies
  * ahead of us or inside the executable, so that its calls cannot be seen. */
 void heap_start(const struct config *config, uint64_t seed);
-extern void (*heap_first)(void); /* a child's first call: set by agent.c */
+extern void (*heap_first)(void); /* first call or sample comes; set by wire_heap.c */
 bool heap_is_sample(void);
-/* Without call stacks for a while, and without their tables. One thread alone. */
+/* Between these two there are no call stacks, and their tables are unmapped. For a
+ * process with one thread. */
 void heap_stacks_off(void);
 void heap_stacks_on(void);
 bool heap_wanted(void); /* malloc is not off: windows open without torch, too */
 bool heap_asks_for(const char *name); /* the program refers to that function */
 void heap_opened(struct cycle_info *info);
 void heap_ended(struct cycle_info *info, bool kept);
-/* REC_HEAP: counters, at a window's edges; with the resident size, by a thread that may
- * open files. */
+/* Both write a REC_HEAP. heap_mark: counters, at a window's edges; heap_tick: the
+ * resident size as well, on a thread that may open files. */
 void heap_mark(void);
 void heap_tick(void);
-/* With `sample`, outside windows: the first sample is told by heap_first. */
+/* With `sample`, outside windows: blocks are sampled, and the first sample calls
+ * heap_first. */
 bool heap_doze(void);
-void heap_undoze(void); /* operators will tell */
+void heap_undoze(void); /* torch was found: operators will open windows */
 bool heap_is_dozing(void);
 bool heap_samples(void); /* is there something to sample over time? */
-void heap_fork_child(bool wake); /* its first call is to be told */
-/* dlclose begins, and has ended: not from within malloc. */
+void heap_fork_child(bool wake); /* wake: its first call calls heap_first */
+/* dlclose begins; dlclose has ended. Not called from within malloc. */
 void heap_unmapping(void);
 void heap_unmapped(void);
 /* JSON: allocator found (path), mode, what could not be hooked, and why. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * malloc and free and their family. Where nothing is to be done the hook is one look at
- * a word and a jump. All others take the long way, each in a function of its own so
- * that the short one has no stack frame.
+ * malloc and free and their family. Where nothing is to be done the hook is one look at a
+ * word and a jump. All other calls take the long way, each in a function of its own so
+ * that the hook has no stack frame.
  */
 #include "agent/heap/count.h"
 #include "agent/heap/mode.h"
@@ -30,8 +30,9 @@ static inline bool still_booting(void)
 
 /* ---- allocating ---- */
 
-/* Inside operator new: when there is no memory it calls the program's handler or throws,
- * and what that allocates is the program's again. The new hook finds its guard gone. */
+/* A call inside operator new finds no memory: operator new then calls the program's
+ * handler or throws, and what these allocate is the program's again. The hook of new
+ * finds its guard gone. */
 static void *inside_new(void *p)
 {
 	if (!p && !(guard_word & (GUARD_EMITS | GUARD_OURS)))
@@ -84,7 +85,7 @@ static LONG_WAY void *long_calloc(size_t count, size_t size)
 	if (still_booting())
 		return boot_calloc(count, size);
 	if (__builtin_mul_overflow(count, size, &bytes))
-		return real.calloc(count, size); /* says so itself */
+		return real.calloc(count, size); /* it sets errno itself */
 	part = heap_enter(HEAP_FRAME, bytes);
 	p = real.calloc(count, size);
 	if (part == HEAP_WANTED)

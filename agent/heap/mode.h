@@ -41,7 +41,7 @@ enum heap_mode {
 
 struct heap_real {
 	_Atomic uint32_t mode; /* enum heap_mode; while it is not HEAP_COLD ... */
-	_Atomic uint32_t changes; /* of mode, so far */
+	_Atomic uint32_t changes; /* how often mode has changed */
 #define HOOK(ret, name, params) ret(*name) params; /* ... all of the C ones are set */
 #include "agent/heap/malloc.def"
 #undef HOOK
@@ -64,7 +64,8 @@ static inline void **heap_slot(unsigned form)
 	return (void **)&heap_real.malloc + form;
 }
 
-/* False: another call is at it just now (or this very one), so use heap/boot.h. */
+/* Finds the real functions. False: another call looks just now (or this very one, further
+ * out), so use heap/boot.h. */
 bool heap_find(void);
 /* heap/find_new.c: what the code at `caller` means by a form of operator new or delete
  * (of heap_real) that is not known. NULL: there is none. */
@@ -73,7 +74,7 @@ void *heap_find_cxx(void **slot, const void *caller);
 bool heap_has_new(void *const *slot);
 bool heap_is_glibc(void); /* the library that has malloc; after heap_find */
 const char *heap_owner(const void *fn); /* path of a real function's library, or NULL */
-/* Who has malloc before us; NULL: nobody. "": the program itself. */
+/* The library whose malloc comes before ours; NULL: none. "": the program itself. */
 const char *heap_ahead(void);
 
 static inline enum heap_mode heap_mode(void)
@@ -102,7 +103,7 @@ extern struct heap_settings {
 
 void heap_wake(void); /* the first call of a fork's child: ends HEAP_ASLEEP */
 /* HEAP_SAMPLE before there is a window: the first sample opens one. Most short processes
- * have none, and then nothing had to be made for them. */
+ * have no sample, and nothing has to be made for them. */
 extern _Atomic bool heap_dozes;
 void heap_doze_ends(void); /* calls heap_first, once */
 

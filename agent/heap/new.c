@@ -88,8 +88,9 @@ static enum way seen_way(void *const *slot)
 	return (enum way)atomic_load_explicit(way_of(slot), memory_order_relaxed);
 }
 
-/* malloc marks the guard only while it records: a call that a window began or ended in
- * tells nothing. Nor does one of several functions of that form. */
+/* malloc marks the guard only while it records: a call during which a window began or
+ * ended shows nothing. Nor does a call where several functions have that form (kept_real:
+ * NULL). */
 static void learn_way(void *const *slot, bool came_back, uint32_t changes)
 {
 	if (seen_way(slot) == UNKNOWN && kept_real(slot) && !heap_idle() &&
@@ -98,7 +99,7 @@ static void learn_way(void *const *slot, bool came_back, uint32_t changes)
 				      memory_order_relaxed);
 }
 
-/* Only records tell the names of calls: else what malloc does is enough. */
+/* Only records tell which function was called: in other modes malloc's hook is enough. */
 static inline bool left_to_malloc(void *const *slot, size_t size)
 {
 	enum heap_mode mode = heap_mode();
@@ -118,7 +119,7 @@ struct new_call {
 };
 
 /* The form is the C++ library's: what malloc sees meanwhile is this call. Where the guard
- * is gone after it malloc has failed, and has recorded what came then. */
+ * is gone afterwards, malloc has failed, and what came then is recorded. */
 static void *new_through(struct new_call *c)
 {
 	void *p = guarded_new(c->fn, c->size, c->a, c->b);

@@ -7,7 +7,7 @@
 #include "agent/heap/mode.h"
 
 #define PAIRS 64
-#define TURNS 5 /* the shortest counts: the kernel may come into the others */
+#define TURNS 5 /* the shortest turn counts: the kernel may come into the others */
 
 static struct {
 	uint64_t left, sum[4];

@@ -3,7 +3,7 @@
  * pass - what a malloc and its free cost that leave no record behind: they are too short
  * for the clock, and there are too many to time.
  *
- * Threads  heap_pass_cost: whoever opens a window.
+ * Threads  heap_pass_cost: the thread that opens a window.
  * Memory   none.
  * Errors   none.
  * Units    ticks.

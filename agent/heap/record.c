@@ -54,7 +54,7 @@ bool heap_sampled_now(size_t size)
 
 /* ---- records ---- */
 
-/* A record of another kind is being written here: an observer of ours has called
+/* NULL while this thread writes a record of another kind: an observer of ours has called
  * something that allocates. */
 static inline struct thread *enter_unless_emitting(enum record_kind kind)
 {
@@ -77,7 +77,7 @@ static __attribute__((noinline)) void put_alloc(const void *p, size_t size,
 
 	if (!t)
 		return;
-	/* The moment is the program's: the walk comes after it. */
+	/* The time is taken before the walk, which is no work of the program's. */
 	now = clock_ticks();
 	if (heap_settings.stacks)
 		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
@@ -168,7 +168,7 @@ static void emit_sample_gone(const void *p, unsigned flags, uint64_t when)
 	cost_end(span, COST_SAMPLE);
 }
 
-/* Of a thread whose next event is timed the short ways keep away. */
+/* The short ways leave a thread alone whose next event is to be timed. */
 static inline bool is_untimed(void)
 {
 	struct thread *t = thread_mine;
@@ -198,8 +198,8 @@ void heap_made(enum heap_call call, void *p, size_t size)
 	}
 }
 
-/* Recorded before the real free: after it another thread may have the address, and its
- * allocation would come first. */
+/* The free is recorded before the real one: after that another thread may have the
+ * address, and its allocation would come first. */
 bool heap_gone(uintptr_t frame, enum heap_call call, void *p)
 {
 	if (__builtin_expect(guard_word != 0, 0) && heap_inside(frame, REC_FREE))
@@ -317,7 +317,7 @@ void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t si
 
 	m->part = heap_enter(frame, size);
 	m->old = old;
-	m->begin = mode == HEAP_ALL ? clock_ticks() : 0; /* 0: before the window */
+	m->begin = mode == HEAP_ALL ? clock_ticks() : 0; /* 0: no window yet */
 	m->sampled = false;
 	m->usable = 0;
 	if (m->part == HEAP_PASS && old && mode == HEAP_ALL && guard_word != GUARD_OURS &&
@@ -325,7 +325,7 @@ void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t si
 		thread_drop(REC_FREE, DROP_NESTED);
 	if (m->part == HEAP_PASS || !old)
 		return;
-	/* The real function may free the block: after it the address may be another's. */
+	/* The real function may free the block, and then its address may be another's. */
 	if (mode == HEAP_SAMPLE && heap_maybe_sampled(old)) {
 		m->begin = clock_ticks();
 		m->sampled = heap_samples_take(old);

@@ -13,7 +13,7 @@
 #define SLOTS     (1u << 18)
 #define PROBES    64
 #define TURN_BITS 16 /* above the 48 bits of an address */
-#define TURNS     ((1u << TURN_BITS) - 1) /* then they begin anew; 0: an empty slot */
+#define TURNS     ((1u << TURN_BITS) - 1) /* then turns begin anew; 0: an empty slot */
 #define STUCK     255 /* a filter byte that has counted too far stays set */
 
 /* Two filters, by turns: a window that begins finds an empty one. */
@@ -45,8 +45,8 @@ static uint32_t first_slot(const void *p)
 	return (uint32_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 40) % SLOTS;
 }
 
-/* Adds `by`, 1 or -1, to the filter's byte. One at STUCK stays so: what it should count
- * is not known any more. */
+/* Adds `by`, 1 or -1, to the filter's byte. A byte at STUCK stays so: what it should
+ * count is not known any more. */
 static void count_in_filter(const void *p, uint64_t turn, int by)
 {
 	_Atomic uint8_t *c = &filters[turn % 2][heap_filter_at(p)];
@@ -99,8 +99,9 @@ bool heap_samples_take(const void *p)
 	return false;
 }
 
-/* The filter that becomes current was not in use for a window. Where turns begin anew,
- * slots of the first ones must not look like this one's. */
+/* The filter that becomes current has not been in use for a window, so it is cleared.
+ * Where turns begin anew, slots that are left from the first ones must not look
+ * current. */
 void heap_samples_turn(void)
 {
 	uint32_t next = (uint32_t)turn_now() + 1;
