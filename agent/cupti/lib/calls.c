@@ -8,7 +8,7 @@
 
 /*
  * Which calls are recorded is decided by name, so that calls of coming releases are
- * judged like their kin. Runtime calls are recorded but for those that only ask; they
+ * judged like their kin. Runtime calls are recorded but for those that only ask, which
  * come by the dozen for each launch. Of driver calls, what launches and what maps memory.
  */
 #define GAP_MOST 100 /* unnamed ids in a row: there are no more */
@@ -36,7 +36,7 @@ static const char *const questions[] = {
 	"__cudaInit",
 };
 
-/* CUPTI is told of these by the driver, and gives GPU work for them. */
+/* The driver tells CUPTI of these calls, and CUPTI gives GPU work for them. */
 static const char *const runtime_works[] = {
 	"cudaLaunchKernel", "__cudaLaunchKernel", "cudaLaunchCooperativeKernel",
 	"cudaLaunch_",      "cudaGraphLaunch",    "cudaMemcpy",

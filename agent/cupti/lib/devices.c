@@ -37,7 +37,7 @@ static SELDOM struct device {
 	char name[NAME_MAX];
 	struct rec_device facts;
 } devices[DEVICES];
-static uint64_t used; /* bits */
+static uint64_t used; /* a bit for each device */
 static _Atomic bool mute;
 
 static struct {

@@ -14,11 +14,11 @@
 
 /* A DEVICE record of CUPTI's: it is copied, its name with it. */
 void devices_seen(const uint8_t *record);
-/* Work ran there: the driver is asked about it where no record told. Numbers from 64 on
- * are left out. */
+/* Work ran on `device`: the driver is asked about it where no DEVICE record told. Numbers
+ * from 64 on are left out. */
 void devices_used(uint32_t device);
-/* From here on neither asks the driver anything: it, or CUPTI on the way to it, may
- * hang. Any thread. */
+/* From here on devices_seen and devices_write ask the driver nothing: the driver, or
+ * CUPTI on the way to it, may hang. Any thread. */
 void devices_mute(void);
 void devices_write(struct side *side, uint64_t begin); /* a REC_GPU for each */
 uint32_t devices_driver(void); /* cuDriverGetVersion, 0 = no driver. Any thread. */

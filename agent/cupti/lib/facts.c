@@ -37,7 +37,7 @@ static const char *state_name(void)
 	}
 }
 
-/* What is switched on for a window. */
+/* The kinds that are switched on for a window. */
 static size_t kinds_text(char *buf, size_t size)
 {
 	static const char *const names[KIND_MOST] = {
@@ -92,7 +92,8 @@ static void write_facts(const struct found *f)
 	spool_fact("cuda", json);
 }
 
-/* The consumer may have asked the runtime before who starts it has told the rest. */
+/* The consumer may have asked the runtime before the thread that starts it has told the
+ * rest. */
 static void tell_runtime(int runtime)
 {
 	bool taken = lock_take(&telling);

@@ -11,9 +11,9 @@
 #include <string.h>
 
 /*
- * Which libcupti: one that is mapped already and fits the CUDA runtime, else the one
- * that lies beside that runtime, else the loader's. Its major must be the runtime's:
- * another one loses times without saying so.
+ * Which libcupti: one that is mapped already and fits the CUDA runtime, else the one that
+ * lies beside that runtime, else the loader's. Its major must be the runtime's: a CUPTI
+ * of another major loses times without saying so.
  */
 #define LIBRARIES 8
 
@@ -132,8 +132,8 @@ static void *load_beside(struct found *f, const struct library *runtime)
 	return handle;
 }
 
-/* No runtime to go by (it is linked in): what the loader has, no newer than the
- * driver. */
+/* The loader's CUPTI: for a runtime that is mapped; where there is none to go by (it is
+ * linked in), the newest that is no newer than the driver. */
 static void *load_anywhere(struct found *f, const struct libraries *l, uint32_t driver)
 {
 	int newest = driver ? (int)(driver / 1000) : CUDA_MAJOR_MOST;

@@ -18,8 +18,8 @@
 static _Atomic uint32_t lock;
 static _Atomic uint64_t theirs; /* kinds, as bits */
 static _Atomic bool ours_on;
-static uint64_t really; /* switched on as a whole */
-static _Atomic(const char *) failed; /* what gave the last error that counts */
+static uint64_t really; /* kinds that are switched on as a whole */
+static _Atomic(const char *) failed; /* function that gave the last error that counts */
 static bool listed[2]; /* our list of calls is switched on: driver, runtime */
 static struct calls_set theirs_on[2], theirs_off[2];
 
@@ -91,7 +91,8 @@ static int switch_kind(uint32_t kind, bool on)
 
 	if (!on)
 		result = cupti.ActivityDisable(kind);
-	/* Of a GPU whose context is older than this there is a record only by dumping. */
+	/* For a GPU whose context is older than this there is a record only by
+	 * dumping. */
 	else if (kind == KIND_DEVICE && cupti.ActivityEnableAndDump)
 		result = cupti.ActivityEnableAndDump(kind);
 	else
@@ -101,7 +102,7 @@ static int switch_kind(uint32_t kind, bool on)
 	return result;
 }
 
-/* Our list of calls; what the client wants stays on. */
+/* Switches our list of calls; calls that the client wants stay on. */
 static int switch_list(int domain, bool on)
 {
 	unsigned which = (unsigned)domain - 1;
@@ -119,7 +120,7 @@ static int switch_list(int domain, bool on)
 			    calls_has(&theirs_on[which], cbid)))
 			continue;
 		result = switch_call(domain, cbid, on);
-		/* One that this release cannot tell of is no reason to give up. */
+		/* A call that this release cannot tell of is no reason to give up. */
 		if (result && result != CUPTI_INVALID_PARAMETER && !first)
 			first = result;
 	}
@@ -129,8 +130,8 @@ static int switch_list(int domain, bool on)
 
 /* ---- ours ---- */
 
-/* Without one of these a window's GPU part would look complete and not be so: they fail
- * together. A refusal of any other kind is said, and the rest is recorded. */
+/* Without one of these kinds a window's GPU part would look complete and not be so: all
+ * kinds fail with it. A refusal of any other kind is said, and the rest is recorded. */
 static bool is_essential(uint32_t kind)
 {
 	return api_is_call(kind) || kind == KIND_CONCURRENT_KERNEL;
@@ -168,8 +169,8 @@ static int ours_kind(uint32_t kind, bool on)
 		return 0;
 	if (api_is_call(kind) && can_list(domain_of(kind)))
 		return switch_list(domain_of(kind), on);
-	/* On for the client already, or still: but DEVICE is switched on again, for the
-	 * dump. */
+	/* The kind is on for the client already, or still: but DEVICE is switched on
+	 * again, for the dump. */
 	if (on ? really >> kind & 1 && kind != KIND_DEVICE : theirs >> kind & 1)
 		return 0;
 	if (!on && kind == KIND_CONCURRENT_KERNEL && session.deny & DENY_KERNELS_OFF)
@@ -186,8 +187,9 @@ static const char *switch_name(uint32_t kind)
 				   : "cuptiActivityEnableRuntimeApi";
 }
 
-/* Whoever gave up waiting has said so before it looked at the lock a second time: after
- * the lock is free it is seen here, or has switched them on itself. */
+/* A thread that gave up waiting (kinds_ours_now) sets session.missing before it tries the
+ * lock once more. So either `missing` is seen here, after the lock is free, or that
+ * thread gets the lock and switches kinds on itself. */
 static void give_lock(bool taken)
 {
 	lock_give(&lock, taken);
@@ -198,7 +200,8 @@ static void give_lock(bool taken)
 
 static int switch_from(bool was, bool on)
 {
-	/* Calls last: when they come, what they launch is already told. */
+	/* Calls are switched on last: when CUPTI tells of a call, it already tells of
+	 * what the call launches. */
 	static const uint8_t order[] = {
 		KIND_DEVICE,      KIND_OVERHEAD,   KIND_CONCURRENT_KERNEL,
 		KIND_GRAPH_TRACE, KIND_MEMCPY,     KIND_MEMCPY2,
@@ -207,7 +210,8 @@ static int switch_from(bool was, bool on)
 	};
 	int first = 0, refused[sizeof(order)] = { 0 };
 
-	/* We may have stepped aside since whoever calls looked: not beside another. */
+	/* We may have stepped aside since the caller looked: kinds are not switched on
+	 * beside another profiler's. */
 	if (on && atomic_load(&session.state) != SESSION_READY)
 		return 0;
 	atomic_store(&ours_on, was && on);
@@ -224,7 +228,8 @@ static int switch_from(bool was, bool on)
 	for (unsigned i = 0; on && !first && i < sizeof(order); i++)
 		if (refused[i])
 			say_lacks_kind(order[i], refused[i]);
-	/* All or nothing: what was switched on would fill buffers for nobody. */
+	/* All kinds or none: those that were switched on would fill buffers for
+	 * nobody. */
 	for (unsigned i = 0; on && first && i < sizeof(order); i++)
 		if (for_ours(order[i]))
 			ours_kind(order[i], false);
@@ -247,7 +252,7 @@ int kinds_ours_now(void)
 	int first = 0;
 
 	if (!lock_take_for(&lock, most)) {
-		if (atomic_load(&ours_on)) /* a client switches */
+		if (atomic_load(&ours_on)) /* a client has the lock, ours are on */
 			return 0;
 		session_gap_begins(most);
 		atomic_store(&session.missing, true);
@@ -259,8 +264,9 @@ int kinds_ours_now(void)
 	return first;
 }
 
-/* A window is announced before its thread looks whether kinds are on: here, under the
- * same lock, it is seen; or there, where it has not waited for the lock, that they go. */
+/* A window is announced before its thread looks whether kinds are on. So either `wanted`
+ * sees the window here, under the lock; or its thread, which has not waited for the lock,
+ * sees that ours_on is false. */
 int kinds_rest(bool (*wanted)(void))
 {
 	bool taken = lock_take(&lock), was = atomic_exchange(&ours_on, false);
@@ -284,7 +290,7 @@ bool kinds_ours_on(void)
 	return atomic_load(&ours_on);
 }
 
-/* Somebody else has CUPTI: what was on is no longer known. */
+/* Another profiler has CUPTI: what was on is no longer known. */
 void kinds_lost(void)
 {
 	bool taken = lock_take(&lock);

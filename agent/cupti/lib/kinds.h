@@ -14,21 +14,23 @@
 #include <stdint.h>
 
 void kinds_start(void); /* what we want, by configuration and library */
-/* As configured, or nothing of ours. The first error, 0 = fine. */
+/* Switches kinds on as configured, or all of ours off. Returns the first error, 0 =
+ * fine. */
 int kinds_ours(bool on);
-/* On, for a thread of the program, which waits 100 ms at most for one that switches.
- * Where that takes longer the first launches are missed, and the time until then is a
- * gap; 0 then, too. Where nobody switches this thread does, as long as CUPTI takes. */
+/* Switches ours on for a thread of the program, which waits 100 ms at most for a thread
+ * that is switching. Where that takes longer the first launches are missed, the time
+ * until then is a gap, and the result is 0. Where no thread is switching this one does,
+ * as long as CUPTI takes. */
 int kinds_ours_now(void);
 const char *kinds_failed(void); /* CUPTI's function that gave that error */
 bool kinds_ours_on(void);
 int kinds_rest(bool (*wanted)(void)); /* ours off, unless they are wanted meanwhile */
-void kinds_lost(void); /* others have had CUPTI: nothing is on any more */
-/* A client of the same CUPTI (the program's torch.profiler) switches a kind, or a
- * single API call of domain 1 or 2. What it gets as the result of its call. */
+void kinds_lost(void); /* another profiler has had CUPTI: nothing is on any more */
+/* A client of the same CUPTI (the program's torch.profiler) switches a kind, or a single
+ * API call of domain 1 or 2. Returns what the client's call returns. */
 int kinds_theirs(uint32_t kind, bool on);
 int kinds_theirs_api(int domain, uint32_t cbid, bool on);
-/* The client is gone: nothing is wanted by it any more. */
+/* The client is gone: takes back all that it wanted. */
 void kinds_theirs_none(void);
 /* Are there times at which kernels are recorded and calls are not? */
 bool kinds_stray(void);

@@ -79,7 +79,8 @@ static bool probe_strides(void)
 
 	for (uint32_t kind = 1; kind < KIND_MOST; kind++)
 		layout_stride[kind] = ask_stride(scratch, kind);
-	/* What has had its size in every release shows whether the answers are sound. */
+	/* Kinds that have one size in every release show whether the answers are
+	 * sound. */
 	return layout_stride[KIND_RUNTIME] == 40 && layout_stride[KIND_DRIVER] == 40 &&
 	       layout_stride[KIND_CONCURRENT_KERNEL] >= 176;
 }

@@ -64,7 +64,7 @@ static inline uint64_t layout_read(const uint8_t *at, unsigned width)
 #define LAYOUT_HAS(KIND, name)         \
 	(layout_stride[KIND_##KIND] >= \
 	 LAYOUT_AT_##KIND##_##name + LAYOUT_WIDTH_##KIND##_##name)
-/* A newer one; 0 where it is not there. */
+/* A newer field; 0 where it is not there. */
 #define LAYOUT_MAY(record, KIND, name) \
 	(LAYOUT_HAS(KIND, name) ? LAYOUT_GET(record, KIND, name) : 0)
 

@@ -3,7 +3,7 @@
 #include "agent/cupti/lib/lock.h"
 #include "base/sys.h"
 
-#define MOST_NS 2000000000ll /* of a thread that goes on all the same */
+#define MOST_NS 2000000000ll /* then a thread goes on without the lock */
 #define LOOK_NS 1000000ll
 
 bool lock_take(_Atomic uint32_t *lock)

@@ -14,7 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Waits 2 s at most; false: CUPTI hangs in who has it, go on all the same. */
+/* Waits 2 s at most; false: CUPTI hangs in the thread that has the lock, go on all the
+ * same. */
 bool lock_take(_Atomic uint32_t *lock);
 bool lock_take_for(_Atomic uint32_t *lock, int64_t ns);
 void lock_give(_Atomic uint32_t *lock, bool taken);

@@ -55,7 +55,7 @@ static void ignore_callback(void *arg, int domain, uint32_t cbid, const void *da
 	(void)data;
 }
 
-/* From 13.0 on CUPTI tells who was faster. */
+/* From 13.0 on CUPTI tells who has subscribed already. */
 static void ask_owner(char *name, size_t size)
 {
 	void *subscriber = NULL;

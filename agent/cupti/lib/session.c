@@ -7,8 +7,8 @@
 struct session session;
 
 static _Atomic uint32_t flushing;
-static _Atomic uint64_t gap_from; /* ns: nothing is recorded since; 0 = no gap */
-static _Atomic uint64_t gap_to; /* ns: it is again; 0 = not yet, or counted */
+static _Atomic uint64_t gap_from; /* ns: the gap's begin; 0 = no gap */
+static _Atomic uint64_t gap_to; /* ns: the gap's end; 0 = not yet, or counted */
 
 const struct config *session_config(void)
 {
@@ -30,7 +30,7 @@ void session_gap_begins(int64_t ago)
 {
 	uint64_t none = 0;
 
-	/* One that lasts, or ended and was not counted yet, goes on. */
+	/* A gap that lasts, or ended and was not counted yet, goes on. */
 	atomic_store(&gap_to, 0);
 	atomic_compare_exchange_strong(&gap_from, &none,
 				       (uint64_t)(sys_clock_ns(CLOCK_REALTIME) - ago));
@@ -57,7 +57,7 @@ bool session_gap(bool last, uint64_t *from, uint64_t *to)
 		*to = (uint64_t)sys_clock_ns(CLOCK_REALTIME);
 	if (!*to)
 		return false;
-	/* Another one may have begun just now. */
+	/* Another gap may have begun just now. */
 	atomic_compare_exchange_strong(&gap_from, &begun, over ? 0 : *to);
 	return true;
 }
@@ -82,6 +82,7 @@ void session_fork_child(void)
 	atomic_store(&gap_to, 0);
 	atomic_store(&session.missing, false);
 	session.subscriber = NULL;
-	/* CUDA does not survive a fork: where it was used, it is of no use any more. */
+	/* CUDA does not survive a fork: in the child of a process that used it there is
+	 * none. */
 	atomic_store(&session.state, state == SESSION_NONE ? SESSION_NONE : SESSION_DEAD);
 }

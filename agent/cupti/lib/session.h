@@ -19,7 +19,7 @@ enum session_state {
 	SESSION_NONE, /* no driver has answered yet */
 	SESSION_STARTING,
 	SESSION_READY, /* ours */
-	SESSION_LEAVING, /* on its way there: what CUPTI holds of ours still comes back */
+	SESSION_LEAVING, /* stepping aside: what CUPTI holds of ours still comes back */
 	SESSION_ASIDE, /* in another profiler's hands: a gap */
 	SESSION_DEAD, /* cannot be had: said why */
 };
@@ -31,7 +31,7 @@ struct session {
 	_Atomic bool other; /* another CUPTI is at work (cupti_other) */
 	bool wanted; /* config.activities has cuda */
 	_Atomic bool
-		refused; /* kinds could not be switched on: what came is no part of us */
+		refused; /* kinds could not be switched on: what CUPTI gives is dropped */
 	_Atomic bool missing; /* a window opened before kinds were on, which still
 			       * are not: a gap lasts */
 	_Atomic bool nodes; /* whole graphs were wanted, a client had their nodes */
@@ -45,18 +45,19 @@ struct session {
 	const char *foreign; /* another tool's CUDA_INJECTION64_PATH */
 	void *subscriber;
 	const char *strides; /* "probed" or "table" */
-	char why[384]; /* why not */
+	char why[384]; /* why the GPU is not recorded */
 	struct found found; /* which CUPTI */
 };
 extern struct session session;
 const struct config *session_config(void); /* never NULL */
 /* CUPTI is not ours (any more), and all that it had of us has come back. */
 bool session_gone(void);
-/* Nothing is recorded since `ago` ns: another profiler has CUPTI, or it is slow to start.
- */
+/* Nothing is recorded since `ago` ns: another profiler has CUPTI, or CUPTI is slow to
+ * start. */
 void session_gap_begins(int64_t ago);
-void session_gap_ends(void); /* it is recorded again from now on */
-/* A gap that ended, once; `last`: also one that still lasts, so far. The consumer. */
+void session_gap_ends(void); /* the GPU is recorded again from now on */
+/* Gives a gap that ended, once; `last`: also one that still lasts, so far. The
+ * consumer. */
 bool session_gap(bool last, uint64_t *from, uint64_t *to);
 /* cuptiActivityFlushAll, one at a time. Not from a callback of CUPTI's. */
 int session_flush(uint32_t flag);
