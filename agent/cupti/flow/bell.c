@@ -7,12 +7,12 @@
 #include <stdatomic.h>
 
 /*
- * No ring is lost: who rings counts up before it looks whether somebody sleeps, and the
- * consumer says that it sleeps before the kernel compares the count with what it had
- * seen. Either the kernel finds another count and returns at once, or the ringer finds
- * a sleeper. Both sides need sequential consistency for that.
+ * No ring is lost: a thread that rings counts up before it looks whether the consumer
+ * sleeps, and the consumer says that it sleeps before the kernel compares the count with
+ * what it had seen. Either the kernel finds another count and returns at once, or the
+ * ringer finds a sleeper. Both sides need sequential consistency for that.
  */
-static _Atomic uint32_t bell; /* counts what is asked of it */
+static _Atomic uint32_t bell; /* counts rings */
 static _Atomic uint32_t sleeping;
 static _Atomic bool near, off;
 

@@ -19,7 +19,7 @@ void bell_sleep(uint32_t seen, int64_t ns); /* until it rings again; -1 = for go
 void bell_near(bool near); /* a window will open */
 void bell_off(bool off); /* switched off in the running program */
 bool bell_is_off(void);
-bool bell_wants(bool window); /* shall kinds be on, with or without a window? */
+bool bell_wants(bool window); /* shall kinds be on? window: there is one */
 void bell_fork_child(void);
 
 #endif

@@ -10,9 +10,9 @@
 #include <sys/mman.h>
 
 /*
- * One map of the whole cap, cut into buffers; what was never handed out is clean and
- * costs nothing yet. A buffer is CUPTI's until it is completed, whatever happens; then
- * the consumer reads it, clears it and puts it back. CUPTI asks on the program's
+ * One map of the whole cap, cut into buffers; a buffer that was never handed out is clean
+ * and costs nothing yet. A buffer is CUPTI's until it is completed, whatever happens;
+ * then the consumer reads it, clears it and puts it back. CUPTI asks on the program's
  * threads: taking one is a compare and swap.
  */
 #define EACH_THREAD (1u << 19) /* bytes, when each thread fills a buffer of its own */
@@ -23,7 +23,8 @@
 #define WASTES      1024u /* of last resort, for versions that cannot take a NULL */
 #define WASTE       (16u << 10)
 
-/* Who has a buffer: nobody or the free list, CUPTI, the list of what has come back. */
+/* Where a buffer is: with nobody or on the free list; with CUPTI; on the list of what has
+ * come back. */
 enum { HELD_NOT, HELD, HELD_FULL };
 
 void (*buffers_wake)(void);
@@ -34,7 +35,7 @@ static struct {
 	uint32_t most;
 	struct buffer *all; /* most, then WASTES */
 	_Atomic uint64_t free, free_waste; /* change count << 32 | index + 1 */
-	_Atomic uint32_t made; /* handed out at least once */
+	_Atomic uint32_t made; /* buffers handed out at least once */
 	_Atomic uint32_t idle; /* on the free list */
 	uint32_t touched;
 	_Atomic(struct buffer *) done; /* newest first */
@@ -264,7 +265,8 @@ uint64_t buffers_turn_of(const uint8_t *mem)
 	return b ? atomic_load(&b->turn) : 0;
 }
 
-/* They are handed out clean: without a kind there is no record in it yet. */
+/* Buffers are handed out clean: while the first word, a record's kind, is 0 there is no
+ * record. */
 static bool is_empty(const struct buffer *b)
 {
 	return !__atomic_load_n((const uint32_t *)b->mem, __ATOMIC_RELAXED);

@@ -18,7 +18,7 @@
 struct buffer {
 	uint8_t *mem;
 	size_t size, valid;
-	_Atomic uint64_t turn; /* counts requests */
+	_Atomic uint64_t turn; /* number of the request that got it */
 	_Atomic uint32_t held; /* enum: by CUPTI, or not yet read */
 	bool discard; /* of last resort: its records are counted only */
 	struct buffer *next;
@@ -32,17 +32,17 @@ typedef bool (*buffers_before)(void *context, uint32_t stream, uint8_t *buffer,
  * Idempotent: the pool stays as it was first made. */
 bool buffers_start(uint32_t mb, bool per_thread, bool null_is_safe,
 		   buffers_before before);
-/* The two callbacks, on any thread. */
+/* CUPTI's two callbacks, on any thread. */
 void buffers_requested(uint8_t **buffer, size_t *size, size_t *most);
 void buffers_completed(void *context, uint32_t stream, uint8_t *buffer, size_t size,
 		       size_t valid);
-extern void (*buffers_wake)(void); /* a buffer has come back */
+extern void (*buffers_wake)(void); /* called when a buffer has come back */
 bool buffers_ours(const uint8_t *mem); /* any thread */
 uint64_t buffers_turn_of(const uint8_t *mem); /* of which request; 0: not ours */
 /* The consumer: what has come back, oldest first; each to be given back cleared. */
 struct buffer *buffers_take(void);
 void buffers_give(struct buffer *b);
-bool buffers_prepare(void); /* touches one ahead of need; false: none is needed */
+bool buffers_prepare(void); /* touches a buffer ahead of need; false: none is needed */
 uint64_t buffers_turn(void); /* requests so far */
 /* Does CUPTI hold records in a buffer that it asked for at or before `turn`, or has
  * one come back that is not yet read? */

@@ -28,8 +28,8 @@
 #define FIRST_NS   4000000ll /* after a seal, doubling ... */
 #define LONGEST_NS 500000000ll /* ... up to this */
 #define WAITING_NS 2000000000ll /* GPU work waits so long for its call */
-#define FINAL_NS   1000000000ll /* work that runs still, at the end */
-#define LATE_NS    100000000ll /* buffers that come after the last flush */
+#define FINAL_NS   1000000000ll /* at the end, for work that still runs */
+#define LATE_NS    100000000ll /* for buffers that come after the last flush */
 #define LOOK_NS    1000000ll
 #define RETURN_NS  1000000000ll /* between looks whether another profiler is gone */
 
@@ -52,7 +52,7 @@ static bool is_recording(void)
 	return atomic_load(&session.state) == SESSION_READY && !ended;
 }
 
-/* Others have had CUPTI: now that a window is there, is it free again? */
+/* Another profiler has had CUPTI: now that a window is there, is CUPTI free again? */
 static void return_to_cupti(void)
 {
 	static int64_t next;
@@ -77,7 +77,7 @@ static bool follow_kinds(void)
 		return true;
 	if (want == on)
 		return true;
-	/* Some versions are dead after a first time without any record. */
+	/* Some versions of CUPTI are dead after a first time on without any record. */
 	if (!want && session.deny & DENY_EMPTY && !decode_records)
 		return true;
 	return round_kinds(want);
@@ -85,8 +85,8 @@ static bool follow_kinds(void)
 
 /*
  * Where kernels stay on without us, a GPU that is never idle holds a window's work back
- * until its buffer is full. Before that is given up it is had by force: what runs now is
- * in no window, and must not be a client's.
+ * until its buffer is full. Before the window is given up the buffer is had by force:
+ * work that runs now is in no window, and must not be a client's.
  */
 static bool force_overdue(void)
 {
@@ -162,8 +162,8 @@ done:
 	return true;
 }
 
-/* Of a gap, in which another profiler had CUPTI or kinds were not on yet: what fell into
- * windows. */
+/* Counts what fell into windows of a gap, in which another profiler had CUPTI or kinds
+ * were not on yet. */
 static void count_gap(bool last)
 {
 	uint64_t from, to;
@@ -172,7 +172,7 @@ static void count_gap(bool last)
 		windows_gap(from, to);
 }
 
-/* What waits for its call does so no longer, and no window waits. */
+/* GPU work waits for its call no longer, and no window waits for GPU work. */
 static void settle_all(void)
 {
 	correlation_expire(0);
@@ -198,8 +198,8 @@ static bool end_if_asked(void)
 	return true;
 }
 
-/* `gone`: it was so before we read what had come back, so that nothing is missing in the
- * windows that end without CUPTI. */
+/* `gone`: CUPTI was gone before we read what had come back, so that nothing is missing in
+ * the windows that end without CUPTI. */
 static void settle_windows(bool gone)
 {
 	unsigned pending;
@@ -211,7 +211,7 @@ static void settle_windows(bool gone)
 	windows_settle(ended || (gone && session_gone()), correlation_waits);
 }
 
-/* Returns ns to wait, -1 = until called, -2 = we are nobody any more. */
+/* Returns ns to wait, -1 = until called, -2 = another thread has taken over. */
 static int64_t work_once(void)
 {
 	static unsigned sealed_before;
@@ -222,7 +222,7 @@ static int64_t work_once(void)
 	correlation_expire(WAITING_NS);
 	pending = windows_pending(&open);
 	sealed = pending - open;
-	if (sealed > sealed_before) { /* a new one: look closely again */
+	if (sealed > sealed_before) { /* a window was sealed: look closely again */
 		flush_at = windows_now;
 		flush_gap = FIRST_NS;
 	}
@@ -254,7 +254,8 @@ static void *run_consumer(void *arg)
 	round_consumer(sys_tid());
 	facts_ask_runtime();
 	while (wait > -2) {
-		/* First: what rings while we work must end the sleep that follows. */
+		/* Read first: a ring that comes while we work must end the sleep that
+		 * follows. */
 		uint32_t seen = bell_seen();
 
 		wait = round_enter() ? work_once() : -2;
@@ -298,7 +299,7 @@ bool consumer_start(void)
 	return true;
 }
 
-/* By the difference, because the numbers wrap. False: not within `ns`. */
+/* Compares by the difference, because the numbers wrap. False: not within `ns`. */
 static bool wait_for(_Atomic uint32_t *done, uint32_t level, int64_t ns)
 {
 	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + ns, left = ns;
@@ -324,8 +325,8 @@ void consumer_flush(int64_t ns)
 }
 
 /* The consumer's thread is stuck in CUPTI, or has had no processor: the caller's thread
- * does here what that one would do with what came back and with the windows. It is done
- * the first time, before CUDA takes itself down and names with it. */
+ * does here what that one would do with what came back and with the windows. The first
+ * caller does so, before CUDA takes itself down and names with it. */
 static void take_over(bool settle)
 {
 	devices_mute();
@@ -341,7 +342,7 @@ bool consumer_finish(int64_t ns, bool settle)
 {
 	uint32_t level = settle ? 2 : 1;
 
-	/* First: a window that opens from here on must not make one either. */
+	/* Stored first: a window that opens from here on must not start a consumer. */
 	if (atomic_load(&end_asked) < level)
 		atomic_store(&end_asked, level);
 	if (!atomic_load(&tid) || atomic_load(&tid) == sys_tid())

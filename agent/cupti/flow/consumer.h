@@ -21,11 +21,11 @@
  */
 void consumer_above(bool (*again)(void), bool (*shared)(void));
 bool consumer_start(void); /* idempotent; any thread */
-/* Waits until the consumer has gone round `flush`ing: a context ends. */
+/* A context ends: waits, `ns` at most, until the consumer has gone round `flush`ing. */
 void consumer_flush(int64_t ns);
-/* The process ends: what CUPTI still holds, decoded. False: not in time. */
+/* The process ends: fetches and decodes what CUPTI still holds. False: not in time. */
 bool consumer_finish(int64_t ns, bool settle);
-bool consumer_ends(void); /* that has been asked for */
+bool consumer_ends(void); /* has consumer_finish been called? */
 void consumer_fork_child(void);
 
 #endif

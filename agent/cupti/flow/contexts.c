@@ -19,7 +19,7 @@ void contexts_start(void (*created)(void))
 	tell_created = created;
 }
 
-/* They take along what CUPTI still holds of the context. */
+/* A call that ends a context takes along what CUPTI still holds of it. */
 static bool ends_context(int domain, uint32_t cbid)
 {
 	static const char *const enders[] = { "cudaDeviceReset",
@@ -34,7 +34,7 @@ static bool ends_context(int domain, uint32_t cbid)
 	return false;
 }
 
-/* The program's thread waits for it. */
+/* The program's thread waits for the flush, so the time counts as rare. */
 static void fetch_of_context(void)
 {
 	struct rare cost;

@@ -18,8 +18,8 @@
 void contexts_start(void (*created)(void));
 /* Switches the callbacks on for session.subscriber, again after a client's switches. */
 void contexts_watch(void);
-/* What CUPTI calls back, for ours and what else is on. Before a context ends it waits
- * for a flush, at most 100 ms: what CUPTI holds of that context goes with it. */
+/* What CUPTI calls back, for ours and what else is on. Before a context ends the callback
+ * waits for a flush, at most 100 ms: what CUPTI holds of that context goes with it. */
 void contexts_callback(int domain, uint32_t cbid, const void *data);
 /* As buffers_requested, for CUPTI's use. */
 void contexts_request(uint8_t **buffer, size_t *size, size_t *most);

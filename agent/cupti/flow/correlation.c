@@ -23,7 +23,7 @@
 #define OUTSIDE  NUMBER /* the call was in no window */
 #define LAUNCHES 0x20000000u
 #define MATCHED  0x40000000u
-#define WAITS    0x80000000u /* the number is one of the ring instead */
+#define WAITS    0x80000000u /* the number is a place of the ring instead */
 
 struct entry {
 	uint32_t correlation, value; /* value 0: free */
@@ -31,14 +31,14 @@ struct entry {
 struct waiting {
 	int64_t since;
 	uint32_t correlation;
-	uint32_t next; /* of the same call: place + 1 */
+	uint32_t next; /* work of the same call: place + 1 */
 	struct made made; /* size 0: free */
 };
 
 static struct entry *entries;
 static uint64_t touched; /* parts of the table: bits */
 static struct waiting *waiting;
-static uint32_t first, last; /* of the ring, counted on */
+static uint32_t first, last; /* places of the ring, counted on */
 static struct span {
 	uint32_t from, to; /* correlation ids */
 } spans[SPANS]; /* the last captures: a call in them may be read after their end */
@@ -59,7 +59,7 @@ bool correlation_start(void)
 	return entries && waiting;
 }
 
-/* A page that is read first is mapped twice. */
+/* A page that is read before it is written is mapped twice. */
 static __attribute__((noinline)) void touch_part(uint32_t part)
 {
 	touched |= 1ull << part;
@@ -80,7 +80,7 @@ static bool is_entry_of(const struct entry *e, uint32_t correlation)
 	return e->value && e->correlation == correlation;
 }
 
-/* A place whose window is over may be from a lap of 2^32 calls ago. */
+/* An entry whose window is over may be from 2^32 calls ago, before the ids wrapped. */
 static bool is_newer(const struct entry *e, uint32_t correlation)
 {
 	const struct window *w;
@@ -121,8 +121,9 @@ static void saw_call(struct window *w, uint32_t correlation)
 	w->called = true;
 }
 
-/* Ids count up: one below the window's first call was asked for before it. Where no
- * call is known, that is likelier than a call that got lost, if such work is recorded. */
+/* Ids count up: work with an id below the window's first call was asked for before the
+ * window. Where no call is known, that is likelier than a call that got lost, if such
+ * work is recorded. */
 static bool is_older(const struct window *w, uint32_t correlation)
 {
 	if (!correlation)
@@ -130,8 +131,8 @@ static bool is_older(const struct window *w, uint32_t correlation)
 	return w->called ? (int32_t)(correlation - w->first_call) < 0 : kinds_stray();
 }
 
-/* Its call was not recorded: between which other calls it was made tells the window,
- * else where it ran is the best guess. */
+/* The work's call was not recorded: between which other calls that was made tells the
+ * window, else where the work ran is the best guess. */
 static void give_up(struct waiting *x)
 {
 	const struct record *r = &x->made.u.r;
@@ -171,7 +172,7 @@ static void wait_for_call(struct entry *e, uint32_t correlation, const struct ma
 	last++;
 }
 
-/* Most wait for a moment only: the same few places of the ring serve them. */
+/* Most work waits for a moment only: the same few places of the ring serve them. */
 static void shorten_ring(void)
 {
 	while (first != last && !waiter_at(first)->made.size)
@@ -180,7 +181,8 @@ static void shorten_ring(void)
 		first = last = 0;
 }
 
-/* All that waits for this call; w NULL: for nothing, it was outside of all windows. */
+/* Places all work that waits for this call; w NULL: drops it, the call was in no
+ * window. */
 static uint32_t release_waiters(uint32_t n, uint32_t correlation, struct window *w)
 {
 	uint32_t found = 0;
@@ -234,7 +236,7 @@ static bool was_captured(uint32_t correlation)
 	return false;
 }
 
-/* A driver call inside a runtime call has its id: it launches once. */
+/* A driver call inside a runtime call has that call's id: the two launch once. */
 void correlation_call(uint32_t correlation, struct window *w, bool works)
 {
 	struct entry *e = entry_at(correlation);
@@ -265,13 +267,13 @@ void correlation_call(uint32_t correlation, struct window *w, bool works)
 		match_call(e, w);
 }
 
-/* Ids count up over all threads: those between are of calls made meanwhile. Work of
- * another stream, that comes all the same, is placed as ever. */
+/* Ids count up over all threads: the ids between are of calls made during the capture.
+ * Work of another stream, that comes all the same, is placed as ever. */
 void correlation_capture(uint32_t correlation, const struct window *w, bool begins)
 {
 	uint32_t number = w ? w->number : 0;
 
-	if (capture.window != number) { /* its other end was not recorded */
+	if (capture.window != number) { /* the capture's other end was not recorded */
 		capture.window = number;
 		capture.depth = 0;
 	}

@@ -60,7 +60,7 @@ static void decode_call(const uint8_t *p, int domain, uint32_t consumer)
 	struct rec_call *r;
 
 	if (consumer && (uint32_t)CALL(threadId) == consumer)
-		return; /* it asks the driver what GPUs there are */
+		return; /* the consumer asks the driver what GPUs there are */
 	correlation_call(correlation, w, c && c->traits & CALL_WORKS && fine);
 	if (c && c->traits & (CALL_CAPTURES | CALL_CAPTURED) &&
 	    (fine || c->traits & CALL_CAPTURED))
@@ -152,7 +152,7 @@ static void decode_block(const uint8_t *p)
 	m.u.block.memory = (uint8_t)BLOCK(memoryKind);
 	m.u.block.device = device < 255 ? (uint8_t)device : 255;
 	m.u.block.pool = (uint8_t)pool;
-	/* Of one that another process made there is that process's id in this place. */
+	/* For a pool that another process made, this place has that process's id. */
 	if (pool == POOL_LOCAL) {
 		m.u.block.pool_size = layout_read(p + POOL_AT + 24, 8);
 		m.u.block.pool_used = layout_read(p + POOL_AT + 32, 8);
@@ -218,7 +218,7 @@ static uint32_t next_stride(const uint8_t *at, size_t left, uint32_t *kind)
 
 void decode_buffer(const uint8_t *at, size_t valid, uint32_t consumer)
 {
-	/* Where a client has asked for whole graphs there is nothing else of them. */
+	/* Where a client has asked for whole graphs there is no other record of them. */
 	uint64_t ours = kinds_for_ours() | 1ull << KIND_GRAPH_TRACE;
 	uint32_t kind, stride;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records of what the GPU did become ours: kernels, copies, sets, whole graphs. Each goes
- * to the window of its call (correlation.c), with what only some have behind it. */
+ * to the window of its call (correlation.c), with the parts that only some records have
+ * behind it. */
 #include "agent/cupti/flow/decode_work.h"
 #include "agent/core/names.h"
 #include "agent/cupti/flow/correlation.h"
@@ -88,7 +89,7 @@ static void fill_gpu(struct made *m, uint64_t device, uint64_t context, uint64_t
 		devices_used((uint32_t)device);
 }
 
-/* Parts of graphs, which a client may have asked for. */
+/* Records of graphs' parts, which a client may have asked for. */
 static bool unwanted_graph(uint64_t graph)
 {
 	return graph && session_config()->cuda_graphs == GRAPHS_OFF;
@@ -120,7 +121,7 @@ void decode_kernel(const uint8_t *p)
 	m.u.kernel.dynamic_shared = (uint32_t)KERNEL(dynamicSharedMemory);
 	m.u.kernel.channel = (uint32_t)KERNEL(channelID);
 	append_graph(&m, KERNEL(graphNodeId), KERNEL(graphId));
-	/* In graphs these are left over from another launch. */
+	/* In graphs `queued` and `submitted` are left over from another launch. */
 	if (session_config()->cuda_latency && queued && queued <= submitted &&
 	    submitted <= m.u.r.begin)
 		decode_append(&m, GPU_LATENCY, &(struct gpu_latency){ queued, submitted },

@@ -27,7 +27,7 @@ static void read_clocks(struct rec_moment *m)
 {
 	uint64_t from = clock_ticks(), ns = 0, to;
 
-	/* Where CUPTI does not answer: its clock is this one. */
+	/* Where CUPTI does not answer CLOCK_REALTIME serves: it is CUPTI's clock. */
 	if (session.state != SESSION_READY || cupti.GetTimestamp(&ns) || !ns)
 		ns = (uint64_t)sys_clock_ns(CLOCK_REALTIME);
 	to = clock_ticks();
@@ -41,7 +41,7 @@ const struct rec_moment *moments_take(void)
 	static uint64_t finest = UINT32_MAX;
 	struct rec_moment best = { .error = UINT64_MAX }, m = { 0 };
 
-	/* Until one is as good as ever: somebody may come in between. */
+	/* Until a reading is as good as the finest: something may come in between. */
 	for (int i = 0; i < TRIES && (i < 2 || best.error > 2 * finest); i++) {
 		read_clocks(&m);
 		if (m.error < best.error)
@@ -70,8 +70,8 @@ void moments_replay(struct side *side)
 		moments_write(side, nth_moment(moments.n - 1));
 }
 
-/* ns per tick from one moment to a later one. Beyond them it is worth something only
- * when they are far enough apart. */
+/* ns per tick from one moment to a later one. Beyond the two moments the slope is worth
+ * something only when they are far enough apart. */
 static double clock_slope(const struct rec_moment *a, const struct rec_moment *b,
 			  bool between)
 {
@@ -80,7 +80,8 @@ static double clock_slope(const struct rec_moment *a, const struct rec_moment *b
 	double usual = 1e9 / clock_rate(spool.head);
 	double off = ns - ticks * usual;
 
-	/* The wall clock was set: what lies around is as usual, but for a jump. */
+	/* The wall clock was set between the moments: on both sides of the jump the rate
+	 * is the usual one. */
 	if (ticks <= 0 || off > JUMP_NS || off < -JUMP_NS)
 		return usual;
 	return between || ns > FAR_NS ? ns / ticks : usual;
@@ -96,7 +97,7 @@ uint64_t moments_ns(uint64_t ticks)
 		return 0;
 	while (i > oldest + 1 && (int64_t)(nth_moment(i - 1)->r.begin - ticks) > 0)
 		i--;
-	a = nth_moment(i - 1); /* the last before, or the first of all */
+	a = nth_moment(i - 1); /* the last moment before, or the first */
 	between = i < moments.n && (int64_t)(ticks - a->r.begin) >= 0;
 	b = i < moments.n ? nth_moment(i) : a;
 	if (a == b && i - 1 > oldest)

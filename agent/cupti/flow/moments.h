@@ -14,7 +14,7 @@
 #include "agent/core/record_gpu.h"
 
 const struct rec_moment *moments_take(void); /* CUPTI's time and ours, now */
-/* Into a window's records; replay: the newest. */
+/* Write a moment into a window's records; replay: the newest. */
 void moments_write(struct side *side, const struct rec_moment *m);
 void moments_replay(struct side *side);
 uint64_t moments_ns(uint64_t ticks); /* ticks as CUPTI tells time */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * The scheduler says under its lock which window begins and ends: it stores that and
- * goes on. The consumer takes it from there. As long as no consumer is about, the window
- * that is open just stands; when it ends like that it has no GPU part.
+ * The scheduler says under its lock which window begins and ends: it stores that and goes
+ * on. The consumer takes it from there. As long as there is no consumer, the window that
+ * is open just stands; a window that ends like that has no GPU part.
  */
 #define ORDERS 1024u
 
@@ -38,7 +38,7 @@ static void put_order(struct cycle_info *info, enum order what)
 	atomic_store_explicit(&orders.head, head + 1, memory_order_release);
 }
 
-/* What the consumer has not come round to yet, it finds in the queue. */
+/* The window that stands, and was not taken by the consumer yet, goes into the ring. */
 static void queue_standing(void)
 {
 	struct cycle_info *info = atomic_exchange(&orders.standing, NULL);
@@ -53,13 +53,13 @@ void orders_opened(struct cycle_info *info)
 	if (!atomic_load(&orders.live)) {
 		struct cycle_info *before = atomic_exchange(&orders.standing, info);
 
-		if (before) /* it ends just now */
+		if (before) /* the window before ends just now */
 			set_state(before, CUDA_NONE);
 		return;
 	}
 	queue_standing();
 	if (atomic_load(&orders.head) - atomic_load(&orders.tail) + 4 > ORDERS) {
-		/* Room must be left for the ends. */
+		/* Room must be left for the ends of windows. */
 		atomic_fetch_add(&info->cuda[CUDA_CROWDED], 1);
 		set_state(info, CUDA_SETTLED);
 		return;
@@ -104,7 +104,8 @@ struct cycle_info *orders_next(enum order *what)
 {
 	uint32_t head = atomic_load_explicit(&orders.head, memory_order_acquire);
 	uint32_t tail = atomic_load_explicit(&orders.tail, memory_order_relaxed);
-	/* Behind the head: what stood before something else was queued comes first. */
+	/* Read after the head: a window that stood before another order was queued comes
+	 * first. */
 	struct cycle_info *info = atomic_exchange(&orders.standing, NULL);
 
 	*what = ORDER_OPENED;

@@ -18,10 +18,10 @@ enum order { ORDER_OPENED, ORDER_SEALED, ORDER_THROWN };
 
 void orders_opened(struct cycle_info *info);
 void orders_sealed(struct cycle_info *info, bool kept);
-bool orders_standing(void); /* one is open that no consumer has seen yet. Any thread. */
+bool orders_standing(void); /* a window is open that no consumer has seen. Any thread. */
 void orders_live(void); /* from here on a consumer will look. Any thread. */
-bool orders_left(void); /* is there one that orders_next has not given? Any thread. */
-/* In the order in which they came; NULL: that was the last. The consumer. */
+bool orders_left(void); /* has orders_next more to give? Any thread. */
+/* The next order, oldest first; NULL: that was the last. The consumer. */
 struct cycle_info *orders_next(enum order *what);
 void orders_fork_child(void);
 

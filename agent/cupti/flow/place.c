@@ -6,7 +6,7 @@
 
 uint64_t place_latest;
 
-/* What is wrong with its times, or CUDA_COUNTS. */
+/* What is wrong with the record's times, or CUDA_COUNTS. */
 static enum cuda_count time_fault(const struct window *w, const struct record *r)
 {
 	if (r->kind == REC_EVENT)

@@ -14,7 +14,7 @@
 #include "agent/core/record_gpu.h"
 #include "agent/cupti/flow/windows.h"
 
-/* Times further away cannot be: but work may end long after its window. */
+/* Times further from their window cannot be: but work may end long after its window. */
 #define PLACE_OUTSIDE_NS 5000000000ull
 extern uint64_t place_latest; /* no time of what is decoded now may be later */
 

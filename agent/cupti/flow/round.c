@@ -12,11 +12,11 @@
 #include "agent/cupti/lib/session.h"
 #include "base/sys.h"
 
-/* What the consumer does of its work, one thing at a time; in some of it CUPTI may keep
- * it for good. */
-static _Atomic bool dead; /* somebody else finishes what we had in hand */
+/* The steps of the consumer's work; in those that call CUPTI, CUPTI may keep the consumer
+ * for good. */
+static _Atomic bool dead; /* another thread finishes the consumer's work */
 static _Atomic bool inside; /* at work on records and windows, not in CUPTI */
-static _Atomic bool taking; /* a thread of the program is, instead */
+static _Atomic bool taking; /* a thread of the program is at work instead */
 static _Atomic uint32_t
 	consumer_tid; /* the consumer: what it asks of CUDA is in no window */
 
@@ -36,7 +36,7 @@ void round_consumer(uint32_t tid)
 
 /* ---- in and out of CUPTI, where we may get stuck ---- */
 
-/* False: what we had in hand is somebody else's now. */
+/* False: another thread has taken over the consumer's work. */
 bool round_enter(void)
 {
 	atomic_store(&inside, true);
@@ -82,8 +82,7 @@ bool round_kinds(bool on)
 
 /* ---- records ---- */
 
-/* First what has come back, then what windows there are: a record is never older than
- * what is known of its window. */
+/* Takes buffers first and orders second: so the window of each record is known. */
 void round_drain(void)
 {
 	struct buffer *b = buffers_take(), *after;
@@ -91,7 +90,8 @@ void round_drain(void)
 	windows_collect();
 	for (; b; b = after) {
 		after = b->next;
-		/* Kernels without their calls, while we say that there is no GPU part. */
+		/* Kernels without their calls, and the user was told that there is no GPU
+		 * part: they are dropped. */
 		if (atomic_load(&session.refused))
 			(void)0;
 		else if (b->discard)
@@ -107,7 +107,7 @@ void round_drops(void)
 	uint64_t refused = buffers_refused();
 	size_t dropped = 0;
 
-	/* Without a context it succeeds and leaves the number as it was. */
+	/* Without a context the call succeeds and leaves the number as it was. */
 	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
 		dropped = 0;
 	buffers_told(refused);
@@ -136,8 +136,8 @@ bool round_flush(void)
 /* ---- for who takes over ---- */
 
 /* The consumer may be between CUPTI and its records just now, and two threads may end the
- * process: for 100 ms at most who is at work is let finish, because windows must not be
- * settled by two. */
+ * process: the thread at work has 100 ms to finish, because windows must not be settled
+ * by two. */
 bool round_take(void)
 {
 	atomic_store(&dead, true);

@@ -4,7 +4,7 @@
  *
  * Threads  the consumer, but where said.
  * Memory   static.
- * Errors   false: what we had in hand is somebody else's now.
+ * Errors   false: another thread has taken over the consumer's work.
  * Units    none.
  */
 #ifndef CUPTI_FLOW_ROUND_H
@@ -21,18 +21,19 @@
  */
 void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n));
 void round_consumer(uint32_t tid); /* the consumer's thread id, before its first round */
-/* CUPTI is called only outside, where it may keep us. False: what we had in hand is
- * somebody else's now; so for all that return bool, and -1 of round_fetch. */
+/* CUPTI is called only between leave and enter, for it may keep the consumer. False:
+ * another thread has taken over; so for all that return bool, and -1 of round_fetch. */
 bool round_enter(void);
 void round_leave(void);
 int round_fetch(uint32_t flag); /* a flush: what CUPTI says */
 bool round_kinds(bool on);
-/* Reads what has come back, and what windows there are; who has taken over may, too. */
+/* Reads what has come back, and what windows there are; a thread that has taken over may,
+ * too. */
 void round_drain(void);
 void round_drops(void);
 bool round_flush(void); /* a flush, and all that comes of it */
-/* Another thread: the consumer is stuck in CUPTI, or has no processor. False: it is at
- * work all the same. */
+/* Another thread takes over: the consumer is stuck in CUPTI, or has no processor. False:
+ * the consumer is at work all the same. */
 bool round_take(void);
 void round_give(void); /* after a round_take that was true */
 bool round_taken(void);

@@ -27,7 +27,7 @@ static bool page_readable(uintptr_t at)
 
 	if (*slot == page)
 		return page;
-	/* A sandbox that forbids the question has to be trusted. */
+	/* Where a sandbox forbids the question the page has to be trusted. */
 	fine = process_vm_readv((pid_t)sys_pid(), &here, 1, &there, 1, 0) == 1 ||
 	       errno != EFAULT;
 	if (fine)

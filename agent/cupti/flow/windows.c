@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#define SEAL_TRIES 200 /* of 50 us: a seal that is under way */
+#define SEAL_TRIES 200 /* waits of 50 us for a seal that is under way */
 #define IDLE_NS    2000000000ll /* nothing new for so long: nothing will come */
 #define OLD_NS     30000000000ll
 #define OVERDUE_NS 28000000000ll
@@ -38,9 +38,9 @@ static bool is_pending(const struct window *w)
 	return w && (w->state == WINDOW_OPEN || w->state == WINDOW_SEALED);
 }
 
-/* From here on the descriptor is the writer's, and soon somebody else's memory. `why` is
- * what counts it where it is not complete; CUDA_COUNTS: it is. Where CUPTI is not ours
- * any more, all has come back. */
+/* From here on the descriptor is the writer's, and soon its memory has another use.
+ * `why`: the count for a window that is not complete; CUDA_COUNTS: the window is. Where
+ * CUPTI is not ours any more, all has come back. */
 static void settle_window(struct window *w, enum cuda_count why)
 {
 	struct cycle_info *info = w->info;
@@ -116,7 +116,7 @@ static void take_orders(void)
 			seal_window(info, what == ORDER_SEALED);
 }
 
-/* The newest window's end is set a moment before we are told. */
+/* The newest window's end is set a moment before its order comes. */
 static bool seal_under_way(void)
 {
 	struct window *w = windows_get(newest);
@@ -169,7 +169,7 @@ unsigned windows_pending(bool *open)
 }
 
 /* A GPU that is never idle gives back no buffer that still gets new work: some time after
- * the seal there must be none; calls that were under way have ended by then. */
+ * the seal no new work must come; calls that were under way have ended by then. */
 bool windows_fresh(void)
 {
 	struct window *w;
@@ -206,8 +206,8 @@ static bool is_old(const struct window *w)
 }
 
 /* A buffer that CUPTI has had since before the seal and does not give back holds work
- * that still runs. Where it holds none, a call without work has none to come: it was
- * captured into a graph, or copied nothing. */
+ * that still runs. Where CUPTI has no such buffer, a call without work has none to come:
+ * it was captured into a graph, or copied nothing. */
 static bool is_complete(const struct window *w, bool (*waits)(const struct window *w))
 {
 	if (!w->flushes || buffers_held(w->turn) || waits(w))
@@ -242,7 +242,7 @@ void windows_settle(bool all, bool (*waits)(const struct window *w))
 	}
 }
 
-/* Who leaves by _exit has a window open still. */
+/* A process that leaves by _exit still has a window open. */
 void windows_end(void)
 {
 	struct window *w;
@@ -308,8 +308,8 @@ void windows_gap(uint64_t from, uint64_t to)
 
 		if (end <= begin)
 			continue;
-		/* One that lasts is counted piece by piece, and is one time all the same.
-		 */
+		/* A gap that lasts is counted piece by piece, and is one gap all the
+		 * same. */
 		gpu_chunk_count(&w->side, CUDA_GAPS, begin != w->gap_end);
 		w->gap_end = end;
 		gpu_chunk_count(&w->side, CUDA_GAP_NS, end - begin);

@@ -30,7 +30,7 @@ struct window {
 	uint32_t first_call, last_call; /* their correlation ids */
 	uint64_t turn; /* buffers_turn at the seal */
 	unsigned flushes; /* since the seal */
-	bool flushing; /* one is under way that began after the seal */
+	bool flushing; /* a flush is under way that began after the seal */
 	int64_t sealed_at, news_at; /* CLOCK_MONOTONIC ns */
 };
 extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
@@ -38,18 +38,18 @@ extern int64_t windows_now; /* CLOCK_MONOTONIC when the consumer last looked */
 void windows_collect(void); /* takes what the scheduler has stored */
 struct window *windows_at(uint64_t ns); /* open, sealed or over; NULL */
 struct window *windows_get(uint32_t number); /* the same, by number */
-/* Pending, with calls before and after the one of this correlation id; NULL. */
+/* A pending window with calls before and after the one of this correlation id; NULL. */
 struct window *windows_around(uint32_t correlation);
 unsigned windows_pending(bool *open); /* not yet over; is one open? */
 bool windows_fresh(void); /* is one open, or sealed a moment ago? */
 bool windows_overdue(void); /* will one soon be given up? */
 bool windows_complete(void); /* all calls have their work, CUPTI holds nothing */
-/* What is complete or too old; or all that is sealed. `waits`: does work that ran in it
- * wait for its call? */
+/* Settles windows that are complete or too old; `all`: all that are sealed. `waits`: does
+ * work that ran in it wait for its call? */
 void windows_settle(bool all, bool (*waits)(const struct window *w));
 void windows_end(void); /* recording ends: all of them, also those that are open */
-void windows_flush(void); /* one begins */
-void windows_flushed(void); /* it is over, and all that came is decoded */
+void windows_flush(void); /* a flush begins */
+void windows_flushed(void); /* the flush is over, and all that came is decoded */
 void windows_moment(void); /* takes a moment, into every pending one */
 void windows_count(enum cuda_count what, uint64_t n); /* to the newest pending one */
 void windows_late(const struct window *w);
