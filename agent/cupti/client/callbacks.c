@@ -9,10 +9,10 @@
 #include "base/seldom.h"
 
 /*
- * There is one place for a subscriber. When it is ours the client gets our handle, and
- * what CUPTI calls back goes on to it for what it has switched on; functions that take a
- * handle then work without our help. When the client comes first its place is taken on a
- * callback of ours, so that it can serve both later.
+ * CUPTI has one place for a subscriber. When it is ours the client gets our handle, and
+ * callbacks that the client has switched on go on to it; functions that take a handle
+ * then work without our help. When the client comes first it subscribes with a callback
+ * of ours, so that this can serve both later.
  */
 #define DOMAINS 8u
 
@@ -45,7 +45,7 @@ void client_callback(int domain, uint32_t cbid, const void *data)
 		callback(client.callback_arg, domain, cbid, data);
 }
 
-/* Of a subscription that the client made before CUPTI became ours. */
+/* The callback of a subscription that the client made before CUPTI became ours. */
 static void called_back(void *arg, int domain, uint32_t cbid, const void *data)
 {
 	(void)arg;
@@ -54,7 +54,7 @@ static void called_back(void *arg, int domain, uint32_t cbid, const void *data)
 	client_callback(domain, cbid, data);
 }
 
-/* Ours go through the same switches as the client's. */
+/* Our callbacks go through the same switches as the client's: ours go on again. */
 static void keep_ours(void)
 {
 	if (session.subscriber)
@@ -98,7 +98,7 @@ int YIELD_EXPORT(cuptiSubscribe_v2)(void **subscriber, cupti_callback callback, 
 				     subscriber, callback, arg, params));
 }
 
-/* Our place stays ours: only what it switched on goes. */
+/* Our place stays ours: only callbacks that the client switched on go off. */
 static int let_go(void *subscriber, const void *caller)
 {
 	struct visit v = client_enter(YIELD_cuptiEnableAllDomains, caller);
@@ -119,7 +119,7 @@ int YIELD_EXPORT(cuptiUnsubscribe)(void *subscriber)
 	if (known && !result) {
 		atomic_store(&client.callback, NULL);
 		want_all(false);
-		client.handle = NULL; /* ours alone, or gone */
+		client.handle = NULL; /* the subscription is ours alone, or gone */
 	}
 	return client_leave(&v, result);
 }

@@ -32,7 +32,7 @@ int client_leave(const struct visit *v, int result)
 	return result;
 }
 
-/* CUPTI's time; 0 while nobody will ask. */
+/* CUPTI's time; 0 where the call is not noted. */
 static uint64_t read_time(const struct visit *v, const void *caller)
 {
 	uint64_t ns = 0;
@@ -48,7 +48,7 @@ static uint64_t read_time(const struct visit *v, const void *caller)
 
 /* ---- the client is gone ---- */
 
-/* Nothing of what it registered or switched on is left; we are kept away. */
+/* Nothing of what the client registered or switched on is left; we are kept away. */
 static void forget_client(void)
 {
 	retreat_keep();
@@ -75,7 +75,7 @@ int YIELD_EXPORT(cuptiActivityRegisterCallbacks)(cupti_requested requested,
 	return client_leave(&v, result);
 }
 
-/* The kernel kind that serialises cannot be on beside ours. */
+/* KIND_KERNEL serialises kernels, and cannot be on beside our kind of them. */
 static int enable_kind(struct visit *v, uint32_t kind, bool dump, uint64_t ns)
 {
 	bool was = wants_on(kind);
@@ -181,8 +181,8 @@ int YIELD_EXPORT(cuptiActivityEnableDriverApi)(uint32_t cbid, uint8_t on)
 
 /* ---- fields that cost extra ---- */
 
-/* On when either of us wants it; in the client's copies only when it does
- * (client/copies.c). */
+/* The field is on when we or the client want it; in the client's copies only when the
+ * client does (client/copies.c). */
 static int switch_extra(const struct visit *v, bool on, bool ours, _Atomic bool *theirs)
 {
 	int result = v->shared && !on && ours ? (int)CUPTI_OK
@@ -208,8 +208,8 @@ int YIELD_EXPORT(cuptiActivityEnableCudaEventDeviceTimestamps)(uint8_t on)
 /* ---- flushing, counting, settings ---- */
 
 /*
- * What is complete comes without force. What is still running would come back without
- * an end and never again, to the client as to us: so force is used only where the client
+ * Complete records come without force. Work that still runs would come back without an
+ * end and never again, to the client as to us: so force is used only where the client
  * asks for it and something is left.
  */
 static int flush_for_client(uint32_t flag)
@@ -258,7 +258,8 @@ int YIELD_EXPORT(cuptiActivityGetNumDroppedRecords)(void *context, uint32_t stre
 	return client_leave(&v, result);
 }
 
-/* What it promises of its buffers does not hold for ours; theirs are not CUPTI's. */
+/* What the client promises of its buffers does not hold for ours, and CUPTI gets ours
+ * alone. */
 int YIELD_EXPORT(cuptiActivitySetAttribute)(int attribute, size_t *size, void *value)
 {
 	struct visit v = ENTER(cuptiActivitySetAttribute);
@@ -308,8 +309,8 @@ int YIELD_EXPORT(cuptiGetThreadIdType)(int *type)
 	return client_leave(&v, CUPTI_OK);
 }
 
-/* Takes CUPTI out of the process, ours with it: ours is saved before, and we come back
- * where that is known to work. */
+/* Takes CUPTI out of the process, for us as well: our records are fetched before, and we
+ * come back where that is known to work. */
 int YIELD_EXPORT(cuptiFinalize)(void)
 {
 	struct visit v = ENTER(cuptiFinalize);

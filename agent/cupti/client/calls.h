@@ -28,11 +28,12 @@
 #include "agent/cupti/client/calls.def"
 #undef HOOK
 
-/* A call of the client's: where it would have gone, and whether we share that. */
+/* A call of the client's: where it would have gone, and whether that library is
+ * shared. */
 struct visit {
 	void *real; /* NULL: no libcupti is mapped */
 	bool shared; /* CUPTI is ours, and the client means the same copy */
-	bool noted; /* we may come later: what it does is remembered */
+	bool noted; /* we may come later: what the client does is remembered */
 	int saved; /* errno */
 };
 enum yield_function {
@@ -54,5 +55,5 @@ int client_leave(const struct visit *v, int result);
  * *ours when that is the copy that we use, and the caller is not CUPTI itself. */
 void *real_of(enum yield_function function, const void *caller, bool *ours);
 void real_fork_child(void);
-bool real_asking(void); /* are we inside it? Our dlsym hook sees that, too */
+bool real_asking(void); /* are we inside real_of? Our dlsym hook sees that, too */
 #endif

@@ -17,8 +17,8 @@
  * CUPTI fills our buffers only. When one is completed, the records that the client asked
  * for are copied into a buffer that the client gives, by its own callback; that one is
  * handed over when it is full or the client flushes, never because we flush: a client
- * that counts its buffers sees as many as without us. What was with CUPTI when it
- * flushed and comes back later is handed over then.
+ * that counts its buffers sees as many as without us. Buffers that CUPTI had when the
+ * client flushed are handed over when they come back.
  */
 #define SLOTS 8u /* buffers of the client's that we hold; one for each busy thread */
 #define AHEAD 64 /* records in which the call of an external id is looked for */
@@ -35,10 +35,10 @@ struct slot {
 
 static struct {
 	struct slot slot[SLOTS];
-	_Atomic uint64_t late; /* what comes of buffers up to this turn is due */
+	_Atomic uint64_t late; /* records of buffers up to this turn are due */
 	_Atomic bool ended; /* the process ends: the client may be gone already */
-	_Atomic uint32_t asking; /* ... unless it is flushing: threads that do */
-	_Atomic uint32_t consumer; /* our own thread: its calls are nobody else's */
+	_Atomic uint32_t asking; /* ... unless it is flushing: how many threads are */
+	_Atomic uint32_t consumer; /* id of our own thread: its calls are nobody else's */
 } tee;
 
 /* What is handed on with the client's buffers, and how its copies are made. */
@@ -48,7 +48,7 @@ struct copy {
 	struct slot *slot;
 	struct translate_clocks clocks;
 	const uint8_t *end; /* of the buffer that is read */
-	bool theirs; /* it is the client's: filled where it lies */
+	bool theirs; /* the buffer is the client's: filled where it lies */
 	bool refused; /* the client has no buffer for us */
 };
 
@@ -86,7 +86,7 @@ static void hand_over(struct slot *s, void *context, uint32_t stream)
 		completed(context, stream, mem, s->size, s->used);
 }
 
-/* Asks for a buffer as CUPTI does; what is no good is as none. */
+/* Asks for a buffer as CUPTI does; a buffer that is no good counts as none. */
 static bool fetch_buffer(struct slot *s)
 {
 	cupti_requested requested = atomic_load(&client.requested);
@@ -104,7 +104,8 @@ static bool fetch_buffer(struct slot *s)
 	return true;
 }
 
-/* Registered after the client has made what its callbacks use: run before that goes. */
+/* Registered after the client has made what its callbacks use, so that it runs before
+ * that goes. */
 void copies_end(void)
 {
 	atomic_store(&tee.ended, true);
@@ -117,7 +118,7 @@ void copies_offer(void)
 
 	if (!atomic_exchange(&once, true))
 		atexit(copies_end);
-	consumer_start(); /* who puts our buffers back, also while no window is near */
+	consumer_start(); /* it puts our buffers back, also while no window is near */
 	for (unsigned i = 0; i < SLOTS; i++)
 		if (atomic_load(&tee.slot[i].state) == SLOT_IDLE)
 			return;
@@ -154,7 +155,7 @@ void copies_late(uint64_t turn)
 
 /* ---- one record ---- */
 
-/* Its bytes; 0: the library did not tell, nor does the walk. */
+/* A record's bytes; 0: neither the library nor the walk over the buffer tells them. */
 static size_t length_of(const uint8_t *record, const uint8_t *next, const uint8_t *end)
 {
 	uint32_t kind = (uint32_t)layout_read(record, 4);
@@ -165,7 +166,7 @@ static size_t length_of(const uint8_t *record, const uint8_t *next, const uint8_
 	return size <= (size_t)(end - record) ? size : 0;
 }
 
-/* Fields that are filled because we asked for them, not the client. */
+/* Clears fields that are filled because we asked for them, not the client. */
 static void blank_fields(uint8_t *record, size_t size)
 {
 	uint32_t kind = (uint32_t)layout_read(record, 4);
@@ -224,7 +225,7 @@ static bool is_our_own(const uint8_t *record)
 	       LAYOUT_GET(record, RUNTIME, threadId) == tid;
 }
 
-/* An external id goes with the call behind it: is that one for the client? */
+/* An external id goes with the call behind it: is that call for the client? */
 static bool call_is_wanted(const struct copy *c, const uint8_t *begin,
 			   const uint8_t *external)
 {
@@ -236,7 +237,7 @@ static bool call_is_wanted(const struct copy *c, const uint8_t *begin,
 		    LAYOUT_GET(r, RUNTIME, correlationId) == id)
 			return wants_wanted(r);
 	}
-	return true; /* it lies in another buffer */
+	return true; /* the call lies in another buffer */
 }
 
 static void copy_records(struct copy *c, uint8_t *begin)

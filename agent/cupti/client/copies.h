@@ -41,11 +41,12 @@ void copies_fork_child(void);
 void copies_ready(void);
 /* The client's buffer callbacks; false: it has none. */
 bool copies_callbacks(cupti_requested *requested, cupti_completed *completed);
-/* What CUPTI calls back on the subscriber that serves both. */
+/* Hands on what CUPTI calls back on the subscriber that serves both. */
 void client_callback(int domain, uint32_t cbid, const void *data);
-/* CUPTI told us that `n` records were dropped; returns what it told the client. */
+/* CUPTI told us that `n` records were dropped; returns how many it told the client
+ * alone. */
 uint64_t copies_dropped(uint64_t n);
-/* The process ends: the client hears of nothing any more, but when it asks. */
+/* The process ends: from here on the client hears only what it asks for. */
 void copies_end(void);
 
 /* ---- client/copies.c ---- */
@@ -61,14 +62,14 @@ struct client {
 	_Atomic bool pthreads; /* thread ids as pthread_self: CUPTI's default */
 	_Atomic bool latency, event_times; /* it asked for these fields */
 	_Atomic bool own_clock; /* CUPTI itself runs on the client's clock */
-	_Atomic uint64_t dropped; /* it has not been told yet */
-	_Atomic uint64_t dropped_ours; /* it was told, we were not */
+	_Atomic uint64_t dropped; /* the client has not been told of these yet */
+	_Atomic uint64_t dropped_ours; /* the client was told of these, we were not */
 };
 extern struct client client;
 
 void copies_offer(void); /* asks the client for its first buffer, as CUPTI does */
-void copies_asking(bool on); /* the client flushes: it is there */
-void copies_deliver(void); /* what is in its buffers goes to the client */
+void copies_asking(bool on); /* a flush of the client's begins, ends */
+void copies_deliver(void); /* hands the client its buffers as they are */
 void copies_late(uint64_t turn); /* deliver at once what comes of buffers up to `turn` */
 
 #endif

@@ -14,9 +14,9 @@
 
 /*
  * A client that calls us meant the libcupti that it is linked to. Hardly ever is more
- * than one mapped; then its own list of needed libraries tells which. Looked up once for
- * each library that calls: a client may call while CUPTI calls it, and then the loader's
- * lock must not be waited for. What was found stays mapped.
+ * than one mapped; then its own list of needed libraries tells which. That is looked up
+ * once for each library that calls: a client may call while CUPTI calls it, and then the
+ * loader's lock must not be waited for. What was found stays mapped.
  */
 #define LIBRARIES 4
 #define CALLERS   16
@@ -29,7 +29,7 @@ struct library { /* a mapped libcupti */
 struct caller {
 	uintptr_t begin, end; /* where it is mapped */
 	struct library *library; /* NULL: none was there yet */
-	bool inside; /* CUPTI itself: its own business */
+	bool inside; /* CUPTI itself: its calls are its own business */
 };
 
 static struct {
@@ -37,7 +37,7 @@ static struct {
 	unsigned libraries;
 	struct caller caller[CALLERS];
 	_Atomic uint32_t callers;
-	_Atomic uint32_t lock; /* thread id */
+	_Atomic uint32_t lock; /* thread id of its holder, 0 = free */
 } seen;
 
 static const char *const names[] = {

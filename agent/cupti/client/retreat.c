@@ -9,10 +9,10 @@
 #include "base/log.h"
 #include "base/sys.h"
 
-#define ITS_TURN_NS 2000000000ll /* who asked for a function has time to call it */
+#define ITS_TURN_NS 2000000000ll /* a client that asked for a function will call it */
 
 static _Atomic uint32_t blocking; /* contexts or kinds that need CUPTI for themselves */
-static _Atomic int64_t its_turn; /* CLOCK_MONOTONIC ns: until then */
+static _Atomic int64_t its_turn; /* CLOCK_MONOTONIC ns: until then a client's turn */
 
 bool retreat_blocked(void)
 {
@@ -38,7 +38,7 @@ static bool leave_cupti(const char *who)
 	if (!atomic_compare_exchange_strong(&session.state, &ready, SESSION_LEAVING))
 		return false;
 	session_gap_begins(0);
-	atomic_store(&session.missing, false); /* from here on it is theirs */
+	atomic_store(&session.missing, false); /* from here on the gap is theirs */
 	kinds_ours(false);
 	session_flush(0);
 	retreat_unsubscribe();
@@ -71,8 +71,8 @@ bool retreat_still_out(uint64_t turn)
 }
 
 /* CUPTI is the client's from here on: what it has on stays on, its own callbacks are
- * registered, and a subscription that serves both becomes its own. First all that lies
- * in our buffers comes back, because it would not know them. */
+ * registered, and a subscription that serves both becomes its own. First all that lies in
+ * our buffers comes back, because the client would not know them. */
 void retreat_for_client(const char *who)
 {
 	cupti_requested requested;

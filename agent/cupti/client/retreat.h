@@ -28,7 +28,7 @@ bool retreat_still_out(uint64_t turn);
 /* What we subscribed is given back, unless the client was first and still needs it. */
 void retreat_unsubscribe(void);
 
-/* One more, or one less, use of CUPTI's by the client that cannot be shared. */
+/* Counts one more, or one less, use of CUPTI by the client that cannot be shared. */
 void retreat_block(bool on);
 void retreat_keep(
 	void); /* exactly one, whatever was counted: the client has ended CUPTI */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a record what differs for a client lies: times of another clock, kinds of
- * another version. */
+/* Where in a record what differs for a client lies: times of another clock, thread ids of
+ * another kind. */
 #include "agent/cupti/client/translate.h"
 #include "agent/cupti/client/copies.h"
 #include "agent/cupti/lib/layout.h"
@@ -87,7 +87,7 @@ static void unlock_clocks(void)
 	atomic_store(&clocks.lock, 0);
 }
 
-/* The nearest of a few readings: ours between two of theirs. */
+/* The best of a few readings: CUPTI's clock, read between two looks at the client's. */
 static bool read_moment(uint64_t (*read)(void), struct shape_moment *m)
 {
 	uint64_t best = UINT64_MAX;

@@ -34,8 +34,9 @@ struct translate_clocks {
 };
 void translate_clock(uint64_t (*clock)(void));
 void translate_sample(void); /* both clocks, now */
-bool translate_clocks(struct translate_clocks *c); /* as known now; false: it has none */
-/* As the client would see it: its clock, its kind of thread id. `record` is a copy. */
+bool translate_clocks(struct translate_clocks *c); /* as known now; false: CUPTI's own */
+/* Makes of a record what the client would see: its clock, its kind of thread id. `record`
+ * is a copy. */
 void translate_record(uint8_t *record, size_t size, const struct translate_clocks *c,
 		      bool pthreads);
 void translate_forget(void);

@@ -24,7 +24,7 @@
 
 struct edge {
 	_Atomic uint64_t ns;
-	/* The newest call before it and the first one after it, as far as seen:
+	/* The newest call before the edge and the first one after it, as far as seen:
 	 * KNOWN | correlation id. */
 	_Atomic uint64_t last, first;
 };
@@ -87,7 +87,7 @@ static bool is_on(struct asked *a)
 	return s && !atomic_load(&s->end);
 }
 
-/* Of a kind that is calls: those asked for in that span. */
+/* The calls that were asked for in that span, for a kind that is calls. */
 static struct calls_set *calls_in(uint32_t kind, uint32_t span)
 {
 	return &when.call[kind - KIND_DRIVER][span % SPANS];
@@ -178,7 +178,7 @@ void wants_replay(void)
 		else if (on)
 			kinds_theirs(kind, true);
 		else if (atomic_load(&when.kind[kind].spans))
-			kinds_theirs(kind, false); /* while we were not there */
+			kinds_theirs(kind, false); /* went off while we were not there */
 	}
 }
 
@@ -229,7 +229,7 @@ void wants_learn(const uint8_t *record)
 		if (ns < atomic_load(&e->ns))
 			keep_id(&e->last, id, false);
 		else if (!keep_id(&e->first, id, true))
-			break; /* older edges know one as small */
+			break; /* older edges know an id as small */
 	}
 }
 
@@ -270,8 +270,8 @@ static bool began_after(uint32_t number, const struct shape *s, const uint8_t *r
 	return order == UNSURE ? begins_after(e, s, record) : order == AFTER;
 }
 
-/* Work that is under way when its kind goes off is still the client's. Calls that are
- * not recorded say nothing; where none were before, nobody but the client had it on. */
+/* Work that is under way when its kind goes off is still the client's. Where no call from
+ * before the edge is known, ids tell nothing, and only the client had the kind on. */
 static bool began_too_late(uint32_t number, const struct shape *s, const uint8_t *record)
 {
 	struct edge *e = &when.edge[number % EDGES];
@@ -288,7 +288,7 @@ static bool began_too_late(uint32_t number, const struct shape *s, const uint8_t
 	return begins_after(e, s, record);
 }
 
-/* `kind`: what was switched on for it. */
+/* `kind`: the kind that was switched on for the record. */
 static bool in_span(uint32_t kind, const struct shape *s, const uint8_t *record)
 {
 	struct asked *a = &when.kind[kind];
@@ -318,7 +318,7 @@ bool wants_wanted(const uint8_t *record)
 		return false;
 	if (in_span(kind, s, record))
 		return true;
-	/* What CUPTI switches on beside another kind. */
+	/* Kinds that CUPTI switches on beside another kind. */
 	if (kind == KIND_MEMCPY2)
 		return in_span(KIND_MEMCPY, s, record);
 	if (session.version >= EVENTS_ALONE)
