@@ -95,7 +95,7 @@ static void begin_session(bool late)
 	if (!cupti_active() && !aside)
 		return;
 	exit_register();
-	if (aside) /* it looks whether the other one is gone when a window is near */
+	if (aside) /* when a window is near it looks whether the other is gone */
 		consumer_start();
 	if (atomic_load(&session.other))
 		retreat_step(other_name);
@@ -132,7 +132,8 @@ bool cupti_active(void)
 
 /* ---- windows ---- */
 
-/* Whoever opened the window waits for it: what it launches next must not be missed. */
+/* The thread that opened the window waits here: what it launches next must not be
+ * missed. */
 static void switch_on(void)
 {
 	int result = kinds_ours_now();

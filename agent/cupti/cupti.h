@@ -2,10 +2,10 @@
 /*
  * cupti - the GPU as CUPTI sees it: which copy of it, when, and for which window.
  *
- * Threads  cupti_opened, cupti_sealed: whoever holds the scheduler's lock, stores only.
- *          The others: any thread; what takes time is done by the consumer thread,
- *          but cupti_injected and (when a window opens unannounced) cupti_opened's
- *          follow-up cupti_now, which enable kinds in the calling thread.
+ * Threads  cupti_opened, cupti_sealed: the holder of the scheduler's lock, stores only.
+ *          The others: any thread; what takes time is done by the consumer thread, but
+ *          cupti_injected and (when a window opens unannounced) cupti_opened's follow-up
+ *          cupti_now, which enable kinds in the calling thread.
  * Memory   buffers of a pool that is never unmapped; records go to core/gpu_chunk.h.
  * Errors   one line why the GPU is not recorded, and how to fix it; never more.
  * Units    ticks.
@@ -20,15 +20,14 @@
 #include "config/config.h"
 
 struct cupti_actions {
-	bool (*begin)(void); /* the spool must be there */
+	bool (*begin)(void); /* makes the spool; false: nothing is recorded here */
 	void (*used)(void); /* CUDA is in use: there is something to record */
 	void (*settled)(void); /* a cycle's GPU work is all in: the writer may go on */
 	void (*estimate)(bool on); /* CUPTI cannot be had (any more): hooks take over */
 };
 
-/* Constructor: sets CUDA_INJECTION64_PATH to `self` unless somebody else did. `config`
- * is not copied. Nothing is opened. config.activities without cuda: does nothing, ever.
- */
+/* Constructor: sets CUDA_INJECTION64_PATH to `self` unless it is set already. `config` is
+ * not copied. Nothing is opened. config.activities without cuda: does nothing, ever. */
 void cupti_start(const struct config *config, const struct cupti_actions *actions,
 		 const char *self);
 /* InitializeInjection: the driver called us. Always 1: the program goes on. */
@@ -43,8 +42,8 @@ void cupti_near(void);
 void cupti_opened(struct cycle_info *info);
 void cupti_sealed(struct cycle_info *info, bool kept);
 /* After cupti_opened, without the scheduler's lock: kinds are on when it returns, but
- * where the consumer is at it and CUPTI takes longer than 100 ms: then a gap is counted.
- * Does nothing while CUPTI is not started. */
+ * where the consumer is switching them and CUPTI takes longer than 100 ms: then a gap is
+ * counted. Does nothing while CUPTI is not started. */
 void cupti_now(void);
 /* Switched in a running program; on: as configured. */
 void cupti_collect(bool on);
@@ -58,8 +57,8 @@ void cupti_fork_child(void);
 /* Another CUPTI in this process is at work, or done: one that cannot be shared. */
 void cupti_other(bool begins);
 
-/* Somebody asks dlsym for one of CUPTI's names of the second generation (another
- * profiler that cannot be shared with): we step aside. */
+/* dlsym is asked for one of CUPTI's names of the second generation (by another profiler
+ * that cannot be shared with): we step aside. */
 void cupti_asked_for(const char *symbol);
 
 #endif

@@ -12,8 +12,8 @@
 
 /*
  * CUDA takes itself down in handlers of exit, registered when it starts and with its
- * first context; ours must run before: so we register at the same moments. The first to
- * run fetches what CUPTI holds; who comes later finds that done.
+ * first context; ours must run before: so we register at the same moments. The first
+ * handler to run fetches what CUPTI holds; later ones find that done.
  */
 #define MOMENTS   8u
 #define EXIT_WAIT 2000000000ll

@@ -10,7 +10,7 @@
 #ifndef CUPTI_EXIT_H
 #define CUPTI_EXIT_H
 
-void exit_register(void); /* a handler; at start and again with the first context */
+void exit_register(void); /* adds a handler; at start, and with the first context */
 void exit_fork_child(void);
 
 #endif

@@ -52,8 +52,8 @@ static bool set_attributes(void)
 {
 	uint8_t yes = 1;
 
-	/* Whose buffers are cleared by nobody shall at least be cleared by CUPTI: so
-	 * this is only said because buffers.c does it. */
+	/* CUPTI clears buffers unless it is told that they come cleared: this may only be
+	 * said because buffers.c clears them. */
 	set_attribute(ATTRIBUTE_ZEROED_OUT, &yes, sizeof(yes));
 	set_device_memory();
 	yes = 1;
@@ -95,7 +95,7 @@ static void called_back(void *arg, int domain, uint32_t cbid, const void *data)
 /* The function that failed, with its *result; NULL = fine. */
 static const char *subscribe_ours(int *result)
 {
-	void *shared = client.handle; /* NULL: nobody was first */
+	void *shared = client.handle; /* NULL: no client was first */
 
 	session.subscriber = shared;
 	*result = shared ? 0 : cupti.Subscribe(&session.subscriber, called_back, NULL);
@@ -129,8 +129,8 @@ static bool take_cupti(void)
 		return true;
 	}
 	retreat_unsubscribe();
-	/* Once there are estimates they stay: two kinds of calls in one window are none.
-	 */
+	/* Once there are estimates they stay: calls of two kinds in one window are of no
+	 * use. */
 	if (result == CUPTI_TWO_SUBSCRIBERS && !session_config()->cuda_estimate) {
 		say_busy(true);
 		session_gap_begins(0);
@@ -191,7 +191,7 @@ static bool load_library(struct found *f)
 	return true;
 }
 
-/* CUPTI is in other hands and a window wants it: the consumer asks. True: tried. */
+/* CUPTI is in other hands and a window wants it: the consumer asks. True: we tried. */
 static bool take_again(void)
 {
 	if (retreat_blocked() || atomic_load(&session.other))
@@ -235,7 +235,7 @@ void subscription_return(void)
 	if (!atomic_compare_exchange_strong(&session.state, &gone, SESSION_STARTING))
 		return;
 	failed = subscribe_ours(&result);
-	if (failed) { /* it is still there */
+	if (failed) { /* the other profiler is still there */
 		retreat_unsubscribe();
 		atomic_store(&session.state, SESSION_ASIDE);
 		return;

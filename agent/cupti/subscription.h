@@ -15,7 +15,7 @@
 /* A driver has answered. True: CUPTI is ours; nothing is switched on yet. */
 bool subscription_start(bool late);
 /* CUPTI was left to another profiler (client/retreat.h), which may be gone: subscribes
- * and registers again. Where that fails it is still there, and nothing is said. */
+ * and registers again. Where that fails the other is still there, and nothing is said. */
 void subscription_return(void);
 
 #endif
