@@ -130,7 +130,8 @@ static void find_objects(void)
 		abi.wrapper_vtables[i] = vtable_word(wrappers[i]);
 }
 
-/* What the string type of this build decides (both columns were run on wheels). */
+/* The offsets that depend on this build's string type (both columns were run on
+ * wheels). */
 static void place_fields(void)
 {
 	abi.new_strings = abi_symbol("_ZN5torch8profiler4impl10inputTypesB5cxx11E"
@@ -142,7 +143,7 @@ static void place_fields(void)
 	abi.schema_overload_at = abi.new_strings ? 32 : 8;
 }
 
-/* Only letters that need no quoting in JSON (abi_facts). */
+/* Takes only letters that need no quoting in JSON (abi_facts). */
 static void copy_version(const char *from)
 {
 	size_t n = strspn(from, "0123456789.abcdefghijklmnopqrstuvwxyz+_-");
@@ -263,7 +264,7 @@ bool abi_find(void)
 	return can_observe();
 }
 
-/* By enum abi_state. */
+/* The name of an enum abi_state. */
 static const char *state_text(uint32_t state)
 {
 	static const char *const text[] = { "unknown", "good", "off" };

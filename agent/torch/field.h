@@ -4,7 +4,7 @@
  *
  * Threads  any.
  * Memory   none.
- * Errors   none: whoever names an offset knows that it lies in the object.
+ * Errors   none: a caller that names an offset knows that it lies in the object.
  * Units    offsets in bytes.
  */
 #ifndef TORCH_FIELD_H

@@ -71,8 +71,8 @@ static inline uint8_t *put_number(uint8_t *to, int64_t n)
 	return to + 1;
 }
 
-/* Not a plain TensorImpl: what torch would make of it. Its own subclasses lie in
- * libtorch_cpu; the only ones there without strides and a name are the opaque ones
+/* What torch would show of a tensor that is no plain TensorImpl. torch's own subclasses
+ * lie in libtorch_cpu; the only ones there without strides and a name are the opaque ones
  * (mkldnn). Backends of others (XLA, NPU) are strided. */
 static enum input_tag odd_tensor(const uint8_t *tensor, const void *vtable)
 {

@@ -136,8 +136,8 @@ static void learn_forward(const uint8_t *rf)
 
 /* ---- values ---- */
 
-/* For good, and said once: what was recorded so far stays, later operators have no
- * inputs. */
+/* Switches values off for good, and says so once: what was recorded so far stays, later
+ * operators have no inputs. */
 static void values_off(const char *what)
 {
 	if (atomic_exchange(&abi.values, ABI_OFF) != ABI_OFF)
@@ -260,8 +260,8 @@ static bool same_sizes(const struct vector *all, const struct abi_value *in, siz
 	return same;
 }
 
-/* No dimensions, as far as the guess goes: nothing to learn from, and not worth the
- * system calls of a closer look at each of a million events. */
+/* A tensor without dimensions, as far as the guess goes: it teaches nothing, and is not
+ * worth the system calls of a closer look at each of a million events. */
 static bool teaches_nothing(const uint8_t *tensor)
 {
 	uint32_t at = load_word(&abi.sizes_at);

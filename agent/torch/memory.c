@@ -23,11 +23,11 @@ typedef void (*exhausted_fn)(int64_t bytes, uint64_t allocated, uint64_t reserve
 static _Atomic(enabled_fn) real_enabled;
 static _Atomic(report_fn) real_report;
 static _Atomic(exhausted_fn) real_exhausted;
-static _Atomic uint32_t resolved; /* 1 = somebody is at it, or was */
+static _Atomic uint32_t resolved; /* 1 = a thread looks them up, or has */
 
 /*
- * Our answer is true once torch is there, not only in windows: libc10 notes the
- * sizes of its CPU blocks only while it is, and complains on the program's stderr
+ * Our answer is true once torch is there, not only in windows: libc10 notes the sizes of
+ * its CPU blocks only while the answer is true, and complains on the program's stderr
  * about each block it gives back without having noted it.
  */
 static _Atomic bool wanted;

@@ -56,8 +56,8 @@ static uint32_t add_name(struct name_text s, struct name_text extra)
 	return id;
 }
 
-/* A schema's address stands for its name while the text is what it was: one may be freed,
- * and another one made there. */
+/* A schema's address stands for its name while the text is what it was: a schema may be
+ * freed, and another one made there. */
 uint32_t name_id(struct name_cache *cache, const void *rf)
 {
 	struct name_text s = name_of(rf), overload = { "", 0 };

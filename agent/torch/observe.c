@@ -69,8 +69,9 @@ static void context_destroy(void *self)
 	(void)self;
 }
 
-/* A context goes back to the list of the thread that it came from; from another thread to
- * one that all may put into, which its owner takes as a whole once its own is empty. */
+/* A context goes back to the list of the thread that it came from; another thread puts it
+ * on a second list, open to all threads, which the owner takes as a whole once the first
+ * is empty. */
 static void context_delete(void *self)
 {
 	struct context *c = self;

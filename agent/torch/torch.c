@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two callbacks in libtorch's list, one for operators and one for annotations: registered
- * once, and the first of them switched on while somebody wants operators. */
+ * once, and the first of them switched on while operators are wanted. */
 #include "agent/torch/torch.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/observe.h"
@@ -65,7 +65,7 @@ bool torch_found(void)
 	if (torch_known())
 		return true;
 	if (!atomic_compare_exchange_strong(&found, &none, 1))
-		return false; /* another thread is at it */
+		return false; /* another thread registers just now */
 	if (!abi_find()) {
 		atomic_store(&found, 0);
 		errno = saved;

@@ -2,8 +2,8 @@
 /*
  * torch - sees PyTorch's operators, annotations and tensor memory from outside.
  *
- * Threads  torch_found: once, any thread.  torch_observe: whoever holds the
- *          scheduler's lock.
+ * Threads  torch_found: once, any thread.  torch_observe: the holder of the scheduler's
+ *          lock.
  * Memory   static, and a context slab for each thread.
  * Errors   what cannot be had is off, with one line.
  * Units    none.
@@ -31,7 +31,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *listener
 /* libtorch was mapped (or may have been): registers once. True when it is there now. */
 bool torch_found(void);
 bool torch_known(void); /* ... was found before: does not look */
-void torch_observe(bool on); /* operator callbacks */
+void torch_observe(bool on); /* operator callbacks on or off */
 void torch_collect(bool on); /* are operators and annotations recorded? */
 /* Around a fork that we follow: the child is born with operator callbacks on. */
 void torch_fork_prepare(void);
