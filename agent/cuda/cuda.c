@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens around a call while something is wanted. */
+/* What happens around a call of CUDA's or NCCL's while something is wanted of it. */
 #include "agent/cuda/cuda.h"
 #include "agent/core/cost.h"
 #include "agent/core/emit.h"
@@ -127,8 +127,8 @@ static void always_before(const struct cuda_frame *f)
 	}
 }
 
-/* What a call has given is looked at when it has succeeded; but NCCL's own calls, which
- * may leave a communicator behind with "in progress". */
+/* A call's results are looked at only when it has succeeded; but those of NCCL's calls
+ * always, which may leave a communicator behind with "in progress". */
 static void always_after(const struct cuda_frame *f)
 {
 	void **out = (void **)f->reg[0];
@@ -200,7 +200,7 @@ static void begin_call(struct cuda_frame *f)
 		record_call(f, want);
 }
 
-/* A driver has answered. */
+/* True: the call's success shows that a driver has answered. */
 static bool tells_ready(const struct cuda_frame *f)
 {
 	if ((int)f->result[0])
@@ -209,7 +209,8 @@ static bool tells_ready(const struct cuda_frame *f)
 	       (f->fn->group != GROUP_NCCL && f->fn->kind <= KIND_LAST_LAUNCH);
 }
 
-/* The reverse order: the call's end is in its window even if the marker seals that. */
+/* The reverse of begin_call: the call's end is in its window even if the marker seals
+ * that. */
 static void end_call(struct cuda_frame *f)
 {
 	uint64_t now = f->record ? clock_ticks() : 0;

@@ -31,8 +31,8 @@ struct cuda_listener {
 	uint32_t (*begin)(const char *function, const char *kernel);
 	void (*end)(uint32_t token);
 	void (*ready)(void); /* cuInit or a first runtime call returned 0 */
-	/* cuGetProcAddress gave `name` to `caller`: what it gets instead (below), NULL =
-	 * that. */
+	/* cuGetProcAddress gave `real` for `name` to `caller`: what the caller gets
+	 * instead (cuda_hooks_driver), NULL = `real`. */
 	void *(*driver)(const char *name, void *real, const void *caller);
 };
 
@@ -45,6 +45,6 @@ void cuda_hooks_want(unsigned what);
  * function `real`, or NULL. `caller` inside NVIDIA's own libraries: NULL. */
 void *cuda_hooks_driver(const char *name, void *real, const void *caller);
 void cuda_hooks_fork_child(void);
-bool cuda_hooks_inside(void); /* this thread is in the middle of one of ours */
+bool cuda_hooks_inside(void); /* this thread is inside one of our hooks */
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * GPU times without CUPTI: of one launch in a hundred the stream is asked, by an event
- * before and an event after it. They are the driver's: its calls leave no "last error"
- * behind. Whether they have come is looked at in later launches and after waits of the
- * program's own; nothing here ever waits.
+ * before and an event after it. The events are the driver's: its calls leave no "last
+ * error" behind. Whether events have come is looked at in later launches and after waits
+ * of the program's own; nothing here ever waits.
  *
  * Where an event lies in time: it cannot have come before it was asked for. So of all
  * events of a context the one that came soonest after that ties the two clocks together.
@@ -45,7 +45,7 @@ struct context {
 	void *mark; /* an event that others are measured from */
 	bool marked;
 	uint64_t marked_at; /* ticks */
-	int64_t mark_ticks; /* the latest of its times that is proved (finish_pair) */
+	int64_t mark_ticks; /* the latest proved time of `mark` (finish_pair) */
 	struct estimate_pair pair[PAIRS];
 };
 
@@ -85,7 +85,7 @@ void event_times_fork_child(void)
 
 static bool driver_known(void)
 {
-	static _Atomic uint32_t state; /* 1: a thread is at it, 2: known, 3: not all */
+	static _Atomic uint32_t state; /* 1: a thread looks, 2: known, 3: not all */
 	uint32_t fresh = 0;
 	bool all = true;
 
@@ -117,7 +117,7 @@ static uint64_t stream_of(const struct cuda_frame *f)
 	if (f->fn->kind != KIND_LAUNCH_CONFIG)
 		return cuda_arg(f, f->fn->arg[1]);
 	if (config)
-		memcpy(&stream, config + 32, sizeof(stream)); /* alike in both */
+		memcpy(&stream, config + 32, sizeof(stream)); /* alike in both structs */
 	return stream;
 }
 
@@ -163,7 +163,7 @@ static struct context *context_now(void)
 	return NULL;
 }
 
-/* The caller's own context, locked; NULL: another thread is at it, or there is none. */
+/* The caller's own context, locked; NULL: another thread has it, or there is none. */
 static struct context *lock_context(void)
 {
 	struct context *c = context_now();
@@ -225,7 +225,7 @@ static bool finish_pair(struct context *c, struct estimate_pair *p, double per_m
 			begin -= end - now;
 			end = now;
 		}
-		/* The first event may come before there is anything to wait for. */
+		/* The first event may come at once, before the launch was called. */
 		begin = begin > (int64_t)p->called ? begin : (int64_t)p->called;
 		end = end > begin ? end : begin;
 		emit_kernel(p, (uint64_t)begin, (uint64_t)end);
@@ -234,7 +234,7 @@ static bool finish_pair(struct context *c, struct estimate_pair *p, double per_m
 	return true;
 }
 
-/* Of a context that is locked. Returns how many are still out. */
+/* Finishes pairs of a locked context. Returns how many are still out. */
 static unsigned collect_pairs(struct context *c)
 {
 	double per_ms = clock_rate(spool.head) / 1000;
@@ -262,8 +262,8 @@ static bool is_captured(void *stream)
 	return true;
 }
 
-/* Measures from anew when nothing is out; an elapsed time is a float, so that must be now
- * and then. */
+/* Records the mark anew when no pair is out; an elapsed time is a float, so the mark must
+ * not be older than MARK_SECONDS. */
 static bool mark_context(struct context *c, void *stream)
 {
 	uint64_t now = clock_ticks();
@@ -343,7 +343,8 @@ void event_times_before(struct cuda_frame *f)
 	struct context *c;
 	int mode = RELAXED;
 
-	/* 0: the legacy stream, 1 and 2 its and the thread's other names. */
+	/* Stream 0 is the legacy stream; 1 and 2 are other names of it and of the
+	 * thread's. */
 	if (atomic_load_explicit(&off, memory_order_relaxed) || stream <= 2 ||
 	    !is_sampled(stream) || !driver_known())
 		return;

@@ -140,7 +140,7 @@ static void *in_library(const char *path, const char *name)
 	return cuda_is_ours(at) ? NULL : at;
 }
 
-/* It stays mapped from now on: calls go there without asking anybody. */
+/* The library of `at` stays mapped from now on: calls go there without a look-up. */
 static void pin_library(const void *at)
 {
 	const char *path = object_of(at);
@@ -203,7 +203,8 @@ static void remember_site(const void *caller, uint32_t slot, void *real)
 	}
 }
 
-/* Forgets which function was meant as long as there was one library of the kind. */
+/* If a second library of the kind is there: forgets the functions found while there was
+ * one. */
 static void look_for_second(enum cuda_group group)
 {
 	struct libraries l;
@@ -325,7 +326,7 @@ uint32_t cuda_slot_for(const struct cuda_function *fn, void *real)
 			atomic_store(cuda_real_at(slot), real);
 			return slot;
 		}
-		/* Another thread may have taken it just now, for the same. */
+		/* Another thread may have taken the slot just now, for the same. */
 		if (atomic_load(&spare[i]) == fn &&
 		    atomic_load(cuda_real_at(slot)) == real)
 			return slot;

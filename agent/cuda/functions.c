@@ -37,7 +37,7 @@ const char *cuda_function_name(const struct cuda_function *fn)
 	return (const char *)&names + fn->name_at;
 }
 
-/* NVIDIA's names begin in three ways: all other names are through quickly. */
+/* NVIDIA's names begin in three ways: all other names are told from them quickly. */
 static bool may_be_cuda(const char *name)
 {
 	return !strncmp(name, "cu", 2) || !strncmp(name, "nccl", 4) ||

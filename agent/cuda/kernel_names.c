@@ -18,8 +18,8 @@
 #define PROBES    32u
 #define NAME_MOST 4096u
 #define PAGE      4096u
-/* Of a name: it is the program's, nobody has read it. No address of a program's has this
- * bit, so it fits beside one. */
+/* A bit of `name`: the text is the program's, and nobody has read it yet. No address of a
+ * program's has this bit, so it fits beside one. */
 #define UNREAD (1ull << 63)
 
 struct entry {
@@ -64,7 +64,7 @@ static struct entry *find_entry(const void *kernel, bool make)
 	return NULL;
 }
 
-/* The kernel says whether it is mapped; what is not readable then is not the program's
+/* Linux says whether the page is mapped; what is not readable then is not the program's
  * to launch either. */
 static bool page_mapped(const char *at)
 {
@@ -125,7 +125,7 @@ void kernel_names_put(const void *kernel, const char *name)
 		put_name(e, copy_name(name));
 }
 
-/* The handle may not differ from the host function. */
+/* The handle may be the host function itself. */
 void kernel_names_same(const void *kernel, const void *as)
 {
 	struct entry *from = find_entry(as, false), *e;

@@ -15,7 +15,7 @@
 
 /* ---- cuda/entry.S ---- */
 
-#define CUDA_SLOTS_SPARE 64 /* entries for functions that somebody looked up himself */
+#define CUDA_SLOTS_SPARE 64 /* entries for functions that callers look up */
 #define CUDA_SLOTS_NONE  UINT32_MAX
 
 /* A call on its way: laid out as cuda/entry.S says. */
@@ -37,7 +37,7 @@ struct cuda_frame {
 	struct estimate_pair *pair;
 	uint32_t token;
 	uint32_t correlation;
-	bool aside; /* not looked at */
+	bool aside; /* the call is passed on unseen */
 };
 
 static inline uint64_t cuda_arg(const struct cuda_frame *f, int i)
@@ -65,13 +65,13 @@ extern void *cuda_real[];
 int cuda_missing(void); /* what is called when there is no such function */
 int cuda_missing_nccl(void);
 const struct cuda_function *cuda_function_of(uint32_t slot);
-/* For a call from `caller`. Never NULL. */
+/* The real function for a call from `caller`. Never NULL. */
 void *cuda_resolve(uint32_t slot, const void *caller);
-const char *cuda_group_library(enum cuda_group group); /* what its file name has */
+const char *cuda_group_library(enum cuda_group group); /* begin of its file name */
 /* A function of the group's library, or of the library that `beside` lies in. */
 void *cuda_locate(enum cuda_group group, const char *name);
 void *cuda_find_beside(const void *beside, const char *name);
-/* A second runtime may have been mapped. Cheap while nothing was. */
+/* Looks for a second runtime. Cheap while nothing new was mapped. */
 void cuda_find_again(void);
 /* A slot of which calls go to function `fn` at `real`; CUDA_SLOTS_NONE: none is left, or
  * `real` is ours. */
@@ -83,14 +83,14 @@ extern _Atomic bool cuda_armed; /* something was wanted: look-ups give wrappers 
 
 /* ---- cuda/lookup.c ---- */
 
-/* An entry of ours for function `fn` at `real`; `real` itself when there is none left. */
+/* An entry of ours for function `fn` at `real`; `real` itself when no entry is left. */
 void *cuda_wrap(const struct cuda_function *fn, void *real);
 
 /* ---- cuda/kernel_names.c: what kernels are called ---- */
 
 /* `name` is read when it is first asked for. */
 void kernel_names_add(const void *kernel, const char *name);
-void kernel_names_put(const void *kernel, const char *name); /* is read now */
+void kernel_names_put(const void *kernel, const char *name); /* `name` is read now */
 void kernel_names_same(const void *kernel, const void *as);
 /* Mangled; NULL = not known. group: whose handle it is. */
 const char *kernel_names_name(const void *kernel, enum cuda_group group);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dlsym for the functions that we stand in front of. That we export them must not be
- * seen: who asks a process that has no CUDA gets NULL, as without us. Who asks while
- * something is wanted gets an entry of ours; NVIDIA's own libraries never do.
+ * seen: a caller that asks a process without CUDA gets NULL, as without us. A caller that
+ * asks while something is wanted gets an entry of ours; NVIDIA's own libraries never do.
  */
 #include "agent/cuda/libraries.h"
 #include "agent/hooks/enter.h"
@@ -21,7 +21,8 @@ static void *clear_dlerror(void *real)
 	return real;
 }
 
-/* What the name means to all, but for us. The error is that of the last look-up. */
+/* What `name` means without us: to all, or to the caller's library. dlerror tells of the
+ * last look-up. */
 static void *behind_us(const char *name, const void *caller)
 {
 	void *real = hook_real_dlsym(RTLD_NEXT, name);
@@ -46,7 +47,8 @@ struct hook_answer cuda_dlsym(void *handle, const char *name, const void *caller
 
 	if (!fn) {
 		cuda_find_again();
-		/* CUPTI's, cupti/client/copies.c: ours where there is a real one. */
+		/* CUPTI's functions (cupti/client): ours are found only where there is a
+		 * real one. */
 		if (!strncmp(name, "cupti", 5) && handle != RTLD_NEXT &&
 		    cuda_is_ours(hook_real_dlsym(handle, name)) &&
 		    !behind_us(name, caller))
@@ -54,7 +56,8 @@ struct hook_answer cuda_dlsym(void *handle, const char *name, const void *caller
 		return jump;
 	}
 	if (handle == RTLD_NEXT) {
-		/* Whose next is the real dlsym's business, unless only we are there. */
+		/* Whose next function is meant is the real dlsym's business, unless ours
+		 * is the only one. */
 		if (behind_us(name, caller) || cuda_locate(fn->group, name)) {
 			clear_dlerror(NULL);
 			return jump;

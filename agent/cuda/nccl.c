@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives. Rank and size are noted when a communicator is made; of one that was made
- * where we could not see it NCCL is asked, once: those two calls only read.
+ * Collectives. Rank and size are noted when a communicator is made; of a communicator
+ * that was made unseen NCCL is asked, once: those two calls only read.
  */
 #include "agent/core/emit.h"
 #include "agent/core/record_cuda.h"
@@ -20,8 +20,9 @@ struct comm {
 
 static SELDOM struct comm comms[COMMS];
 
-/* Its place in the table; `make`: a free one if it has none. NULL: none is near enough.
- * A place stays its communicator's for good, because probing stops at a free one. */
+/* The communicator's place in the table; `make`: a free one if it has none. NULL: none is
+ * near enough. A place stays its communicator's for good, because probing stops at a free
+ * one. */
 static struct comm *find_comm(uint64_t comm, bool make)
 {
 	uint64_t hash = comm * 0x9e3779b97f4a7c15ull;
