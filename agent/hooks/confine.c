@@ -38,7 +38,7 @@ static long ask_kernel(long number, long a, long b, long c, long d, long e, long
 /* What a call forbids the process: other system calls, or the processor's counter too. */
 enum { FORBIDS_NOTHING, FORBIDS_CALLS, FORBIDS_CLOCK };
 
-/* True: to be taken back, should the call fail. */
+/* True: unconfine_us is to be called, should the call fail. */
 static bool confine_us(int forbids)
 {
 	bool done;
@@ -61,8 +61,9 @@ static void unconfine_us(void)
 	errno = saved;
 }
 
-/* What ends with the counter cannot be taken back: so the kernel is asked before. While
- * it is away no handler may come that reads it. */
+/* Without the counter recording ends, and that cannot be taken back: so the kernel is
+ * asked before whether the counter may go. While it is away no handler may come that
+ * reads it. */
 static bool may_take_counter(void)
 {
 	uint64_t mask;
@@ -78,15 +79,15 @@ static bool may_take_counter(void)
 	return may;
 }
 
-/* It fails where there is a filter, and else never. In strict mode the kernel takes the
- * counter away as well. */
+/* Strict mode is refused where there is a filter, and else never. In strict mode the
+ * kernel takes the counter away as well. */
 static int strict_forbids(void)
 {
 	return sys_raw(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) ? FORBIDS_NOTHING
 								 : FORBIDS_CLOCK;
 }
 
-/* Without a filter it only asks whether there are filters. */
+/* Without a filter the call only asks whether there are filters. */
 static int filter_forbids(long filter)
 {
 	return filter ? FORBIDS_CALLS : FORBIDS_NOTHING;
@@ -112,7 +113,8 @@ static int seccomp_forbids(const long a[6])
 	return FORBIDS_NOTHING;
 }
 
-/* Of a filter for all threads the answer may be the thread that cannot have it. */
+/* For a filter for all threads the result may be the id of a thread that cannot have
+ * it. */
 static bool has_failed(long number, const long a[6], long result)
 {
 	return result < 0 ||
@@ -133,7 +135,7 @@ static long call_confining(long number, const long a[6])
 	return result;
 }
 
-/* One thread for the time of the call. */
+/* Makes the call while no thread of ours is there. */
 static long call_alone(long number, long a, long b)
 {
 	bool tell = hook_to.alone && sys_has_tls();
@@ -160,7 +162,7 @@ static long call_lock_all(long flags)
 	return result;
 }
 
-/* As the kernel has it now. */
+/* Sets a limit, and tells the listener what the kernel has then. */
 static long set_limit(long pid, long resource, const void *to, void *old)
 {
 	long result = ask_kernel(SYS_prlimit64, pid, resource, (long)to, (long)old, 0, 0);
@@ -232,7 +234,8 @@ int HOOK_EXPORT(prctl)(int option, ...)
 	return (int)call_confining(SYS_prctl, a);
 }
 
-/* What libseccomp and others call without a function of the C library's. */
+/* libseccomp and others make these calls without a function of the C library's for
+ * them. */
 long HOOK_EXPORT(syscall)(long number, ...)
 {
 	va_list args;

@@ -14,7 +14,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* What is found out while its destructors run is void as well. */
+/* What is found out while the library's destructors run is void as well: so unwind and
+ * heap are told before and after. */
 int HOOK_EXPORT(dlclose)(void *handle)
 {
 	static int (*_Atomic known)(void *);

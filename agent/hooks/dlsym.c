@@ -14,9 +14,9 @@
 void *(*hook_real_dlsym)(void *handle, const char *name);
 struct hook_listener hook_to;
 
-/* Read from the objects themselves: at each start of a program that is cheaper than the
- * linker's own search, and a C library that has dlsym elsewhere may not have loaded it.
- */
+/* Reads the tables of the objects: at each start of a program that is cheaper than the
+ * linker's own search, and a C library that has dlsym elsewhere may not have loaded
+ * it. */
 static void *next_here(const char *name)
 {
 	const struct link_map *owner;

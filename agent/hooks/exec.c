@@ -35,8 +35,8 @@ static struct {
 		      const posix_spawnattr_t *, list, list);
 } real;
 
-/* Before any thread and child of the program, where dlsym is safe; another library's
- * constructor may come earlier, two at once store the same. */
+/* Runs before any thread and child of the program, where dlsym is safe; another library's
+ * constructor may call this earlier, two at once store the same. */
 void hook_start_exec(void)
 {
 	int (*execve_fn)(const char *, list, list);
@@ -44,7 +44,7 @@ void hook_start_exec(void)
 	if (__atomic_load_n(&real.execve, __ATOMIC_ACQUIRE))
 		return;
 	hook_look_dlsym(NULL, NULL);
-	if (!hook_real_dlsym) /* a list that has the C library before us: nobody calls */
+	if (!hook_real_dlsym) /* the C library comes before us: nobody calls our hooks */
 		return;
 	real.execvpe = hook_real_dlsym(RTLD_NEXT, "execvpe");
 	real.execveat = hook_real_dlsym(RTLD_NEXT, "execveat"); /* glibc 2.34 */
@@ -55,8 +55,8 @@ void hook_start_exec(void)
 	__atomic_store_n(&real.execve, execve_fn, __ATOMIC_RELEASE);
 }
 
-/* execveat of glibc before 2.34 is none: then the system call is made here, which is all
- * that the function does. */
+/* glibc before 2.34 has no execveat: then the system call is made here, which is all that
+ * the function does. */
 static int call_real(const struct exec_call *c, list envp)
 {
 	switch (c->kind) {
@@ -119,7 +119,7 @@ static int run_call(const struct exec_call *c)
 		errno = ENOSYS;
 		return c->kind >= EXEC_SPAWN ? ENOSYS : -1;
 	}
-	/* It chose which system calls it may make; or it has no errno. */
+	/* Not in a process that chose which system calls it may make, or has no errno. */
 	if (!sys_confined && sys_has_tls()) {
 		exec_env_read(&e, c->envp);
 		cleared = e.cleared;
@@ -127,7 +127,8 @@ static int run_call(const struct exec_call *c)
 		if (e.ours && !lists)
 			why = exec_find(c, &e);
 	}
-	/* Its own page is what this process can tell of: the environment names none. */
+	/* The environment names no job, so the count goes to the page that this process
+	 * has mapped. */
 	if (cleared)
 		return call_counted(c, c->envp, NULL, ASIDE_CLEARED);
 	return why || lists ? call_aside(c, &e, why) : call_real(c, c->envp);

@@ -43,7 +43,7 @@ struct exec_seen { /* zeroed; for one call */
 	uintptr_t page[EXEC_PAGES]; /* that can be read, the last that were asked for */
 	unsigned next;
 };
-/* Can `size` bytes (a page at most) be read there; all of a text, with its end? */
+/* Can `size` bytes (a page at most) be read at `at`; all of a text, with its end? */
 bool exec_sees(struct exec_seen *s, const void *at, size_t size);
 bool exec_sees_text(struct exec_seen *s, const char *text);
 
@@ -60,7 +60,8 @@ struct exec_env {
 	bool cleared; /* read to its end, and nothing of ours in it */
 	bool lists; /* the loader only lists libraries (ldd): the agent is none of them */
 };
-/* One that cannot be read to its end is nobody's: the kernel says EFAULT, or E2BIG. */
+/* An environment that cannot be read to its end is not ours: the kernel says EFAULT, or
+ * E2BIG. */
 void exec_env_read(struct exec_env *e, char *const *envp);
 char **exec_env_make(char *room, size_t size, char *const *envp);
 

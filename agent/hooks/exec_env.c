@@ -59,13 +59,14 @@ void exec_env_read(struct exec_env *e, char *const *envp)
 
 	*e = (struct exec_env){ .size = sizeof(*envp) };
 	whole = read_rows(e, envp);
-	/* valgrind: a static program that loads others, as the loader does. */
+	/* What is started is valgrind: a static program that loads others, as the loader
+	 * does. */
 	if (!whole || e->loads)
 		e->ours = false;
 	e->cleared = whole && !e->ours && !e->loads && !e->lists;
 }
 
-/* Rows that stay are the caller's own; a preload list of others is a new one. */
+/* Rows that stay are the caller's own; a preload list with other words gets a new row. */
 char **exec_env_make(char *room, size_t size, char *const *envp)
 {
 	static const char name[] = "LD_PRELOAD=";
@@ -73,7 +74,8 @@ char **exec_env_make(char *room, size_t size, char *const *envp)
 	size_t n, len;
 
 	for (; *envp; envp++) {
-		/* Another thread may have added to it since it was measured. */
+		/* Another thread may have added to the environment since it was
+		 * measured. */
 		if ((char *)(out + 2) > text)
 			return NULL;
 		row = *envp;

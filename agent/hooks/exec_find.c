@@ -118,7 +118,7 @@ static enum aside look_inside(const struct exec_call *c, bool *there)
 	*there = path;
 	if (path && !is_known(c, path, &why))
 		why = look_at(&(struct looked){ &r->image, c->dir, path, c->flags });
-	/* execvp gives a text to the shell. */
+	/* execvp gives a file that is text to the shell. */
 	if (path && c->kind == EXEC_NAME && r->image.kind == IMAGE_TEXT)
 		why = look_at(&(struct looked){ &r->image, AT_FDCWD, "/bin/sh", 0 });
 	if (r)
@@ -126,7 +126,7 @@ static enum aside look_inside(const struct exec_call *c, bool *there)
 	return why;
 }
 
-/* *there: it is a file that we could look at. */
+/* *there: the target is a file that we could look at. */
 static enum aside find_program(const struct exec_call *c, bool *there)
 {
 	bool name = c->kind == EXEC_NAME || c->kind == EXEC_SPAWN_NAME;

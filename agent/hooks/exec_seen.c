@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PAGE      4096u
-#define TEXT_MOST (128u << 10) /* the kernel takes no longer one */
+#define TEXT_MOST (128u << 10) /* the kernel takes no longer text */
 
 static bool know_page(struct exec_seen *s, uintptr_t page)
 {

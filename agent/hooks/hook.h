@@ -24,7 +24,7 @@
 #define HOOK_VISIBLE      __attribute__((visibility("default")))
 #endif
 
-/* Of what libc_floor.h lists: did this process's libraries bring it? */
+/* Is a function of libc_floor.h there, brought by this process's libraries? */
 #ifdef BASE_LIBC_FLOOR_H
 #define libc_has(function) (&(function) != NULL)
 #else
@@ -36,24 +36,26 @@ enum { HOOK_ACTIVITY_CPU = 1, HOOK_ACTIVITY_CUDA = 2 };
 struct hook_listener {
 	void (*symbol)(const char *name); /* dlsym is asked for it */
 	void (*main)(void); /* main is about to run */
-	void (*leave)(void); /* _exit: may only store */
+	void (*leave)(void); /* _exit is called: no destructor will run */
 	/* Engine::execute, LogAPIUsage are entered; both set where they jump to. */
 	void (*backward)(void);
 	void (*usage)(const char *event);
 	/* The program's own profiler is told to collect some activities or not; sets
 	 * hook_real_toggle. */
 	void (*toggle)(unsigned activities, bool on);
-	/* It begins (or prepares) to collect, or ends; sets the next three. */
+	/* The same profiler begins (or prepares) to collect, or ends; sets
+	 * hook_real_enable, _prepare and _disable. */
 	void (*profile)(unsigned activities, bool begins);
 	void (*fork_prepare)(void), (*fork_parent)(void), (*fork_child)(void);
 	/* A call that means one thread begins, or has ended (unshare, setns). */
 	void (*alone)(bool begins);
 	/* The program is about to forbid itself system calls: the last moment for ours.
-	 * `clock`: the processor's counter as well, and that is certain. True: the call
-	 * may fail, and is then told by the other one. */
+	 * `clock`: the processor's counter as well, and that is certain. True: should the
+	 * call fail, `unconfine` is called. */
 	bool (*confine)(bool clock);
 	void (*unconfine)(void);
-	/* All memory is about to be locked, or has been; `future`: what comes, too. */
+	/* All memory is about to be locked, or has been; `future`: what is mapped later,
+	 * too. */
 	void (*lock)(bool begins, bool future);
 	/* RLIMIT_AS or RLIMIT_DATA is `bytes` now. */
 	void (*limit)(int resource, uint64_t bytes);

@@ -25,7 +25,7 @@ static int before_main(int argc, char **argv, char **envp)
 	return real_main(argc, argv, envp);
 }
 
-/* The program's own first function calls it, before any of its constructors and after
+/* The program's own first function calls this, before any of its constructors and after
  * those of its libraries, among them ours. */
 int HOOK_EXPORT(__libc_start_main)(main_fn program, int argc, char **argv,
 				   void (*init)(void), void (*fini)(void),

@@ -80,7 +80,8 @@ static bool has_other(const struct look *l, const char *name)
 	return false;
 }
 
-/* Our own entry points are there to be asked for so. */
+/* A program may ask for our own entry points (proflaunch_*) by weak references: these
+ * stay. */
 static bool is_hook(const struct look *l, const char *name)
 {
 	return elf_function(&l->us, name) && strncmp(name, "proflaunch_", 11);

@@ -13,8 +13,8 @@
 #ifndef HOOKS_WEAK_H
 #define HOOKS_WEAK_H
 
-/* In objects that are there at the start, such references to functions that nobody but us
- * has are nothing again. */
+/* In objects that are there at the start, makes such references NULL again where only we
+ * have the function. */
 void weak_undo(void);
 
 #endif
