@@ -23,7 +23,7 @@ struct machine {
 	struct row row, initial, kept[STATES];
 	unsigned kept_count;
 	uintptr_t at, pc;
-	bool failed, passed; /* ... the row of pc */
+	bool failed, passed; /* passed: the row is that of pc */
 };
 
 static void set_register(struct machine *m, uint64_t reg, struct place p)
@@ -212,8 +212,9 @@ static inline bool is_short(const uint8_t *at, const uint8_t *end)
 	return end - at > 1 && !(at[1] & 0x80);
 }
 
-/* Most of a program moves on in the code, moves the stack pointer, or saves a register
- * that no rule tells of. What is nothing of that, or is longer, is left. */
+/* Most instructions move on in the code, move the stack pointer, or save a register that
+ * no rule tells of: these run here. Others, and longer ones, are left to
+ * run_instruction. */
 static const uint8_t *run_simple(struct machine *m, const uint8_t *at, const uint8_t *end)
 {
 	const struct unwind_cie *cie = m->cie;

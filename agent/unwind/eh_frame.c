@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Encodings of pointers (DW_EH_PE): linkers write the table, which is sorted, in the
- * second; it is searched in no other. */
+ * second; a table in another encoding is not searched. */
 enum { ENCODING_OMIT = 0xff, ENCODING_TABLE = 0x3b /* datarel, sdata4 */ };
 enum { ENTRY = 8 }; /* bytes of the table: function, FDE */
 

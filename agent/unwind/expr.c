@@ -2,7 +2,7 @@
 /*
  * Bytes, pointers and expressions of unwind tables. Values are symbolic: rsp, rbp and CFA
  * plus an offset, or what is loaded from there; an expression that comes to anything else
- * is none.
+ * gives VALUE_NONE.
  */
 #include "agent/unwind/tables.h"
 

@@ -58,7 +58,7 @@ bool unwind_maps_find(uintptr_t at, struct unwind_mapping *m, char *path, size_t
 	return unseen_run(search_file, &s) > 0;
 }
 
-/* ---- one alone ---- */
+/* ---- one address alone ---- */
 
 struct question { /* linux/fs.h: struct procmap_query */
 	uint64_t size, flags, at;

@@ -21,8 +21,8 @@ struct unwind_mapping {
 };
 /* The mapping that holds `at`; its path goes to `path`, cut if it must be. */
 bool unwind_maps_find(uintptr_t at, struct unwind_mapping *m, char *path, size_t size);
-/* The same without its path and its file, and without a look at the others where the
- * kernel can. */
+/* The same without path and file, and without a look at the other mappings where the
+ * kernel can do that. */
 bool unwind_maps_bounds(uintptr_t at, struct unwind_mapping *m);
 
 #endif

@@ -33,7 +33,7 @@ struct unwind_object { /* struct dl_find_object of glibc 2.35, which may be newe
 int (*unwind_find_object)(void *pc, struct unwind_object *result);
 
 static char exe[PATH_MOST]; /* the program, which the dynamic linker does not name */
-static uintptr_t exe_begin; /* its first page, by its program headers' */
+static uintptr_t exe_begin; /* the program's first page, as AT_PHDR tells it */
 static _Atomic(struct unwind_module *) modules;
 static SELDOM _Atomic(struct unwind_module *) pages[PAGES];
 
@@ -233,7 +233,7 @@ static bool same_module(const struct unwind_module *a, const struct unwind_modul
 }
 
 /* The name is kept with the directory that it is relative to: so it stays right when the
- * program goes to another one. */
+ * program goes to another directory. */
 static bool keep_name(struct unwind_module *m, const char *name)
 {
 	char cwd[PATH_MOST];
@@ -258,8 +258,8 @@ static bool keep_name(struct unwind_module *m, const char *name)
 	return true;
 }
 
-/* Modules are never freed: pages[] and other threads' walks have pointers to them. One
- * that was unmapped and mapped again at the same place is found here. */
+/* Modules are never freed: pages[] and other threads' walks have pointers to them. A
+ * module that was unmapped and mapped again at the same place is found here. */
 static struct unwind_module *keep_module(const struct unwind_module *found)
 {
 	struct unwind_module *m = atomic_load_explicit(&modules, memory_order_acquire);

@@ -33,8 +33,8 @@ void unwind_find_start(void);
 /* The object that holds `pc`, a code address of the calling thread's own stack; NULL: no
  * object's. */
 struct unwind_module *unwind_find(uintptr_t pc);
-/* Does the dynamic linker, asked now, still say so? */
+/* Does the dynamic linker, asked now, still say that `m` holds `pc`? */
 bool unwind_find_holds(const struct unwind_module *m, uintptr_t pc);
-uint32_t unwind_module_id(struct unwind_module *m); /* in the spool, 0 = no room */
+uint32_t unwind_module_id(struct unwind_module *m); /* its id in the spool, 0 = no room */
 
 #endif

@@ -29,7 +29,7 @@ static inline uintptr_t frame_changed(const struct unwind_frame *f, uintptr_t en
 }
 
 /* How many frames from number `at` outwards are what they were, given that the first of
- * them is. Those that are too far out to be shown are taken for it unseen. */
+ * them is. Frames too far out to be shown count as what they were, unseen. */
 static inline unsigned still_there(const struct unwind_near *near, unsigned at)
 {
 	const struct unwind_frame *first = near->frame + at, *f = first;
@@ -79,7 +79,7 @@ static inline void put_frame(struct unwind_near *near, unsigned i,
 	f->word = at == sp - 8 ? w->r.pc : w->r.bp;
 	f->sp = sp;
 	f->at = at;
-	if (__builtin_expect(!at, 0)) { /* by no plain rule: never what it was */
+	if (__builtin_expect(!at, 0)) { /* no plain rule led here: never what it was */
 		f->word = ~w->r.pc;
 		f->at = sp - 8;
 	}

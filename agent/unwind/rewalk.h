@@ -42,7 +42,7 @@ struct unwind_near {
 bool unwind_near(struct unwind_regs regs, struct unwind_near *near,
 		 struct unwind_result *u);
 unsigned unwind_near_pcs(const struct unwind_near *near, uintptr_t *pc); /* how many */
-/* Is a walk from `regs` the last one, which was whole, once more? */
+/* Would a walk from `regs` be the last one, which was whole, once more? */
 bool unwind_near_same(const struct unwind_near *near, struct unwind_regs regs);
 
 #endif

@@ -13,8 +13,8 @@
 struct unwind_rule *_Atomic unwind_rules;
 _Atomic uint32_t unwind_rules_shift;
 static struct unwind_rule *few; /* the first table */
-static _Atomic uint32_t kept; /* rules, since it began */
-static bool on_large; /* the second one */
+static _Atomic uint32_t kept; /* rules kept since the first table began */
+static bool on_large; /* the second table lies on a large page */
 
 static void use_table(struct unwind_rule *table, unsigned bits)
 {
@@ -80,7 +80,7 @@ void unwind_rules_clear(void)
 }
 
 /* What the object's own tables say of an address; the linker is asked for the object
- * anew, because what is checked by this is our own memory of it. */
+ * anew, because this checks what we remember of objects. */
 uint64_t unwind_rule_fresh(uintptr_t at, struct unwind_module **m)
 {
 	/* What tables said. `at` and `module` are stored xor'ed with `rule`: words that
@@ -119,7 +119,7 @@ void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule)
 	atomic_store_explicit(&slot->rule, rule, memory_order_relaxed);
 }
 
-/* RULE_NONE: it does not have one. */
+/* RULE_NONE: the first table does not have one for `at`. */
 static uint64_t rule_of_first_table(uintptr_t at, uint64_t epoch)
 {
 	struct unwind_rule *slot = &few[UNWIND_RULE_HASH(at) >> (64 - UNWIND_RULES_FEW)];

@@ -18,15 +18,15 @@
 #define UNWIND_PC_BITS    47
 
 /* Two words, stored one after the other. The first is address and epoch, xor'ed with the
- * rule: two halves that do not belong together are nobody's. */
+ * rule: two halves that do not belong together match no address. */
 struct unwind_rule {
 	_Atomic uint64_t key, rule;
 };
-/* The table; an address's hash, shifted so far, is its slot. */
+/* The table; an address's hash, shifted right by unwind_rules_shift, is its slot. */
 extern struct unwind_rule *_Atomic unwind_rules;
 extern _Atomic uint32_t unwind_rules_shift;
 
-/* Before the first walk; `many`: once they are, on a large page. False: no memory. */
+/* Before the first walk; `many`: a grown table lies on a large page. False: no memory. */
 bool unwind_rules_start(bool many);
 void unwind_rules_end(void); /* nobody walks, or will before the next start */
 
@@ -60,7 +60,7 @@ static inline uint64_t unwind_rule_at(uintptr_t at, uint64_t epoch)
 
 /* Empties the table: for when an epoch's number comes again. */
 void unwind_rules_clear(void);
-/* Puts a rule there that is known from elsewhere. */
+/* Puts a rule into the table that is known from elsewhere. */
 void unwind_rule_keep(uintptr_t at, uint64_t epoch, uint64_t rule);
 
 #endif

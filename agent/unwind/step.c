@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a frame to its caller, where that is more than a frame pointer. */
+/* The step from a frame to its caller, where that takes more than a frame pointer. */
 #include "agent/unwind/walk.h"
 
 #define PAGE     4096ull
@@ -12,7 +12,7 @@ static inline bool may_load(uintptr_t at, uintptr_t from, uintptr_t end)
 }
 
 /* Where rbp may have been saved. When a function has left its frame, or a part of it, its
- * rule still says where that was: just below the stack pointer. */
+ * rule still says where rbp was: just below the stack pointer. */
 static inline uintptr_t saved_from(uintptr_t sp, uintptr_t lo)
 {
 	return sp - lo < RED_ZONE ? lo : sp - RED_ZONE;
@@ -90,7 +90,8 @@ static bool step_own(struct unwind_walk *w, uint64_t rule)
 	return true;
 }
 
-/* What is neither a plain frame pointer nor plainly wrong; false when it ends here. */
+/* Takes any step but that of a plain frame pointer inside the stack; false: the walk
+ * ends. */
 bool unwind_step_any(struct unwind_walk *w, uint64_t rule, bool own)
 {
 	bool fine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a walk to the id of a stack: callers that were there the last time have theirs. */
+/* From a walk to the id of a stack: callers that were on the last walk keep theirs. */
 #include "agent/unwind/unwind.h"
 #include "agent/core/thread.h"
 #include "agent/unwind/rewalk.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define SLOT        1 /* of struct thread's, ours */
-#define OWN_FRAMES  16 /* of ours, inside of a walk */
+#define SLOT        1 /* our place in struct thread's slot[] */
+#define OWN_FRAMES  16 /* frames of ours, inside of a walk */
 #define CALLEES     4096u /* a power of two, as the next */
 #define CALLEES_NEW 256u /* a page of them: of threads that do little there are many */
 #define PLAIN       15 /* walks after one that could not be kept: the next cannot either */
@@ -19,16 +19,16 @@
 struct walker {
 	struct walker *next;
 	struct thread *thread;
-	uint32_t turn; /* since the last check */
+	uint32_t turn; /* walks since the last check */
 	uint32_t trusted; /* checks that agreed, one after the other */
 	uint32_t id; /* of the last walk's stack; 0 = walk */
 	uint32_t plain; /* walks to come that do without the last one */
-	uint64_t epochs; /* of all ids here */
-	uint64_t turns; /* of those, above what an address can hold: of callees */
+	uint64_t epochs; /* epochs_now() of all ids here */
+	uint64_t turns; /* changes of epochs, above an address's bits: in callees' keys */
 	unsigned flags;
 	struct unwind_near near;
 	struct stacks_room room;
-	_Atomic uint32_t counts[HEAP_FOREIGN + 1]; /* so far; those that info has: */
+	_Atomic uint32_t counts[HEAP_FOREIGN + 1]; /* so far; told: what infos have got */
 	_Atomic uint32_t told[HEAP_FOREIGN + 1];
 	/* All of a stack, however much of it is to be shown: so that it shares its
 	 * callers with others. */
@@ -37,9 +37,9 @@ struct walker {
 	uintptr_t bp[STACKS_MOST + OWN_FRAMES];
 	/* Frames known by heart: a program goes the same ways again, and this is nearer
 	 * than the index of all. */
-	unsigned callees, misses; /* in use of the next; since that has grown */
+	unsigned callees, misses; /* rows in use of `callee`; misses since it has grown */
 	struct callee {
-		uintptr_t pc; /* and in which turn that was learned */
+		uintptr_t pc; /* with the turn in which it was learned */
 		uint32_t caller, id;
 	} callee[CALLEES];
 };
@@ -314,9 +314,9 @@ void unwind_unmapped(void)
 		unwind_rules_clear();
 }
 
-/* Of the parent's threads only this one goes on. Their states will be those of new ones,
- * which get walkers of their own: nobody tells the counts of one that is not in the list.
- */
+/* Of the parent's threads only this one goes on. The others' states will be those of new
+ * threads, which get walkers of their own: nobody tells the counts of a walker that is
+ * not in the list. */
 void unwind_fork_child(void)
 {
 	struct walker *w = thread_mine ? thread_mine->slot[SLOT] : NULL;

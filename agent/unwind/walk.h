@@ -21,7 +21,7 @@ struct unwind_regs {
 };
 struct unwind_result {
 	unsigned depth, flags; /* enum stack_flag */
-	bool whole; /* it ends where it was begun, or was cut */
+	bool whole; /* the walk came to the outermost frame, or was cut */
 	unsigned known; /* unwind_near: so many outer frames are as they were */
 };
 
@@ -47,7 +47,8 @@ struct unwind_walk {
 	unsigned most;
 };
 
-/* What is neither a plain frame pointer nor plainly wrong; false when it ends here. */
+/* Takes any step but that of a plain frame pointer inside the stack; false: the walk
+ * ends. */
 bool unwind_step_any(struct unwind_walk *w, uint64_t rule, bool own);
 
 static inline bool unwind_to_caller(struct unwind_walk *w, uint64_t rule, bool own)
@@ -63,7 +64,8 @@ static inline bool unwind_to_caller(struct unwind_walk *w, uint64_t rule, bool o
 	return true;
 }
 
-/* To the caller, if that is somebody; 0: how threads begin that are nobody's. */
+/* Steps to the caller; false: there is none. pc 0: where threads begin that nobody
+ * called. */
 static inline bool unwind_goes_on(struct unwind_walk *w, uint64_t epoch, bool own)
 {
 	return unwind_to_caller(w, unwind_rule_at(w->r.pc - 1, epoch), own) && w->r.pc;
@@ -87,8 +89,8 @@ struct unwind_result unwind_frames(struct unwind_regs regs, uintptr_t *pc, unsig
 struct unwind_result unwind_frames_fresh(struct unwind_regs regs, uintptr_t *pc,
 					 unsigned most);
 
-/* The registers of whoever called the function that this stands in, or that has said that
- * its __builtin_frame_address(0) is `frame`. */
+/* The registers of the caller of the function that this stands in, or of a function that
+ * has said that its __builtin_frame_address(0) is `frame`. */
 #define UNWIND_CALLER_OF(frame)                                                          \
 	((struct unwind_regs){ ((const uintptr_t *)(frame))[1], (uintptr_t)(frame) + 16, \
 			       ((const uintptr_t *)(frame))[0] })
