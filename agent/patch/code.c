@@ -41,8 +41,8 @@ static bool fits_word(uintptr_t at)
 	return at % 16 + PATCH_JUMP <= 16;
 }
 
-/* Past instructions that only lead to the next one, to where the jump lies within one
- * aligned word. What they did is done: the stub leaves all of it alone. */
+/* Goes past instructions that only lead to the next one, to where the jump lies within
+ * one aligned word. What they did stays done: the stub leaves all of it alone. */
 static size_t find_place(const struct patch_found *f, size_t i)
 {
 	struct patch_insn insn;
@@ -106,7 +106,8 @@ static bool put_distance(uint8_t *to, int64_t distance)
 	return near == distance;
 }
 
-/* A short branch may not reach from there: each becomes its long form. */
+/* A short branch may not reach its target from the new place: each becomes its long
+ * form. */
 static const char *move_branch(const struct patch_insn *insn, uintptr_t target,
 			       uint8_t *p, size_t *used)
 {
@@ -141,7 +142,7 @@ static const char *move_plain(const struct patch_insn *insn, const uint8_t *from
 		       : "data that its entry uses is too far away";
 }
 
-/* Shadow stacks hold the real return addresses; without one this instruction is none. */
+/* Shadow stacks hold the real return addresses; without one rdsspq does nothing. */
 static bool has_shadow_stack(void)
 {
 	uint64_t at = 0;

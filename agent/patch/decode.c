@@ -124,7 +124,7 @@ static bool is_understood(void)
 	return true;
 }
 
-/* Beside the agent first: install puts a copy there. */
+/* Looks beside the agent first: install puts a copy there. */
 static void *open_library(void)
 {
 	static const char *const names[] = { NAME ".0", NAME ".1" };

@@ -60,8 +60,8 @@ static bool write_slot(_Atomic uintptr_t *slot, uintptr_t value)
 	return ok;
 }
 
-/* A slot not bound yet points into its own object's PLT; whoever it is bound to later
- * is the function of this name, so we may be faster. */
+/* A slot not bound yet points into its own object's PLT; the loader would bind it to the
+ * function of this name, so we may be faster. */
 static bool leads_there(const struct dl_phdr_info *info, const struct slots *s,
 			uintptr_t value, unsigned type)
 {
@@ -95,7 +95,7 @@ static int each_object(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (patch_elf_holds(info, (uintptr_t)&patch_got) && info->dlpi_name &&
 	    *info->dlpi_name)
-		return 0; /* ourselves */
+		return 0; /* the agent itself */
 	if (!read_tables(info, &t))
 		return 0;
 	for (unsigned i = 0; i < 2; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What /proc/self says of an address: mapped or not, how protected, and by how many
- * threads used. */
+/* What /proc/self/maps says of an address: whether it is mapped, and how it is
+ * protected. */
 #include "agent/patch/steps.h"
 #include "base/unseen.h"
 
@@ -12,7 +12,7 @@ struct walk {
 static int walk_maps_file(void *arg)
 {
 	const struct walk *w = arg;
-	char line[64]; /* its end does not matter */
+	char line[64]; /* that a line is cut does not matter */
 
 	return maps_lines(line, sizeof(line), w->fn, w->arg);
 }

@@ -16,8 +16,8 @@
 
 /* ---- the one store ---- */
 
-/* Where somebody changed the word since it was read, nothing is stored: the exchange
- * compares it with `old`. */
+/* Where the word was changed since it was read, nothing is stored: the exchange compares
+ * it with `old`. */
 static void store_16_bytes(uint8_t *at, const uint8_t old[16], const uint8_t new[16])
 {
 	uint64_t was[2], is[2];

@@ -2,7 +2,7 @@
 /*
  * patch - have a function called when a native function is entered.
  *
- * Threads  patch_symbol: one at a time.  `hit`: whoever calls the function.
+ * Threads  patch_symbol: one at a time.  `hit`: any that calls the function.
  * Memory   a page near the function, never given back.
  * Errors   false: not there (nothing is said: a later library may bring it). True:
  *          found, and that settles it: in place, or refused with one line that says why.

@@ -110,7 +110,7 @@ int patch_prot(uintptr_t at); /* protection of the page at `at`, -1 = not mapped
 
 /* ---- patch/got.c: the slots that lead to it ---- */
 
-/* Points them to `stub`. Returns how many; where they pointed goes to
+/* Points the slots to `stub`. Returns how many; the address that they held goes to
  * `ready`, which completes the stub, before the first slot is changed. */
 unsigned patch_got(const char *name, const struct patch_found *f, uintptr_t stub,
 		   bool (*ready)(uintptr_t original, void *arg), void *arg);

@@ -141,7 +141,7 @@ static uintptr_t distance_between(uintptr_t a, uintptr_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* Of each hole between two mappings, the page that is nearest to what we want. */
+/* Finds, in the holes between mappings, the page that is nearest to what we want. */
 static bool see_gap(const struct maps_line *l, void *arg)
 {
 	struct gap *g = arg;
