@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice for who has lost records: how large the buffer should have been. */
+/* Advice for a user who has lost records: how large the buffer should have been. */
 #include "base/buffer_need.h"
 
 #define MOST 1048576 /* MiB */
 
-/* So much more of the same needs so much more, and a quarter, for records differ in
- * size. The next power of two. */
+/* The buffer must grow as the records would have, and by a quarter more, for records
+ * differ in size; rounded up to a power of two. */
 uint64_t buffer_need(uint64_t mb, uint64_t kept, uint64_t lost)
 {
 	double need, power = 1;

@@ -76,8 +76,8 @@ static bool starts_with(const char *text, const char *with)
 	return !*with;
 }
 
-/* A program asks the C library's functions for by the version that they had when it was
- * linked, and is bound to whoever has that, as glibc's debugging malloc has. */
+/* A program asks for the C library's functions by the version that they had when it was
+ * linked, and is bound to the library that has that, as glibc's debugging malloc has. */
 static bool is_old_glibc(const struct elf_object *o, uint32_t i)
 {
 	const ElfW(Verdef) *d = o->defined;

@@ -22,9 +22,10 @@ struct elf_object {
 	const uint32_t *gnu, *hash; /* NULL = has no such table */
 };
 
-/* From the dynamic section; false when it has no symbols that can be found by name. */
+/* Fills *o from a dynamic section; false when that has no symbols that can be found by
+ * name. */
 bool elf_object(struct elf_object *o, uintptr_t bias, const ElfW(Dyn) * dynamic);
-/* From the first page of a mapped file. */
+/* The same from the first page of a mapped file. */
 bool elf_object_at(struct elf_object *o, uintptr_t begin, size_t size);
 /* The function's address, as a program would be bound to it. */
 void *elf_function(const struct elf_object *o, const char *name);
@@ -36,7 +37,7 @@ const struct link_map *elf_our_object(void);
  * in *owner; both are NULL when no object does. */
 void *elf_next_function(const struct link_map *after, const char *name,
 			const struct link_map **owner);
-/* Does it refer to that function in other objects? */
+/* Does the object refer to a function `name` of other objects? */
 bool elf_refers(const struct elf_object *o, const char *name);
 
 /* A loaded object's dynamic section or NULL; and what that says of `tag`, 0 or NULL:

@@ -23,7 +23,7 @@ int folder_file(int at, const char *name, int flags, unsigned mode);
 int folder_open(const char *path, unsigned mode);
 /* The same below a directory: no link counts there (-ELOOP), and no way up (-EINVAL). */
 int folder_below(int at, const char *path, unsigned mode);
-/* As said above, of what sys_fstat told of a directory. */
+/* Is a directory private, as said above? `st`: what sys_fstat told of it. */
 bool folder_is_private(const struct sys_stat *st);
 
 #endif

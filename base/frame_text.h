@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame_text - which frames of a call stack never are who asked for memory, by their
- * text.
+ * frame_text - which frames of a call stack never are the one that asked for memory, by
+ * their text.
  *
  * Threads  any.
  * Memory   none.
@@ -56,7 +56,7 @@ static inline bool frame_allocates(const char *text)
 	return false;
 }
 
-/* How torch calls an operator: between all others. */
+/* Is it torch's way of calling an operator? Such frames lie between all others. */
 static inline bool frame_dispatches(const char *text)
 {
 	return !strncmp(text, "c10::impl::", 11) || strstr(text, "c10::Dispatcher::");

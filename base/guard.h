@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * guard - whose is what this thread does now, for hooks of the heap?
+ * guard - tells the heap's hooks whose work a thread does now.
  *
  * The word is 0 while the program runs.  It is GUARD_OURS while a function of ours works
  * on a thread of the program's: what that allocates is not the program's.  In a hooked
@@ -23,7 +23,7 @@ enum { GUARD_EMITS = 1, GUARD_OURS = 2, GUARD_NESTED = 4, GUARD_LOOKS = 8 };
 
 extern __thread uintptr_t guard_word __attribute__((tls_model("initial-exec")));
 
-/* From here on it is our own doing; returns what guard_leave puts back. */
+/* From here on the thread does our work; returns what guard_leave puts back. */
 static inline uintptr_t guard_enter(void)
 {
 	uintptr_t before = guard_word;

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define IMAGE_ROOM 4096
-#define IMAGE_LINE 256 /* of a #! line the kernel reads no more */
+#define IMAGE_LINE 256 /* the kernel reads no more of a #! line */
 
 #define IMAGE_LOADS  16 /* a linker makes five */
 #define IMAGE_NEEDED 64
@@ -48,7 +48,7 @@ struct image {
 	struct image_dynamic dynamic;
 	uint64_t base; /* where `part` lies in the file */
 	size_t head_length, length;
-	char head[IMAGE_ROOM]; /* its begin: all that is needed of a small program */
+	char head[IMAGE_ROOM]; /* the file's begin, all that a small program needs */
 	char part[IMAGE_ROOM];
 };
 

@@ -29,7 +29,8 @@ void log_watch(void)
 	watched.on = true;
 }
 
-/* A daemon closes what it does not know, and opens what it needs. */
+/* Is descriptor 2 what it was? A daemon closes what it does not know, and opens what it
+ * needs. */
 static bool is_ours(void)
 {
 	struct sys_stat st;

@@ -2,8 +2,8 @@
 /*
  * log - one line to stderr, in one write; under a launcher to the job's page instead.
  *
- * Descriptor 2 of a program is the program's: who shares it with one says so at the start
- * (log_watch), and then it must still be what it was there.
+ * Descriptor 2 of a program is the program's: a process that shares it with one says so
+ * at the start (log_watch), and then descriptor 2 must still be what it was there.
  *
  * Threads  any.  errno is left as it was.
  * Memory   a stack buffer of 1024 bytes; longer lines are cut.
@@ -19,7 +19,7 @@
 #define LOG_MOST 50
 
 extern bool log_quiet; /* -q: notes are dropped, warnings stay */
-/* Where lines go, without their ends, instead: false = it could not be done. */
+/* Takes lines, without their ends, in place of descriptor 2: false = it could not. */
 extern bool (*log_elsewhere)(const char *line, size_t len);
 /* From now on lines go to descriptor 2 only while it is the file that it is now. */
 void log_watch(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * near - the word that somebody meant who misspelt it.
+ * near - the word that a user meant who misspelt it.
  *
  * Threads  any.
  * Memory   none; the words stay the caller's.
@@ -17,8 +17,8 @@ struct near {
 };
 
 struct near near_begin(const char *word);
-/* Of two that are as near the first one stays. Letters of either case are the same, and
- * so are a dash and an underscore. */
+/* Of two candidates that are as near the first one stays. Letters of either case are the
+ * same, and so are a dash and an underscore. */
 void near_try(struct near *n, const char *candidate);
 
 #endif

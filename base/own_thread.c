@@ -19,9 +19,9 @@
 #include <time.h>
 
 #define STACK     (1024 * 1024)
-#define LEAVES_IN 1000000000ll /* ns: nobody takes so long */
+#define LEAVES_IN 1000000000ll /* ns: no thread takes so long to end */
 #define GUARD     (64 * 1024) /* a page of any size */
-#define OWN_TABLE UINT32_MAX /* it is there; other values are errors */
+#define OWN_TABLE UINT32_MAX /* the table is there; other values are errors */
 
 /* The kernel forgets a thread's number a moment before it counts the thread no more,
  * and holds the lock of all tasks in between. waitid takes that lock to look for ended
@@ -179,7 +179,7 @@ static void start_thread(void *arg)
 		s->err = create_thread(s->t, true);
 	if (!s->err)
 		return;
-	/* E.g. a program with more thread-local data than that. */
+	/* E.g. the program has more thread-local data than the stack has room for. */
 	if (s->t->stack)
 		munmap(s->t->stack, GUARD + STACK);
 	s->t->stack = NULL;
@@ -205,15 +205,16 @@ int own_thread_start(struct own_thread *t, void *(*run)(void *))
 	struct start s = { t, EAGAIN };
 	uint64_t mask;
 
-	/* A filter may kill who makes a thread; where maps are locked in memory
-	 * (mlockall) its stack would count against the program's limit. */
+	/* A filter may kill a process that makes a thread; where maps are locked in
+	 * memory (mlockall) its stack would count against the program's limit. */
 	if (sys_confined || sys_no_maps)
 		return -EPERM;
 	t->run = run;
 	replace_last(t);
 	atomic_store(&t->table, 0);
 	guard = guard_enter();
-	/* Born with all signals blocked: none of the program's handlers runs in it. */
+	/* The thread is born with all signals blocked: none of the program's handlers
+	 * runs in it. */
 	sys_block_signals(&mask);
 	t->mask = mask;
 	atomic_fetch_add(&count, 1);

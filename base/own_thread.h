@@ -4,8 +4,8 @@
  * its name is ours, and what the C library allocates for it is never the program's.
  *
  * It is a pthread, so that setuid and its family reach it.  So the process does not end
- * while it is there: it has to look, each 100 ms at most, whether it is alone, and
- * return.
+ * while the thread is there: it has to look, each 100 ms at most, whether it is alone,
+ * and return.
  *
  * Threads  one starter at a time for each struct own_thread.
  * Memory   a stack per struct own_thread, kept for its next thread.
@@ -26,12 +26,12 @@ enum own_thread_files {
 struct own_thread { /* static, zeroed */
 	void *(*run)(void *);
 	enum own_thread_files files;
-	uint64_t mask; /* of who started it */
+	uint64_t mask; /* signal mask of the thread that started it */
 	char *stack;
-	_Atomic uint32_t last; /* who runs on it, or ran; 0 = nobody */
-	_Atomic uint32_t before; /* who ran before that, if it may not have gone yet */
-	_Atomic int64_t ended_ns, before_ns; /* when they said goodbye; 0 = not yet */
-	_Atomic uint32_t table; /* what became of it; 0 = not known yet */
+	_Atomic uint32_t last; /* tid that runs on the stack, or ran; 0 = none */
+	_Atomic uint32_t before; /* tid before that, if it may not have gone yet */
+	_Atomic int64_t ended_ns, before_ns; /* when those two ended; 0 = not yet */
+	_Atomic uint32_t table; /* the descriptor table: made, or errno; 0 = not yet */
 };
 
 /* Is the calling thread one of ours? */
@@ -39,7 +39,7 @@ extern __thread bool own_thread_mine __attribute__((tls_model("initial-exec")));
 /* Detached; run(NULL) is called in it. With OWN_THREAD_FILES the call returns when the
  * thread has its table; where none can be had that is the error, and nothing is run. */
 int own_thread_start(struct own_thread *t, void *(*run)(void *));
-bool own_thread_gone(uint32_t tid); /* also from the kernel's view */
+bool own_thread_gone(uint32_t tid); /* has it gone, also in the kernel's view? */
 /* Has every thread of `t` that began gone, as the kernel sees it? */
 bool own_thread_left(struct own_thread *t);
 /* Are only threads of ours left, and perhaps the first one's remains? Also true where

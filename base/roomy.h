@@ -12,7 +12,7 @@
 #define BASE_ROOMY_H
 
 /* Calls fn(arg) once, in this thread. fn returns, and is not left by longjmp or an
- * exception; errno is what it left. */
+ * exception; errno is what fn left. */
 void roomy_call(void (*fn)(void *arg), void *arg);
 
 #endif

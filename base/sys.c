@@ -75,7 +75,7 @@ int sys_touch(void *at, size_t size)
 	return 0;
 }
 
-/* Of no bytes it does nothing, where it is known. */
+/* Populating no bytes does nothing, where the kernel knows how to populate. */
 bool sys_populates(void *at)
 {
 	return !SYS_CALL(SYS_madvise, at, 0, MADV_POPULATE_WRITE);
@@ -128,7 +128,7 @@ uint32_t sys_pid(void)
 
 #define MAY_READ_BASE 2 /* of AT_HWCAP2 */
 
-/* Its first word is its own address. */
+/* The first word of thread-local storage is its own address. */
 bool sys_has_tls(void)
 {
 	static int readable = -1;
@@ -258,7 +258,7 @@ void sys_restore_signals(uint64_t saved)
 	SYS_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(saved));
 }
 
-/* This is how it is asked for; on a processor these instructions change nothing. */
+/* This is how valgrind is asked for; on a processor these instructions change nothing. */
 bool sys_under_valgrind(void)
 {
 	uint64_t question[6] = { 0x1001 }, answer = 0;

@@ -28,12 +28,13 @@ extern bool sys_confined;
 void sys_confine(void);
 void sys_unconfine(void); /* the call that would have confined it has failed */
 extern bool sys_scarce; /* memory is limited: tables are small */
-extern bool sys_no_maps; /* what is mapped would be locked: nothing is */
+extern bool sys_no_maps; /* mappings would be locked: sys_map makes none */
 
 int sys_open(const char *path, int flags, unsigned mode); /* O_CLOEXEC added */
-/* The same above the three standard ones, whether these are open or not. */
+/* The same with a descriptor above the three standard ones, whether these are open or
+ * not. */
 int sys_open_high(const char *path, int flags, unsigned mode);
-int sys_above_standard(int fd); /* moves it there; fd < 0 is passed on */
+int sys_above_standard(int fd); /* moves fd there; fd < 0 is passed on */
 int sys_close(int fd);
 int sys_stat(const char *path, struct sys_stat *st); /* follows links */
 int sys_fstat(int fd, struct sys_stat *st);
@@ -50,9 +51,9 @@ int sys_open_at(int dir, const char *path, int flags); /* O_CLOEXEC added */
 ssize_t sys_read(int fd, void *buf, size_t size);
 ssize_t sys_pread(int fd, void *buf, size_t size, uint64_t at); /* may be short */
 int sys_mkdirs(const char *path, unsigned mode); /* like mkdir -p */
-/* From where the descriptor stands to the end, or as far as there is room for it and a
- * NUL behind it. How many bytes that are; -errno when a read fails, whatever came before.
- */
+/* Reads from where the descriptor stands to the end, or as far as there is room for it
+ * and a NUL behind it. How many bytes that are; -errno when a read fails, whatever came
+ * before. */
 ssize_t sys_read_all(int fd, char *buf, size_t size);
 /* The same by path; a file that cannot be opened leaves `buf` as it is. */
 ssize_t sys_read_file(const char *path, char *buf, size_t size);
@@ -61,14 +62,14 @@ int sys_pwrite_all(int fd, const void *buf, size_t size, uint64_t at);
 int sys_fallocate(int fd, uint64_t at, uint64_t size); /* grows the file, too */
 bool sys_may_grow(uint64_t size); /* a file of that size is below RLIMIT_FSIZE */
 void *sys_map(size_t size); /* private, zeroed; NULL */
-/* The same, of large pages where the kernel has some: for what is looked at all over; or
- * where it may have some later, from sys_large on. */
+/* The same, of large pages where the kernel has some, for memory that is used all over;
+ * or of pages that may become large later, from sys_large on. */
 void *sys_map_large(size_t size);
 void *sys_map_for_large(size_t size);
 void sys_large(void *at, size_t size);
-/* Whole pages that will be written; others may be writing there already. -EFAULT: to
- * write to one of them is a SIGBUS (the disk has no room for what a file system needs
- * besides); other errors: they are not to be written either. */
+/* Populates whole pages that will be written; other threads may be writing there already.
+ * -EFAULT: to write to one of them is a SIGBUS (the disk has no room for what a file
+ * system needs besides); other errors: they are not to be written either. */
 int sys_touch(void *at, size_t size);
 /* Can pages of a file be populated, and a full disk be heard of by that (Linux 5.14)? */
 bool sys_populates(void *at);
@@ -78,7 +79,7 @@ bool sys_can_read(const void *at);
 uint32_t sys_tid(void);
 uint32_t sys_pid(void); /* asks the kernel each time */
 uint64_t sys_start_time(uint32_t pid); /* /proc/pid/stat field 22; 0 = gone */
-/* Both of /proc/<pid>/stat (0: our own): 0, or -errno and zeros. */
+/* Parent and start time from /proc/<pid>/stat (0: our own): 0, or -errno and zeros. */
 int sys_identity(uint32_t pid, uint32_t *parent, uint64_t *start_time);
 /* A field (3, the state, and more) of /proc/<pid>/stat, read into `text`; NULL = gone. */
 const char *sys_process_field(uint32_t pid, unsigned n, char *text, size_t size);
@@ -100,8 +101,8 @@ static inline int64_t sys_clock_ns(clockid_t id)
 void sys_nap(int64_t ns); /* no cancellation point; a signal may end it */
 void sys_host(char *buf, size_t size); /* host name, file-name safe */
 bool sys_under_valgrind(void);
-/* Does this task have thread-local storage? One that a program made by clone with a
- * descriptor of nothing has not; errno is there. */
+/* Does this task have thread-local storage? A task that a program made by clone with a
+ * descriptor of nothing has none; errno lies there. */
 bool sys_has_tls(void);
 const char *sys_error(int err); /* text of -errno or errno */
 /* Blocks every signal in the calling thread but those that the C library sends to its

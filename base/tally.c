@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whoever takes a free row writes the name; others that know its key count there at
- * once. */
+/* The thread that takes a free row writes the name; others that know its key count there
+ * at once. */
 #include "base/tally.h"
 #include "base/hash.h"
 
@@ -51,8 +51,8 @@ uint64_t tally_all(const struct tally *t)
 	return all;
 }
 
-/* Their place in the order: rows with a larger number, or the same and further in front.
- */
+/* A row's place in the order: how many rows have a larger number, or the same and stand
+ * further in front. */
 static unsigned row_rank(const struct tally *t, unsigned at)
 {
 	unsigned rank = 0;

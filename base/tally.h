@@ -29,11 +29,12 @@ struct tally {
 };
 
 void tally_add(struct tally *t, const char *name, size_t len, uint64_t n);
-/* All of `from`, which other processes may have written to: a number above `most` is
- * none. */
+/* All of `from`, which other processes may have written to: a number above `most` counts
+ * as none. */
 void tally_join(struct tally *t, const struct tally *from, uint64_t most);
 uint64_t tally_all(const struct tally *t);
-/* By their numbers, 0 is the largest; NULL: there are not so many. */
+/* The row at place `rank` by its number, 0 is the largest; NULL: there are not so
+ * many. */
 const struct tally_row *tally_rank(const struct tally *t, unsigned rank);
 
 #endif

@@ -19,7 +19,7 @@ static inline char text_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/* Does a name end so, with something before it? */
+/* Does a name end with `suffix`, with something before it? */
 static inline bool text_ends(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), m = strlen(suffix);

@@ -62,7 +62,7 @@ static int run_task(struct unseen *a)
 	uint64_t mask, cancel = 1ull << (32 - 1);
 
 	sys_block_signals(&mask);
-	/* Who is cancelled at any moment would leave the task its stack. */
+	/* A caller that is cancelled at any moment would leave the task its stack. */
 	SYS_CALL(SYS_rt_sigprocmask, SIG_BLOCK, &cancel, NULL, sizeof(cancel));
 	if (stack)
 		made = clone(begin_task, stack + UNSEEN_STACK,

@@ -3,8 +3,8 @@
  * unseen - files that we read in the middle of the program, without a descriptor that the
  * program could meet.
  *
- * fn(arg) runs in a moment's task of our process with a copy of the descriptor table,
- * and the caller waits for it.  It makes system calls alone.  Where no such task can be
+ * fn(arg) runs in a short-lived task of our process with a copy of the descriptor table,
+ * and the caller waits for it.  fn makes system calls alone.  Where no such task can be
  * had (a limit, valgrind, unseen_never) fn runs in the caller.
  *
  * Threads  any.

@@ -4,7 +4,7 @@
  *
  * Threads  any.
  * Memory   none.
- * Errors   0: they are none.
+ * Errors   0: the bytes are no character.
  * Units    bytes.
  */
 #ifndef BASE_UTF8_H
