@@ -91,7 +91,7 @@ void aside_share(_Atomic uint64_t table[ASIDE_KNOWN])
 	known = table;
 }
 
-/* Another content, owner or capability is another time of change. */
+/* A change of content, owner or capability changes the ctime. */
 static uint64_t file_key(const struct sys_stat *st)
 {
 	const uint64_t parts[] = {
@@ -119,8 +119,8 @@ static bool know_file(uint64_t key, enum aside *found)
 	return true;
 }
 
-/* A word holds key and verdict at once: who reads it while another writes gets one or
- * the other, and compares the key. */
+/* A word holds key and verdict at once: a thread that reads it while another writes gets
+ * one word or the other, and compares the key. */
 static void keep_file(uint64_t key, enum aside found)
 {
 	atomic_store_explicit(&known[(key >> 32) % ASIDE_KNOWN], key | (found + 1),

@@ -40,7 +40,7 @@ bool aside_raises_caps(int fd);
 bool aside_known(const struct sys_stat *st, enum aside *why);
 /* The program that execveat(dir, path, flags) would start now; follows #! lines. */
 enum aside aside_look(struct image *room, int dir, const char *path, int flags);
-/* Can the file be opened by whom this process is now? True in doubt. */
+/* Can the file be opened with the rights that this process has now? True in doubt. */
 bool aside_reads(const char *library);
 
 #endif

@@ -38,7 +38,8 @@ static bool is_quoted(const char *s, size_t n)
 	       !memchr(s + 1, *s, n - 2);
 }
 
-/* Cuts blanks, then one pair of quotes of either kind, if it holds no other of them. */
+/* Cuts blanks, then one pair of quotes of either kind, if no other of that kind lies
+ * between. */
 static const char *trim_value(const char *s, size_t *len)
 {
 	size_t n = strlen(s);
@@ -55,7 +56,8 @@ static const char *trim_value(const char *s, size_t *len)
 	return s;
 }
 
-/* No value needs quotes and holds both kinds: it came out of one kind itself. */
+/* A value that needs quotes does not hold both kinds: it was itself read from one
+ * kind. */
 size_t config_quote(const char *value, size_t len, char *buf, size_t size)
 {
 	char quote = memchr(value, '"', len) ? '\'' : '"';
@@ -138,7 +140,7 @@ static const char *set_choice(const struct config_option *o, uint32_t *at, const
 {
 	const char *p = o->values;
 
-	/* More than on and off, but these in each spelling. */
+	/* A choice of more than on and off takes these two in each spelling. */
 	if (!strncmp(p, "off|on|", 7) && is_flag(at, v, len))
 		return NULL;
 	for (uint32_t i = 0; *p; i++) {
@@ -235,7 +237,7 @@ const char *config_set(struct config *c, const char *name, const char *value)
 		return set_metadata(c, name + strlen(METADATA), value, len);
 	if (!o)
 		return config_unknown(name, CONFIG_LINE);
-	/* Only where the default is empty, too, nothing says something. */
+	/* An empty value counts only where the default is empty, too. */
 	if (!len && *o->def)
 		return "the value is empty";
 	at = (char *)c + o->at;
@@ -320,7 +322,8 @@ static bool env_name(const char *entry, size_t len, char *name)
 	for (size_t i = prefix; i < len; i++)
 		name[i - prefix] = text_lower(entry[i]);
 	name[len - prefix] = '\0';
-	/* Others use this prefix, too: only what resembles an option is a mistake. */
+	/* Other programs use this prefix, too: only a name that resembles an option is a
+	 * mistake. */
 	return config_find(name) || config_nearest(name);
 }
 

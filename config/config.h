@@ -63,11 +63,12 @@ struct config_option {
 };
 extern const struct config_option config_options[]; /* ends with name "" */
 const char *config_help(const struct config_option *o);
-/* Dashes are underscores; NULL: there is none. */
+/* A dash in `name` is an underscore; NULL: there is no such option. */
 const struct config_option *config_find(const char *name);
 bool config_is_metadata(const char *name); /* metadata.<key> */
 
-/* The words of a marker of a kind, before what it is; auto and none have none. */
+/* The word before a marker's text that tells its kind; auto and none have no such
+ * word. */
 #define MARKER_BY_TORCH  "torch:"
 #define MARKER_BY_SYMBOL "symbol:"
 #define MARKER_BY_CUDA   "cuda:"
@@ -83,12 +84,13 @@ void config_defaults(struct config *c);
 void config_defaults_zeroed(struct config *c);
 /* Sets one option from text; `metadata.<key>` too. */
 const char *config_set(struct config *c, const char *name, const char *value);
-/* One line of a profile.conf, its comment cut off: blank ones and those that begin with
+/* One line of a profile.conf, its comment cut off: blank lines and those that begin with
  * '#' are fine. Cuts `line`. */
 const char *config_line(struct config *c, char *line);
-/* Defaults, then such lines; one that is wrong leaves what it is about. Cuts `text`. */
+/* Defaults, then such lines; a line that is wrong leaves its option as it is. Cuts
+ * `text`. */
 void config_lines(struct config *c, char *text);
-/* From PROF_* of `env` (as environ); calls bad(name, why) for each that is wrong. */
+/* Reads PROF_* of `env` (as environ); calls bad(name, why) for each row that is wrong. */
 void config_env(struct config *c, char *const *env,
 		void (*bad)(const char *name, const char *why, void *arg), void *arg);
 /* The option name nearest to a misspelt one, or NULL. */

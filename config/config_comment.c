@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines that we print have no comments: a '#' in them is one. So comments are cut where a
- * user's file is read, and nowhere else. */
+/* Lines that we print have no comments: a '#' there belongs to a value. So comments are
+ * cut where a user's file is read, and nowhere else. */
 #include "config/config_comment.h"
 
 #include <stdbool.h>

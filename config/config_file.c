@@ -64,8 +64,9 @@ static const char *distrust_file(int dir, int fd)
 	return NULL;
 }
 
-/* Judged before it is opened, for a pipe of somebody else could do harm by that alone;
- * and the descriptor that is read again, for the name may mean another file by then. */
+/* The file is judged before it is opened, for to open somebody else's pipe could do harm
+ * by that alone; and again by the descriptor that is read, for the name may mean another
+ * file by then. */
 static int open_judged(int dir, const char **why)
 {
 	int fd = folder_file(dir, IMPLICIT, O_PATH | O_NOFOLLOW, 0);

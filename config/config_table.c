@@ -2,7 +2,7 @@
 /* The table of config.def, as the agent, the launcher and the manual read it. */
 #include "config/config.h"
 
-/* One text after another, told by its distance from the first. */
+/* The help texts, one after another; each is told by its distance from the first. */
 static const struct helps {
 #define CFG(type, name, def, low, high, choices, unit, help) char name[sizeof(help)];
 #include "config/config.def"

@@ -15,8 +15,8 @@ const char *own_env_value(const char *row, const char *name)
 	return !strncmp(row, name, len) && row[len] == '=' ? row + len + 1 : NULL;
 }
 
-/* By its last part: an installation may lie anywhere, and another version of the agent
- * is ours, too. */
+/* The agent is known by its name's last part: an installation may lie anywhere, and
+ * another version of the agent is ours, too. */
 static bool names_agent(const char *path, size_t len)
 {
 	size_t own = strlen(OWN_ENV_LIBRARY);
@@ -68,7 +68,7 @@ const char *own_env_word(const char *list, size_t *len)
 	return NULL;
 }
 
-/* Behind the agent the launcher names them where glibc is old. */
+/* Where glibc is old the launcher names these behind the agent. */
 static bool is_old_library(const char *path, size_t len)
 {
 	return (len == 15 && !memcmp(path, "libpthread.so.0", len)) ||

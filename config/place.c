@@ -80,9 +80,9 @@ static int make_private(const char *tmp, char *dir, size_t size)
 	if (fmt(dir, size, "%s/proflaunch-%u", tmp, (unsigned)geteuid()) >= size)
 		return -ENAMETOOLONG;
 	err = sys_mkdir(dir, 0700);
-	/* Whoever came first may have made it: a link there (O_NOFOLLOW), or a
-	 * directory that another user owns or may write, is refused. The descriptor is
-	 * asked, not the name, which may mean something else at the next moment. */
+	/* Another user may have made it first: a link there (O_NOFOLLOW), or a directory
+	 * that another user owns or may write, is refused. The descriptor is asked, not
+	 * the name, which may mean something else at the next moment. */
 	if (!err || err == -EEXIST) {
 		int fd = sys_open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		struct sys_stat own;
