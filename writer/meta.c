@@ -190,53 +190,12 @@ void meta_head(struct trace *t)
 
 /* ---- rows of processes and threads ---- */
 
-void meta_open(struct trace *t, const char *name)
-{
-	json_lit(&t->json, "{\"ph\":\"M\",\"name\":\"");
-	json_text(&t->json, name);
-	slice_text_ts(t, "\",\"ts\":", t->row.begin_ns);
-	json_lit(&t->json, ",\"pid\":");
-}
-
-void meta_arg(struct trace *t, const char *arg)
-{
-	json_lit(&t->json, ",\"args\":{\"");
-	json_text(&t->json, arg);
-	json_lit(&t->json, "\":");
-}
-
-/* Opens a row of this process, up to the value of its one argument; tid 0: the
- * process. */
-static void open_row(struct trace *t, const char *name, uint32_t tid, const char *arg)
-{
-	struct json *j = &t->json;
-
-	meta_open(t, name);
-	json_unsigned(j, t->pid);
-	json_text_unsigned(j, ",\"tid\":", tid);
-	meta_arg(t, arg);
-}
-
-void meta_thread(struct trace *t, uint32_t tid, const char *name, size_t len)
-{
-	struct json *j = &t->json;
-
-	open_row(t, "thread_name", tid, "name");
-	json_text_unsigned(j, "\"thread ", tid);
-	json_lit(j, " (");
-	json_escaped(j, name, len);
-	json_lit(j, ")\"}},\n");
-	open_row(t, "thread_sort_index", tid, "sort_index");
-	json_unsigned(j, tid);
-	json_lit(j, "}},\n");
-}
-
 static void put_thread_rows(struct trace *t, const struct run *run)
 {
 	const struct rec_thread *said =
 		(const struct rec_thread *)(t->view->base + run->said);
 
-	meta_thread(t, run->tid, said->comm, strnlen(said->comm, sizeof(said->comm)));
+	label_thread(t, run->tid, said->comm, strnlen(said->comm, sizeof(said->comm)));
 }
 
 /* Three metadata events for the process and two for each thread, in Kineto's words:
@@ -247,12 +206,12 @@ void meta_rows(struct trace *t)
 	const struct spool_header *h = t->view->head;
 	size_t len = strnlen(h->exe, sizeof(h->exe));
 
-	open_row(t, "process_name", 0, "name");
+	label_row(t, "process_name", 0, "name");
 	json_string(j, len ? h->exe : "python", len ? len : 6);
 	json_lit(j, "}},\n");
-	open_row(t, "process_labels", 0, "labels");
+	label_row(t, "process_labels", 0, "labels");
 	json_lit(j, "\"CPU\"}},\n");
-	open_row(t, "process_sort_index", 0, "sort_index");
+	label_row(t, "process_sort_index", 0, "sort_index");
 	json_unsigned(j, t->pid);
 	json_lit(j, "}},\n");
 	/* The newest name of a thread counts: a program names it after making it. */

@@ -70,12 +70,14 @@ int write_trace(const struct spool_view *v, const struct read_index *ix,
 void meta_head(struct trace *t);
 void meta_rows(struct trace *t);
 void meta_tail(struct trace *t);
-/* meta_open: a metadata event up to the value of "pid"; meta_arg: from behind "tid" up to
- * the value of its one argument, behind which two braces close it. */
-void meta_open(struct trace *t, const char *name);
-void meta_arg(struct trace *t, const char *arg);
-/* Writes a thread's row: its number, and its name. */
-void meta_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
+/* label.c: metadata events, by which readers name and sort rows. label_open writes one up
+ * to the value of "pid"; label_arg from behind "tid" up to the value of its one argument,
+ * behind which two braces close it; label_row both, for a row of this process (tid 0: the
+ * process); label_thread all of a thread's: its number, and the name that it has. */
+void label_open(struct trace *t, const char *name);
+void label_arg(struct trace *t, const char *arg);
+void label_row(struct trace *t, const char *name, uint32_t tid, const char *arg);
+void label_thread(struct trace *t, uint32_t tid, const char *name, size_t len);
 
 /* slice.c: slice_ts is ts or dur from ns, never negative; slice_head a thread's slice up
  * to its tid, slice_times from there to its args. */

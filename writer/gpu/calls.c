@@ -174,6 +174,6 @@ void gpu_thread_rows(struct trace *t)
 		while (run < t->cycle.runs.n && read_run(&t->cycle, run)->tid < tid)
 			run++;
 		if (run == t->cycle.runs.n || read_run(&t->cycle, run)->tid != tid)
-			meta_thread(t, tid, "", 0);
+			label_thread(t, tid, "", 0);
 	}
 }

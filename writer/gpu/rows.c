@@ -111,14 +111,14 @@ void gpu_put_head(struct trace *t, const struct cuda_work *w, const char *cat,
 static void open_row(struct trace *t, const char *name, uint64_t row, int lane,
 		     const char *arg)
 {
-	meta_open(t, name);
+	label_open(t, name);
 	if (lane >= 0) {
 		gpu_put_row(t, row, (unsigned)lane);
 	} else {
 		put_pid(t, row);
 		json_lit(&t->json, ",\"tid\":0");
 	}
-	meta_arg(t, arg);
+	label_arg(t, arg);
 }
 
 /* Writes a row's name and its place: torch writes "stream N " and sorts by N. */
