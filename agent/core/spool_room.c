@@ -25,17 +25,18 @@ static uint64_t number_at(const char *p)
 	return n;
 }
 
-/* Field n of /proc/self/statm, in bytes: 0 is all that is mapped, 5 data and stacks. */
-static uint64_t statm_bytes(unsigned n)
+/* Field n of /proc/self/statm, in bytes: 0 is all that is mapped, 5 data and stacks.
+ * Without /proc nobody knows: then all of the limit counts as taken. */
+static uint64_t taken_of(uint64_t limit, unsigned n)
 {
 	char text[256];
 	const char *p = text;
 
 	if (unseen_read("/proc/self/statm", text, sizeof(text)) <= 0)
-		return 0;
+		return limit;
 	for (; n && (p = strchr(p, ' ')); n--)
 		p++;
-	return p ? number_at(p) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+	return p ? number_at(p) * (uint64_t)sysconf(_SC_PAGESIZE) : limit;
 }
 
 static uint64_t left_of(uint64_t cap, uint64_t limit, uint64_t taken)
@@ -51,13 +52,13 @@ static uint64_t below_rlimit(uint64_t cap, int resource, unsigned field)
 
 	if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return cap;
-	return left_of(cap, limit.rlim_cur, statm_bytes(field));
+	return left_of(cap, limit.rlim_cur, taken_of(limit.rlim_cur, field));
 }
 
 uint64_t spool_room_below(int resource, uint64_t bytes)
 {
-	uint64_t room =
-		left_of(UINT64_MAX, bytes, statm_bytes(resource == RLIMIT_AS ? 0 : 5));
+	uint64_t room = left_of(UINT64_MAX, bytes,
+				taken_of(bytes, resource == RLIMIT_AS ? 0 : 5));
 
 	return room < LEAST ? 0 : room;
 }

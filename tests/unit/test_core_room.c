@@ -6,6 +6,7 @@
 #include "tests/unit/spool_open.h"
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -18,6 +19,8 @@
 static const char *statm = "2560 7 5 3 0 1280 0\n"; /* pages: 10 MiB, of that 5 data */
 static const char *groups, *most, *now, *above = "max\n", *root = "max\n";
 
+static bool no_proc;
+
 static bool say_limits(long nr, const long a[6], long *result)
 {
 	const char *text = seam_opens(nr, a, "/self/statm")       ? statm
@@ -26,6 +29,10 @@ static bool say_limits(long nr, const long a[6], long *result)
 			   : seam_opens(nr, a, "/memory.current") ? now
 								  : NULL;
 
+	if (text == statm && no_proc) {
+		*result = -ENOENT;
+		return true;
+	}
 	/* The groups are that of the process and those above it, and no other. */
 	if (text && (text == most || text == now) &&
 	    !strstr((const char *)a[1], "/sys/fs/cgroup/mine/mem") &&
@@ -48,6 +55,18 @@ static void limit(int resource, uint64_t bytes)
 	l.rlim_cur = bytes;
 	ck_assert_int_eq(setrlimit(resource, &l), 0);
 }
+
+/* Without /proc nobody knows what is left: all of it is the program's. */
+START_TEST(what_is_left_unknown_is_not_ours)
+{
+	seam = say_limits;
+	no_proc = true;
+	ck_assert_uint_eq(spool_room(256 * MIB, UINT64_MAX), 256 * MIB);
+	ck_assert_uint_eq(spool_room_below(RLIMIT_DATA, GIB), 0);
+	limit(RLIMIT_AS, 10 * GIB);
+	ck_assert_uint_eq(spool_room(256 * MIB, UINT64_MAX), 0);
+}
+END_TEST
 
 START_TEST(a_sixteenth_of_what_is_left_is_ours)
 {
@@ -376,6 +395,7 @@ int main(void)
 
 	unit_not_under_thread_sanitizer(
 		"it does not know tasks that share its thread's data");
+	tcase_add_test(tc, what_is_left_unknown_is_not_ours);
 	tcase_add_test(tc, a_sixteenth_of_what_is_left_is_ours);
 	tcase_add_test(tc, a_limit_on_files_is_the_spools_as_well);
 	tcase_add_test(tc, a_limit_that_comes_later_leaves_as_much);
