@@ -71,10 +71,10 @@ static void close_others(const struct finish *f)
 	sys_close_from(most + 1);
 }
 
-/* A real-time command is not held up by us. And the kernel would wait for ever: who reaps
- * a child waits, without sleeping, for whoever looks at that child's /proc at this
- * moment; if that is us, on the same processor and of the same priority, we never run
- * again. */
+/* A finisher must not hold up a real-time command. And the kernel would wait for ever: a
+ * process that reaps a child waits, without sleeping, while another one looks at the
+ * child's /proc; a finisher that looks there, on the same processor and at the same
+ * priority, would never run again. */
 static void leave_real_time(void)
 {
 	int policy = sched_getscheduler(0);
@@ -90,8 +90,8 @@ void apart_start(const struct finish *f)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
-	/* Fails for the leader of a process group, which a child that was just forked
-	 * is not. */
+	/* setsid fails for the leader of a process group; a child that was just forked is
+	 * none. */
 	setsid();
 	leave_real_time();
 	prctl(PR_SET_NAME, "proflaunch-fin");
@@ -114,21 +114,21 @@ void apart_start(const struct finish *f)
 	raise_limit(RLIMIT_CPU);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0 });
 	if (chdir("/"))
-		return; /* whoever wants to unmount where we are has to wait */
+		return; /* then the current directory cannot be unmounted for now */
 }
 
-/* By setpriority of this thread's id, for on Linux nice values belong to threads. And
- * by the session's autogroup, for with CONFIG_SCHED_AUTOGROUP a nice value counts only
- * against others of the same session, which has nobody else. */
+/* setpriority gets this thread's id, for on Linux nice values belong to threads. The
+ * session's autogroup is set, too: with CONFIG_SCHED_AUTOGROUP a nice value counts only
+ * against threads of the same session, and the finisher is alone in its own. */
 void apart_give_way(void)
 {
 	setpriority(PRIO_PROCESS, sys_tid(), 19);
 	apart_share(getpid(), false);
 }
 
-/* The kernel refuses an unprivileged write to this file within a tenth of a second of
- * the last one by anybody (EAGAIN), and says nothing in the file of a session without
- * autogroup: that counts as done. */
+/* The kernel refuses an unprivileged write to this file within a tenth of a second of the
+ * last one by anybody (EAGAIN), and leaves the file of a session without autogroup empty:
+ * that counts as done. */
 bool apart_share(pid_t pid, bool whole)
 {
 	const char *nice = whole ? "0" : "19";
@@ -142,7 +142,8 @@ bool apart_share(pid_t pid, bool whole)
 	return false;
 }
 
-/* Others may write in the log directory: a pipe there would be waited for, or wait. */
+/* Opens plain files only: others may write in the log directory, and a pipe there could
+ * block whoever opens it or writes into it. */
 static int open_log(const char *path)
 {
 	int fd = open(path,
@@ -165,7 +166,8 @@ void apart_linger(const struct finish *f)
 	    (int)sizeof(path))
 		fd = open_log(path);
 	dup2(fd < 0 ? null : fd, STDERR_FILENO);
-	/* The other thread may be about to write there. */
+	/* Replaces the pipes without closing the numbers: the other thread may be about
+	 * to write there. */
 	if (f->traces >= 0)
 		dup2(null, f->traces);
 	if (f->spools >= 0)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apart - what makes a process ours alone: nothing of the caller's is held by it.
+ * apart - what parts the finisher from its caller: it holds nothing of the caller's.
  *
  * Threads  one, before there are more.
  * Memory   none.
- * Errors   none: what is refused is left as it is.
+ * Errors   none: a step that the system refuses is left out.
  * Units    none.
  */
 #ifndef FINISHER_APART_H
@@ -14,18 +14,18 @@
 
 #include <stdbool.h>
 
-/* A session of its own, no descriptor but those of `f`, the first to go when memory is
- * short, all that limits allow. */
+/* Gives the process a session of its own, no descriptors but those of `f`, the first
+ * place to be killed when memory is short, and the highest limits that are allowed. */
 void apart_start(const struct finish *f);
-/* The calling thread gives way to all others; so does the session, where each has its
- * share of the processor. */
+/* Lets the calling thread give way to all others, and the session, too, where each
+ * session has its share of the processor. */
 void apart_give_way(void);
-/* Has the session of that finisher its whole share of the processor, or else next to
- * none? If it is otherwise that is asked for. Who is not root may ask ten times a second,
- * all users of the machine together, so that one question may be in vain. */
+/* Has the session of finisher `pid` its whole share of the processor (or, not `whole`,
+ * next to none)? If not, asks the kernel for that. All users but root together may ask
+ * ten times a second, so that one request may be in vain. */
 bool apart_share(pid_t pid, bool whole);
-/* Lines go to <logdir>/proflaunch.log from now on, and nothing of the launcher's is held
- * any more. */
+/* From now on lines go to <logdir>/proflaunch.log, and the finisher holds nothing of the
+ * launcher's any more. */
 void apart_linger(const struct finish *f);
 
 #endif

@@ -25,15 +25,15 @@
 #define LINES   5 /* about commands that went wrong */
 #define SIGNALS 64
 
-static char **kept; /* the environment of commands */
-static char directory[PATH_MAX]; /* "": where we are */
+static char **kept; /* the environment that commands get */
+static char directory[PATH_MAX]; /* "": the current one */
 static struct {
 	pid_t pid;
 	char path[PATH_MAX];
 } running[COMMAND_MOST];
 static unsigned most = COMMAND_MOST, wrong, told;
 
-/* ---- where it runs ---- */
+/* ---- the command's environment and directory ---- */
 
 static char *copy_row(char *text, const char *row, size_t room)
 {
@@ -97,7 +97,7 @@ static bool read_id(const char *path, char id[TWIN_ID])
 	return there;
 }
 
-/* The mark of a file that had the name before, and is gone. */
+/* Is it the mark of an earlier file with that name, which is gone? */
 static bool is_of_another(int mark, const char *path)
 {
 	char its[TWIN_ID], now[TWIN_ID];
@@ -121,8 +121,8 @@ bool command_marked(const char *path)
 	return !other;
 }
 
-/* Of those that find another file's mark the lock lets one go on; who comes behind it
- * finds the mark of this file. */
+/* Takes over the mark of an earlier file. The lock lets one of those that find it go on;
+ * a later one finds the mark of this file. */
 static int take_mark(const char *mark, const char *path)
 {
 	int fd = sys_open(mark, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -136,7 +136,7 @@ static int take_mark(const char *mark, const char *path)
 	return -EEXIST;
 }
 
-/* 0, or why the command must not run. */
+/* Makes the mark. Returns 0, or why the command must not run. */
 static int set_mark(const char *path)
 {
 	char mark[PATH_MAX], id[TWIN_ID];
@@ -165,7 +165,7 @@ static void drop_mark(const char *path)
 
 /* ---- starting ---- */
 
-/* In the memory of its parent, which sleeps until the exec. */
+/* Runs in the memory of its parent, which sleeps until the exec. */
 static _Noreturn void become_words(char *const *argv, volatile int *err)
 {
 	static char *none[] = { NULL };
@@ -179,10 +179,10 @@ static _Noreturn void become_words(char *const *argv, volatile int *err)
 	sigemptyset(&empty);
 	sigprocmask(SIG_SETMASK, &empty, NULL);
 	dup2(null, STDIN_FILENO);
-	/* What it prints must not get into the program's output. */
+	/* The command's output must not get into the program's output. */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	sys_close_from(3);
-	/* A command with a relative path in it means nothing elsewhere. */
+	/* A relative path in the command means nothing in another directory. */
 	if (!*directory || !chdir(directory))
 		execvpe(argv[0], argv, kept ? kept : none);
 	*err = errno;
@@ -266,7 +266,7 @@ out:
 	errno = saved;
 }
 
-/* ---- its end ---- */
+/* ---- the command's end ---- */
 
 bool command_ended(pid_t pid, int status)
 {

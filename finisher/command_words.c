@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Of a word behind the first one "=" is part, of the first it sets a variable. */
+/* In the first word "=" sets a variable of the shell; in later words it is plain text. */
 bool command_needs_shell(const char *command)
 {
 	const char *first = command + strspn(command, COMMAND_BLANKS);
@@ -41,7 +41,7 @@ static void put_path(struct text *t, const char *path, bool quoted)
 		text_put(t, path, strlen(path));
 }
 
-/* `len` bytes of it; true where {} was there. */
+/* Adds `len` bytes of the word; true where {} was among them. */
 static bool put_word(struct text *t, const char *word, size_t len, const char *path,
 		     bool quoted)
 {

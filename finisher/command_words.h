@@ -4,7 +4,8 @@
  *
  * Threads  any.
  * Memory   the caller's.
- * Errors   false: there is no word, or it does not fit: half a command may mean anything.
+ * Errors   false: there is no word, or the words do not fit: half a command may mean
+ *          anything.
  * Units    bytes.
  */
 #ifndef FINISHER_COMMAND_WORDS_H
@@ -25,9 +26,9 @@ struct command_words {
 /* Has it a character that means something to a shell? */
 bool command_needs_shell(const char *command);
 
-/* Blanks part the words.  Where the text has a character that means something to a shell
- * it is "sh -c" of all of it, with the path quoted.  {} is the path, wherever it stands;
- * a text without it gets the path as its last word. */
+/* Blanks part the words.  A text with a character that means something to a shell becomes
+ * "sh -c" and the whole text, with the path quoted.  {} stands for the path, wherever it
+ * is; a text without {} gets the path as its last word. */
 bool command_words_make(struct command_words *w, const char *command, const char *path);
 
 #endif

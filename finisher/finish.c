@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One thread stays in the loop of finish_main: it looks at the launcher, then at the
- * spools, and sleeps on the job's page until a window is handed over or the time for
- * the next look has come. The worker's thread makes files. What both need is changed
- * under the worker's lock. The phase is the launcher's to set; a launcher that has
- * gone without a word (getppid changes) is one that lets the finisher go on alone. */
+ * spools, and sleeps on the job's page until a window is handed over or the time for the
+ * next look has come. The worker's thread makes files. Data of both changes under the
+ * worker's lock. The launcher sets the phase; where it has gone without a word (getppid
+ * changes) the finisher goes on alone. */
 #include "finisher/finish.h"
 #include "agent/core/clock.h"
 #include "base/log.h"
@@ -30,14 +30,14 @@ extern char **environ;
 
 #define LOOK_NS   100000000ll /* from one look at the spools to the next ... */
 #define SAMPLE_NS 20000000ll /* ... where memory is looked at ... */
-#define END_NS    2000000ll /* ... and while somebody waits for us */
+#define END_NS    2000000ll /* ... and after the command's end */
 #define GRACE_NS \
 	300000000ll /* helpers of a program notice a little later that it is gone */
 #define GONE_NS                                                                        \
 	1000000000ll /* none is there for so long: between two images a process is not \
 		      */
-#define LOCK_NS 60000000000ll /* the one before us is about to go */
-#define KILLS   8 /* of finishers, from outside, until the window is left alone */
+#define LOCK_NS 60000000000ll /* how long the finisher before may keep its lock */
+#define KILLS   8 /* finishers killed from outside in one window */
 
 static struct {
 	const struct finish *f;
@@ -54,7 +54,7 @@ static struct {
 
 /* ---- files ---- */
 
-/* Sent at once: what waits here dies with us. */
+/* Sends the path at once: a path that waits here dies with the finisher. */
 static void file_is_done(const char *path, void *arg)
 {
 	const struct finish *f = arg;
@@ -65,8 +65,8 @@ static void file_is_done(const char *path, void *arg)
 	ready_send(f->traces, f->launcher);
 }
 
-/* on_trace's command runs in the launcher, as long as there is one: it has the caller's
- * stderr for what the command says. */
+/* The launcher runs on_trace's command as long as there is a launcher: it has the
+ * caller's stderr for the command's output. */
 static unsigned hand_files(void)
 {
 	const struct finish *f = me.f;
@@ -85,14 +85,14 @@ static unsigned hand_files(void)
 	return ready_left() + command_running();
 }
 
-/* Where a finisher is that dies in a file: the next one removes what there is of it
- * (shared_tidy). */
+/* Notes the file that is begun: where this finisher dies in it the next one removes what
+ * there is (shared_tidy). */
 static void file_begins(const char *path)
 {
 	snprintf(me.f->shared->now.path, sizeof(me.f->shared->now.path), "%s", path);
 }
 
-/* ---- what the one before us left ---- */
+/* ---- what the finisher before this one left ---- */
 
 static void leave_spool(const char *name)
 {
@@ -109,8 +109,9 @@ static void leave_spool(const char *name)
 	shared_set_done(s, name, SHARED_WHOLE - 1);
 }
 
-/* How many finishers may end in one window. What kills whoever reads it is left alone: at
- * once, if it is not us who were meant, and recover may try; in memory only once more. */
+/* How many finishers may end in one window. SIGKILL and SIGTERM were meant for the
+ * finisher. Else reading the window kills: it is left to recover at once, in memory after
+ * one more. */
 static uint32_t lives_of(uint32_t died, const char *name)
 {
 	if (died == SIGKILL || died == SIGTERM)
@@ -118,8 +119,8 @@ static uint32_t lives_of(uint32_t died, const char *name)
 	return known_in_memory(name) ? 2 : 1;
 }
 
-/* The window in which the last finisher died is begun anew; a file that has its name
- * already stays as it is (writer/twin.h). */
+/* Begins the window anew in which the last finisher died, unless too many have. A file
+ * that has its name already stays as it is (writer/twin.h). */
 static void look_back(void)
 {
 	struct shared *s = me.f->shared;
@@ -197,8 +198,8 @@ static void write_rows(void)
 	file_is_done(path, (void *)f);
 }
 
-/* Then the job's page stays: recover reads there who led whom, and how many processes
- * have files of their own. */
+/* Did we leave spools as files? Then the job's page stays: recover reads there which
+ * process led which, and how many have files of their own. */
 static bool has_left_files(void)
 {
 	for (size_t i = 0; i < me.all.n; i++)
@@ -207,7 +208,7 @@ static bool has_left_files(void)
 	return false;
 }
 
-/* A futex that the launcher sleeps on, in memory that it shares with us. */
+/* Wakes the launcher, which sleeps on this futex in memory that it shares with us. */
 static void answer_with(enum shared_phase phase)
 {
 	shared_tell_cpu(me.f->shared, me.cpu_before);
@@ -229,7 +230,7 @@ static void enter_phase(enum shared_phase phase)
 			 atomic_load(&me.f->shared->living));
 		answer_with(PHASE_LINGER);
 	} else if (phase == PHASE_STOP) {
-		/* Others may write there, and nobody finishes it but recover. */
+		/* Processes may go on writing there, and only recover finishes it. */
 		page_leave(&me.page);
 		answer_with(PHASE_STOP);
 		_exit(0);
@@ -246,9 +247,9 @@ static void look_at_launcher(void)
 		enter_phase(phase);
 }
 
-/* Once the launcher knows of all files, or the last command has ended. The page and the
- * folder go with the last spool. Where others have put something into the folder it
- * stays, marked as one that nobody finishes. */
+/* Ends once the launcher knows of all files, or the last command has ended. The page and
+ * the folder go with the last spool. A folder into which others have put something stays,
+ * marked as one that nobody finishes. */
 static void finish_and_exit(void)
 {
 	const struct finish *f = me.f;
@@ -280,7 +281,7 @@ static void finish_and_exit(void)
 
 /* ---- watching ---- */
 
-/* Names that were missed would be found by nobody after us. */
+/* Reads the folder once more: nobody after us would find a spool that was missed. */
 static bool is_over(void)
 {
 	unsigned n = 0;
@@ -294,7 +295,7 @@ static bool is_over(void)
 	return !n;
 }
 
-/* After the command: is a process of the job there? */
+/* After the command's end: does a process of the job go on? */
 static bool has_living(int64_t now)
 {
 	unsigned n;
@@ -347,7 +348,7 @@ static int64_t look_at_spools(void)
 	return me.phase == PHASE_END ? END_NS : open ? SAMPLE_NS : LOOK_NS;
 }
 
-/* A folder that somebody removed has nothing for those after us either. */
+/* Where somebody has removed the folder the next finisher has nothing to do either. */
 static void open_job(void)
 {
 	const struct finish *f = me.f;

@@ -25,16 +25,16 @@ struct finish {
 	const char *job; /* its id */
 	struct shared *shared;
 	pid_t launcher;
-	int lines; /* its stderr: a pipe */
-	int traces; /* a pipe: paths of files that on_trace is run for; -1 */
+	int lines; /* the finisher's stderr: a pipe */
+	int traces; /* a pipe for paths of files that on_trace is run for; -1: none */
 	const char *cwd; /* where on_trace's command runs */
-	int spools; /* a socket: those in memory, with their numbers; -1 */
-	const int *held; /* those that the launcher has already; -1 = none */
+	int spools; /* a socket for spools in memory, with their numbers; -1: none */
+	const int *held; /* spools in memory that the launcher has already; -1 = none */
 	size_t held_n;
 };
 
 /* The finisher's whole life, from right after the launcher's fork; `f` and all that it
- * points to stay as they are. */
+ * points to must stay as they are. */
 _Noreturn void finish_main(const struct finish *f);
 
 #endif

@@ -19,7 +19,7 @@
 
 #define TICK_NS   20000000ll /* longer than the steps of any file system's clock */
 #define LOOK_NS   1000000000ll /* a process is looked for, whatever its lock says ... */
-#define IN_MEMORY "memory " /* no file's name has a blank */
+#define IN_MEMORY "memory " /* spools in memory; no file's name has a blank */
 #define SOON_NS   50000000ll /* ... while somebody waits for it */
 #define BACK_NS   10000000000ll /* how long a program takes to come to `import torch` */
 #define BACK_MOST 64
@@ -48,7 +48,7 @@ static bool is_known(const struct known_all *all, const char *name)
 	return false;
 }
 
-/* NULL: no memory, or it is known already. */
+/* NULL: there is no memory, or the spool is known already. */
 static struct known *add_spool(struct known_all *all, const char *name)
 {
 	struct known *k = NULL;
@@ -60,7 +60,7 @@ static struct known *add_spool(struct known_all *all, const char *name)
 	snprintf(k->name, sizeof(k->name), "%s", name);
 	k->hash = (uint32_t)hash_bytes(name, strlen(name));
 	k->fd = k->held = k->slot = k->statm = -1;
-	/* A finisher ended while it read it. */
+	/* A finisher ended while it read this spool. */
 	if (shared_is_done(all->shared, name, SHARED_WHOLE - 1))
 		k->state = KNOWN_LEFT;
 	all->at[all->n++] = k;
@@ -69,14 +69,14 @@ static struct known *add_spool(struct known_all *all, const char *name)
 
 static bool is_spool(const char *name)
 {
-	/* Names are told, to a terminal, too. */
+	/* Messages show the name, also on a terminal. */
 	for (const char *c = name; *c; c++)
 		if (*c <= ' ' || *c == 0x7f)
 			return false;
 	return strlen(name) < SHARED_NAME && text_ends(name, ".spool");
 }
 
-/* Only a file of our own user's: what another one made may be anything. */
+/* Opens only files of our own user: another user's file may be anything. */
 bool known_open(struct known_all *all, struct known *k)
 {
 	struct stat st;
@@ -122,9 +122,9 @@ static void read_folder(struct known_all *all)
 		closedir(d);
 }
 
-/* By the folder's time: to take back a watch of inotify's takes the kernel longer than a
- * short command runs.  What came in the same tick of its clock as our last look may have
- * been missed: it is looked at once more. */
+/* Reads the folder where its time has changed: to take back an inotify watch takes the
+ * kernel longer than a short command runs.  A spool made in the same tick of the clock as
+ * the last look may have been missed: so the folder is read once more. */
 void known_find(struct known_all *all)
 {
 	struct stat st;
@@ -150,7 +150,8 @@ void known_hold(struct known_all *all, int fd, int held)
 	if (!fstat(fd, &st)) {
 		snprintf(name, sizeof(name), IN_MEMORY "%d.%llu", held,
 			 (unsigned long long)st.st_ino);
-		/* One that the finisher before us was told of, and never heard it. */
+		/* NULL where it came already: from the launcher's table, as the finisher
+		 * before left its message unread. */
 		k = add_spool(all, name);
 	}
 	if (!k) {
@@ -169,8 +170,8 @@ bool known_in_memory(const char *name)
 
 /* ---- watching ---- */
 
-/* The header comes with the first record. -ENODATA: it is not there; else why that cannot
- * be told. */
+/* Reads the header, which comes with the first record. -ENODATA: it is not there; another
+ * error: that cannot be told. */
 static int look_for_header(struct known_all *all, struct known *k)
 {
 	struct spool_header *h = malloc(sizeof(*h));
@@ -184,12 +185,12 @@ static int look_for_header(struct known_all *all, struct known *k)
 			k->pid = k->own_pid = h->pid;
 			k->start = h->start_time;
 		}
-		/* A pid of another namespace is somebody else's here. */
+		/* A pid of another pid namespace means another process here. */
 		if (h->pid_ns && all->ns && h->pid_ns != all->ns)
 			k->pid = 0;
 		if (h->version == SPOOL_VERSION)
 			sample_begin(k, h);
-		/* It took its slot before. */
+		/* The process took its slot before it wrote its header. */
 		if (all->page)
 			k->slot = page_slot(all->page, k->pid, k->start, k->ino);
 	}
@@ -199,12 +200,13 @@ static int look_for_header(struct known_all *all, struct known *k)
 
 static bool is_gone(struct known *k, int64_t now, bool soon)
 {
-	/* What the launcher has of a spool in memory is the lock itself. */
+	/* The launcher's descriptor of a spool in memory has the lock itself, so it
+	 * cannot test it. */
 	int locked = k->held >= 0 ? -ENOLCK : life_locked(k->fd);
 	struct life_who who = { k->held >= 0 ? "" : k->name, k->pid, k->start, k->ino };
 
-	/* overlayfs lets go of a lock with the descriptor, while the file is mapped
-	 * still. */
+	/* overlayfs gives up a lock with the descriptor, while the file is still mapped:
+	 * then the process itself is looked for. */
 	if (!locked && !k->lockless)
 		k->lockless = life_look(&who) == LIFE_HERE;
 	if (!locked && !k->lockless)
@@ -217,8 +219,8 @@ static bool is_gone(struct known *k, int64_t now, bool soon)
 	return life_look(&who) == LIFE_GONE;
 }
 
-/* A shell that starts a program with torch has ended long before that is known: what it
- * allocated is not written at once. More than a few are not kept back, for they take
+/* A shell that starts a program with torch has ended long before torch is met: so what it
+ * allocated is not written at once. At most BACK_MOST spools wait so, for they take
  * room. */
 static void keep_back(struct known_all *all, struct known *k, int64_t now)
 {
@@ -242,7 +244,7 @@ static void let_go(struct known_all *all, struct known *k)
 static void bury_spool(struct known_all *all, struct known *k, int64_t now)
 {
 	k->state = KNOWN_DEAD;
-	/* What cannot be read is not nothing: the task says what is the matter. */
+	/* A header that cannot be read may be there: the task says what is the matter. */
 	if (!k->headed)
 		k->headed = look_for_header(all, k) != -ENODATA;
 	if (all->page && k->slot < 0 && k->pid)
@@ -251,7 +253,8 @@ static void bury_spool(struct known_all *all, struct known *k, int64_t now)
 		k->cut = leader_cut(all->page, k->slot);
 		if (!all->shared->totals.opened && k->headed)
 			all->shared->totals.opened = page_opened(all->page);
-		/* What is there of its window a finisher after us has to see, too. */
+		/* A next finisher needs a slot that tells of an open window: that slot
+		 * stays. */
 		if (!k->cut.number)
 			page_free(all->page, k->slot, k->pid, k->ino);
 	}
@@ -263,7 +266,7 @@ static void bury_spool(struct known_all *all, struct known *k, int64_t now)
 	}
 }
 
-/* Before anybody's slot is free for others. */
+/* Looks at the leaders' windows before a leader's slot becomes free for others. */
 static void look_at_leaders(struct known_all *all, int64_t now)
 {
 	for (size_t i = 0; all->page && i < all->n; i++) {
@@ -309,8 +312,8 @@ static bool has_spool(const struct known_all *all, uint32_t pid)
 	return false;
 }
 
-/* Who is not there himself has left a fork child, with or without a spool, or is of
- * another pid namespace: one of them, if nobody else is left, for we know no better. */
+/* A member whose pid is gone has left a fork child, with or without a spool, or is of
+ * another pid namespace. Where no other process is left all such members count as one. */
 unsigned known_living(struct known_all *all, int64_t now, bool soon)
 {
 	unsigned n = atomic_load(&all->shared->living);

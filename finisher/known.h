@@ -4,7 +4,7 @@
  *
  * Threads  one; what a task needs of a spool is handed to the other thread whole.
  * Memory   malloc: some 300 bytes a process, and what was seen of it.
- * Errors   what cannot be opened now is tried again at the next look.
+ * Errors   a spool that cannot be opened is tried again at the next look.
  * Units    ns.
  */
 #ifndef FINISHER_KNOWN_H
@@ -27,68 +27,69 @@ struct known {
 	uint32_t hash; /* of the name */
 	int fd; /* -1: too many are open */
 	enum known_state state;
-	bool busy; /* the other thread has it */
+	bool busy; /* the worker has it */
 	bool headed; /* it has a header: something was recorded */
 	bool look; /* a window may have been handed over */
-	bool own; /* struct task */
+	bool own; /* as in struct task */
 	bool meanwhile; /* of a dead process: its window is kept back ... */
 	int64_t until_ns; /* ... until then */
 	bool lockless; /* its process lives, though nobody holds its lock (overlayfs) */
-	bool watched; /* its memory is looked at */
-	int held; /* which of the launcher's, in memory; -1 = a file */
+	bool watched; /* its memory is sampled */
+	int held; /* the launcher's number of a spool in memory; -1 = a file */
 	uint32_t pid; /* 0 = of another pid namespace */
-	uint32_t own_pid; /* as it calls itself */
+	uint32_t own_pid; /* the pid that the process has for itself */
 	uint64_t start, ino;
 	int64_t look_ns; /* when its process is looked for next, whatever its lock says */
-	int slot, statm; /* -1 */
+	int slot, statm; /* -1 = none */
 	struct leader_wait wait;
-	struct leader_cut cut; /* of the window that was open as it went */
+	struct leader_cut cut; /* of the window open as the process ended */
 	struct rec_heap *seen;
 	size_t seen_n, seen_room;
 	unsigned seen_every, seen_skip;
 };
 
-#define KNOWN_MEMBERS 256 /* more are not counted */
+#define KNOWN_MEMBERS 256 /* more members are not counted */
 
 struct known_all {
 	struct known **at;
 	size_t n, room;
 	const char *dir; /* the job's folder */
 	int folder;
-	bool lost; /* the folder has to be read, whatever its time says */
-	bool settled; /* nothing can have come in the tick of its time */
+	bool lost; /* read the folder, whatever its time says */
+	bool settled; /* it was read after the clock tick of its time */
 	int64_t changed; /* the folder's time when it was read */
 	uint64_t ns; /* our pid namespace */
 	const struct page *page;
 	struct shared *shared;
-	uint32_t member[KNOWN_MEMBERS]; /* pids of who had joined at the last look */
+	uint32_t member[KNOWN_MEMBERS]; /* pids of the job's members at the last look */
 	unsigned members;
-	unsigned kept_back; /* `meanwhile` */
-	int64_t members_ns; /* when they are looked for next */
+	unsigned kept_back; /* spools with `meanwhile` */
+	int64_t members_ns; /* when members are looked for next */
 };
 
 int known_start(struct known_all *all, const char *dir);
-/* New spools. */
+/* Finds new spools. */
 void known_find(struct known_all *all);
-/* One in memory, by descriptor, that the launcher has as number `held`. */
+/* Adds a spool in memory, by descriptor, which the launcher has as number `held`. */
 void known_hold(struct known_all *all, int fd, int held);
-/* Who has gone? `soon`: each is looked for, whatever its lock says. */
+/* Finds out which processes have gone. `soon`: looks for each, whatever its lock says. */
 void known_judge(struct known_all *all, int64_t now, bool soon);
-/* Processes that go on: those with a spool, and those that have none so far. Where locks
- * do not tell of those, /proc is read, and not more than once a second unless `soon`. */
+/* Counts the processes that go on, with a spool or without one so far. Where locks do not
+ * tell of the latter it reads /proc, at most once a second unless `soon`. */
 unsigned known_living(struct known_all *all, int64_t now, bool soon);
-/* Opens what had to be closed. */
+/* Opens a spool that had to be closed, or could not be opened. */
 bool known_open(struct known_all *all, struct known *k);
-/* It is over: the file goes, too. Of one that is busy: by who has it. */
+/* Ends a spool: its file goes, too. A busy spool is ended by the thread that has it. */
 void known_end(struct known_all *all, struct known *k);
-/* It cannot be finished: recover may try, where it is a file. */
+/* Leaves a spool that cannot be finished: recover may try, where it is a file. */
 void known_leave(struct known_all *all, struct known *k);
-/* What is remembered of those that are over goes; nobody may ask meanwhile. */
+/* Drops what struct shared remembers of spools that are over; no other thread may ask
+ * meanwhile. */
 void known_forget(const struct known_all *all);
-/* Forgets those that are over. */
+/* Removes spools that are over from the table. */
 void known_sweep(struct known_all *all);
 
-/* The name of one in memory: recover finds it nowhere. */
+/* Is it the name of a spool in memory, which recover finds nowhere? */
 bool known_in_memory(const char *name);
 
 /* ---- sample.c ---- */

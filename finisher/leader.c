@@ -24,8 +24,8 @@ static bool read_leader(const struct page *p, const struct job_slot *s,
 	       leader->pid == s->leader >> 32;
 }
 
-/* A word of an earlier window of either may stand there for a moment: that ended before
- * this one began. */
+/* The page may for a moment have the end of an earlier window, the leader's or the
+ * follower's: such an end lies before this window's begin. */
 static void look_at_leader(const struct page *p, int slot, const struct job_slot *s,
 			   const struct job_window *mine)
 {
@@ -40,7 +40,7 @@ static void look_at_leader(const struct page *p, int slot, const struct job_slot
 }
 
 /* A provisional window (FATE_OPEN) becomes a real one when its process has had no
- * boundary for so long: as the agent's own thread does where there is one. */
+ * boundary for PATIENCE_NS: the keeper decides the same where there is one. */
 static void look_at_clock(const struct page *p, int slot, const struct job_slot *s,
 			  struct leader_wait *wait, int64_t now)
 {

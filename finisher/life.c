@@ -42,7 +42,8 @@ uint64_t life_namespace(void)
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
-/* The leader of a process whose other threads go on is a zombie, too. */
+/* Is the process a zombie? A first thread alone is one, too, while other threads go
+ * on. */
 static bool is_zombie(uint32_t pid)
 {
 	char path[64], text[1024];
@@ -60,7 +61,7 @@ static bool is_zombie(uint32_t pid)
 #define FLAGS_FIELD 9 /* of /proc/<pid>/stat */
 #define EXITING     4ul /* PF_EXITING */
 
-/* A hexadecimal line of /proc/<pid>/status. */
+/* Is SIGKILL in the hexadecimal mask of that line of /proc/<pid>/status? */
 static bool has_kill(const char *text, const char *key)
 {
 	const char *p = strstr(text, key);
@@ -82,7 +83,8 @@ bool life_ends(uint32_t pid)
 	return flags && strtoul(flags, NULL, 10) & EXITING;
 }
 
-/* "address perms offset dev inode path"; the file systems do not agree on dev. */
+/* A line of maps is "address perms offset dev inode path"; file systems do not agree on
+ * dev. */
 static bool line_names_spool(const char *line, const struct life_who *who)
 {
 	unsigned long long ino = 0;

@@ -2,13 +2,13 @@
 /*
  * life - is the process that a spool belongs to still there?
  *
- * Its lock goes with its last mapping.  A child that kept the mapping keeps the lock, so
- * where the process can be seen, that counts: one that is gone, or maps another image by
- * now, is dead.  No pid is believed for more than that.
+ * The spool's lock goes with its last mapping.  A child that kept the mapping keeps the
+ * lock, so where the process can be seen, the process counts: one that is gone, or maps
+ * another image by now, is dead.  A pid is believed for no more than that.
  *
  * Threads  any.
  * Memory   none.
- * Errors   when in doubt it lives.
+ * Errors   in doubt the process lives.
  * Units    none.
  */
 #ifndef FINISHER_LIFE_H
@@ -31,7 +31,8 @@ bool life_name(const char *name, uint32_t *pid, uint64_t *start);
 int life_locked(int fd);
 /* Is that process there, and does it map the spool? Costs a look at all its maps. */
 enum life life_look(const struct life_who *who);
-/* Is it about to end, killed or on its way out? Then its lock goes in a moment. */
+/* Is the process about to end, killed or on its way out? Then its lock goes in a
+ * moment. */
 bool life_ends(uint32_t pid);
 /* Inode of our pid namespace; 0 = not known. */
 uint64_t life_namespace(void);

@@ -31,7 +31,7 @@ static void put_line(char *text, void (*plain)(char *line))
 	sys_write_all(STDERR_FILENO, text, len);
 }
 
-/* Is it whole? Else it is waited for a little. */
+/* Is the line whole? If not, *wait tells to wait for it, PATIENCE_NS at most. */
 static bool is_ready(struct lines *l, uint32_t number, uint32_t ready, bool last,
 		     bool *wait)
 {
@@ -48,8 +48,8 @@ static bool is_ready(struct lines *l, uint32_t number, uint32_t ready, bool last
 	return false;
 }
 
-/* False: there is no more for now. A line is copied whole before it is looked at, for
- * its writer may be at it still; its text gets an end of ours. */
+/* Says one line; false: there is no more for now. The line is copied before it is
+ * checked, for its writer may still be at it; the copy gets an end of its own. */
 static bool say_one(const struct page *p, struct lines *l, uint32_t next,
 		    void (*plain)(char *line), bool last)
 {
@@ -58,8 +58,8 @@ static bool say_one(const struct page *p, struct lines *l, uint32_t next,
 	char text[SAID_TEXT + 1];
 	bool ready, wait;
 
-	/* Places that were given out again since, or a page that lies: at most one
-	 * ring is told. */
+	/* The ring went round since the last look, or the page lies: at most one ring of
+	 * lines is said. */
 	if (next - number > SAID_LINES)
 		atomic_store(&l->taken, number = next - SAID_LINES);
 	if (next == number || !read_at(p, &line, sizeof(line),
@@ -80,8 +80,8 @@ static bool say_one(const struct page *p, struct lines *l, uint32_t next,
 	return true;
 }
 
-/* The page's sum only grows; what was told of it is remembered, so that each loss is
- * told once. */
+/* Says how many lines found no place. The page's sum only grows; l->lost has what was
+ * told of it, so that each loss is told once. */
 static void say_lost(struct lines *l, uint32_t lost)
 {
 	char text[64];

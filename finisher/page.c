@@ -119,7 +119,7 @@ void page_wake(const struct page *p)
 
 #define BATCH 32 /* slots that are read at once */
 
-/* Calls found() for each slot until it says so; -1: it never did. */
+/* The first slot for which found() is true; -1: there is none. */
 static int each_slot(const struct page *p,
 		     bool (*found)(const struct job_slot *s, const void *arg),
 		     const void *arg)
@@ -231,7 +231,7 @@ bool page_keeps_locks(const struct page *p)
 	return fstatfs(p->fd, &fs) || fs.f_type != OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Launcher, finisher and recover map the page, too. */
+/* Does it run our own executable? Launcher, finisher and recover map the page, too. */
 static bool is_command(uint32_t pid)
 {
 	char path[64];
@@ -265,7 +265,8 @@ static unsigned members_seen(const struct page *p, uint32_t *pids, unsigned most
 	return n;
 }
 
-/* Of several locks the kernel names any: what lies before and behind it comes next. */
+/* Finds the locks of members. Of several locks the kernel names any: so the ranges before
+ * and behind it are asked for next. */
 static unsigned members_locked(const struct page *p, uint32_t *pids, unsigned most)
 {
 	struct range left[RANGES] = { { JOB_LOCK_MEMBER,

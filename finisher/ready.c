@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pipe keeps up to PIPE_BUF bytes in one piece, and a path is no longer than that: what
- * is full or closed takes none of it, and it is tried again at the next look. */
+/* A pipe takes up to PIPE_BUF bytes in one piece, and no path is longer: a pipe that is
+ * full or closed takes nothing of a path, which is sent at the next look. */
 #include "finisher/ready.h"
 #include "base/log.h"
 #include "finisher/command.h"
@@ -15,8 +15,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	char **path;
-	unsigned n, room, done; /* done: those in front have gone to somebody */
-	bool ours; /* nobody is told of them */
+	unsigned n, room, done; /* done: so many in front were sent or run */
+	bool ours; /* the launcher is sent none */
 } files;
 
 static bool make_room(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ready - finished files that on_trace's command is still to be run for.
+ * ready - finished files for which on_trace's command is still to be run.
  *
- * They go to the launcher through a pipe, as far as there is room.  Where the launcher
+ * Paths go to the launcher through a pipe, as far as there is room.  Where the launcher
  * has gone nobody knows which of them it has read: then all are looked at again, and the
  * marks tell (command.h).
  *
@@ -17,12 +17,13 @@
 #include <sys/types.h>
 
 void ready_add(const char *path);
-/* As many as there is room for; SIGCHLD wakes the launcher. */
+/* Sends as many as the pipe has room for; SIGCHLD wakes the launcher. */
 void ready_send(int pipe, pid_t launcher);
-/* Starts the command for as many as may run at a time. */
+/* Starts the command for as many files as may run at a time. */
 void ready_run(const char *command);
 unsigned ready_left(void);
-/* The launcher goes: all are to be run after it, and none is sent any more. */
+/* The launcher goes: the finisher runs the command for all files, and sends none any
+ * more. */
 void ready_again(void);
 
 #endif

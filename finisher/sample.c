@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the finisher sees of a process's memory while a window is open: nobody in the
- * process has to look at a clock for that. */
+/* The finisher samples a process's memory while a window is open, so that no thread of
+ * the process has to look at a clock. */
 #include "agent/core/clock.h"
 #include "base/array.h"
 #include "config/config.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATM_NEW = -1, STATM_NONE = -2 }; /* not opened yet; not to be had */
+enum { STATM_NEW = -1, STATM_NONE = -2 }; /* not opened yet; cannot be opened */
 
-#define SEEN_MOST 8192 /* then every other one goes, and half as many come */
+#define SEEN_MOST 8192 /* samples: then every other one goes, and half as many come */
 
 void sample_begin(struct known *k, const struct spool_header *head)
 {
@@ -41,7 +41,7 @@ void sample_free(struct known *k)
 	k->seen_n = k->seen_room = 0;
 }
 
-/* Of two that follow each other the later one stays, with the larger resident size. */
+/* Of two neighbouring samples the later one stays, with the larger resident size. */
 static void thin_samples(struct known *k)
 {
 	size_t n = 0;
@@ -60,7 +60,7 @@ static void thin_samples(struct known *k)
 	k->seen_every = 2 * k->seen_every + 1;
 }
 
-/* After the first thinning each second one is kept, after the next each fourth: a long
+/* After the first thinning each second sample is kept, after the next each fourth: a long
  * window has samples from end to end. */
 static void keep_sample(struct known *k, const struct rec_heap *r)
 {
@@ -96,8 +96,9 @@ static bool open_statm(struct known *k)
 	return false;
 }
 
-/* statm's second number, in pages of this machine: cheaper for the kernel than smaps,
- * which walks the page tables. The third is those of files, and shared ones. */
+/* Reads statm's second number, in pages of this machine: cheaper for the kernel than
+ * smaps, which walks the page tables. The third number counts pages of files, and shared
+ * ones. */
 static void read_resident(struct known *k, struct rec_heap *r)
 {
 	unsigned long long size, pages, shared;
@@ -115,7 +116,7 @@ static void read_resident(struct known *k, struct rec_heap *r)
 	r->r.end = pages > shared ? (pages - shared) * page : 0;
 }
 
-/* Has it a window now? Where it has no slot it may have. */
+/* Has the process a window now? Without a slot: it may have, if it ever had one. */
 static bool has_window(const struct known_all *all, struct known *k)
 {
 	uint64_t cycles = 0;

@@ -51,7 +51,7 @@ uint64_t shared_key(const char *name, uint64_t number)
 	return h ? h : 1;
 }
 
-/* Where it is or belongs; SHARED_DONE: there is no room, it was never put there. */
+/* The place where the key is or belongs; SHARED_DONE: there is no room, or never was. */
 static size_t place_of(const struct shared *s, uint64_t key)
 {
 	size_t at = key & (SHARED_DONE - 1);
@@ -110,7 +110,8 @@ static bool is_kept(const struct shared_names *names, uint32_t of)
 	return names->bits[of / 8] & 1u << of % 8;
 }
 
-/* What stays is put in anew: places behind those that are free now would not be found. */
+/* Enters the keys that stay anew: a search ends at a free place, and would not find those
+ * behind it. */
 void shared_forget(struct shared *s, const struct shared_names *names)
 {
 	uint64_t *keys = malloc(SHARED_DONE * sizeof(*keys));

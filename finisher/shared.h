@@ -22,8 +22,8 @@
 #define SHARED_NAME 256
 
 enum shared_phase {
-	PHASE_RUN, /* the command runs: at the lowest priority */
-	PHASE_END, /* it has ended: all that has, too, is written now */
+	PHASE_RUN, /* the command runs: files are made at the lowest priority */
+	PHASE_END, /* the command has ended: all ended processes are written */
 	PHASE_LINGER, /* the launcher goes; other processes go on */
 	PHASE_STOP, /* the rest is left to recover */
 };
@@ -34,14 +34,14 @@ struct shared {
 	_Atomic uint32_t
 		died; /* signal that ended the last finisher; UINT32_MAX: a hang */
 	/* the finisher's */
-	_Atomic uint32_t beat; /* changes all the time */
-	_Atomic uint32_t answer; /* futex: the phase that it has come to the end of */
+	_Atomic uint32_t beat; /* changes as long as the finisher gets on */
+	_Atomic uint32_t answer; /* futex: the phase that the finisher has finished */
 	_Atomic uint32_t left; /* spools to be written */
 	_Atomic uint32_t living; /* processes that go on */
 	_Atomic uint32_t own; /* processes that have files of their own */
-	_Atomic uint64_t cpu_ns; /* what finishers have used, and their children */
+	_Atomic uint64_t cpu_ns; /* used by finishers and their children */
 	_Atomic uint8_t held_done[SHARED_HELD]; /* the launcher may close these */
-	/* what is being written: a finisher that dies there had better leave it */
+	/* the window being written: look_back judges by it when a finisher has died */
 	struct {
 		_Atomic uint32_t on;
 		uint32_t kills; /* finishers that were killed in it */
@@ -52,28 +52,28 @@ struct shared {
 	} now;
 	struct lines lines; /* the launcher's; when that has gone the finisher's */
 	struct totals totals;
-	uint32_t done_n, kept_n; /* keys; those that stayed when it was looked through */
+	uint32_t done_n, kept_n; /* keys; keys that stayed at the last shared_forget */
 	_Atomic uint64_t done[SHARED_DONE]; /* keys, open addressing */
-	uint32_t done_of[SHARED_DONE]; /* whose: of the spool's name */
+	uint32_t done_of[SHARED_DONE]; /* hash of the name of the key's spool */
 };
 
 struct shared *shared_make(void);
-/* This process and its children have used so much processor time, in ns, on top of what
- * finishers before it had. */
+/* Stores how much processor time this process and its children have used, in ns, on top
+ * of the finishers before it. */
 void shared_tell_cpu(struct shared *s, uint64_t before);
-/* What a finisher that is gone had begun to write goes. */
+/* Removes the file that a finisher, which is gone, had begun to write. */
 void shared_tidy(struct shared *s);
 
-/* A window of a spool, by the spool's name, which no other of the job ever has; number 0
- * and SHARED_WHOLE stand for the spool itself. */
+/* The key of a spool's window, by the spool's name, which no other spool of the job ever
+ * has; number 0 and SHARED_WHOLE stand for the spool itself. */
 #define SHARED_WHOLE UINT64_MAX
 uint64_t shared_key(const char *name, uint64_t number);
 bool shared_is_done(const struct shared *s, const char *name, uint64_t number);
 void shared_set_done(struct shared *s, const char *name, uint64_t number);
 
-/* Half of what was free then has gone since it was looked through. */
+/* Is half of the room gone that was free after the last shared_forget? */
 bool shared_is_crowded(const struct shared *s);
-/* What is done of all others is forgotten: their spools are no more. */
+/* shared_keep notes a spool that is still there; shared_forget drops all others' keys. */
 #define SHARED_NAMES 65536
 struct shared_names {
 	uint8_t bits[SHARED_NAMES / 8];

@@ -17,7 +17,7 @@
 
 #define ROW_MAGIC 0x31574f52u /* "ROW1" */
 #define LANES     64 /* rows of the picture for children of one parent */
-#define PARENTS   4096 /* ways to find a parent's */
+#define PARENTS   4096 /* slots by which a parent's lanes are found */
 
 uint32_t small_most = 1u << 20;
 
@@ -28,7 +28,8 @@ struct row {
 	char command[64];
 };
 
-/* In a folder that somebody has removed there are no new files. */
+/* Opens the file of rows. A folder that somebody has removed takes no new file: then the
+ * rows lie in memory. */
 static int open_rows(struct small_rows *rows, int flags)
 {
 	struct stat st;
@@ -44,7 +45,7 @@ static int open_rows(struct small_rows *rows, int flags)
 	return !fstat(rows->fd, &st) && S_ISREG(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Of one that was written in part nothing stays: the disk was full. */
+/* Appends a row. Where the disk is full no part of the row stays. */
 int small_add(struct small_rows *rows, const struct spool_header *head,
 	      const struct writer_small *s)
 {
@@ -76,7 +77,7 @@ void small_close(struct small_rows *rows)
 
 /* ---- all of them ---- */
 
-/* Other processes of our user can write there, too. */
+/* Is the row sound? Other processes of our user can write into the file, too. */
 static bool is_sound(const struct row *r)
 {
 	const struct writer_small *s = &r->small;
@@ -149,8 +150,8 @@ struct file {
 	char text[OUTPUT_BLOCK];
 };
 
-struct lane { /* those of one parent that follow each other share one */
-	uint32_t parent, number, next; /* next: as `first`, of such a parent */
+struct lane { /* children of one parent that follow each other share one */
+	uint32_t parent, number, next; /* next: as `first`, the lane before */
 	int64_t end_ns;
 };
 
@@ -161,7 +162,8 @@ static int put_block(void *arg, const char *text, size_t len)
 	return output_write(&f->out, text, len);
 }
 
-/* A lane of that parent that is free by then; the newest one has the rest. */
+/* A lane of that parent that is free when the row begins; from LANES on the newest lane
+ * takes all others. */
 static uint32_t lane_of(struct file *f, const struct row *r)
 {
 	uint32_t *first = &f->first[r->ppid % PARENTS], n = 0;
@@ -261,7 +263,7 @@ static int write_rows(struct file *f, const struct row *r, size_t n, const char 
 	for (size_t i = 0; i < n; i++)
 		put_row(f, &r[i]);
 	put_parents(f);
-	/* A last one without a comma. */
+	/* The last event has no comma behind it. */
 	json_lit(j, "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":0,\"tid\":0,"
 		    "\"args\":{\"sort_index\":0}}\n]}\n");
 	json_flush(j);

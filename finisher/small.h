@@ -4,8 +4,8 @@
  *
  * Rows are appended to the file `rows` in the job's folder as they come, so that a killed
  * finisher loses none; whoever finishes the job makes the trace file of them.  A process
- * that is there twice, because a finisher was killed before it could say that it had it,
- * is one row.
+ * that is there twice, because a finisher was killed before it could note it as done,
+ * becomes one row.
  *
  * Threads  one.
  * Memory   all rows while the file is made.
@@ -19,7 +19,7 @@
 
 #define SMALL_ROWS "rows"
 
-/* Rows that a file has at most, less in tests; how many more there were is said. */
+/* The most rows of a file, fewer in tests; a line says how many more there were. */
 extern uint32_t small_most;
 
 struct small_rows {
@@ -29,8 +29,8 @@ struct small_rows {
 
 int small_add(struct small_rows *rows, const struct spool_header *head,
 	      const struct writer_small *s);
-/* <logdir>/children/<job>.pt.trace.json[.gz]; *n: how many rows it has, 0 = there is
- * none, and no file. The rows' own file goes. `path` gets the file's. */
+/* Makes <logdir>/children/<job>.pt.trace.json[.gz]; *n: how many rows it has, 0 = there
+ * are none, and no file. The file of rows goes. `path` gets the trace file's path. */
 int small_write(struct small_rows *rows, const char *logdir, const char *job, bool gz,
 		uint64_t *n, char *path, size_t size);
 void small_close(struct small_rows *rows);

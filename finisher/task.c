@@ -83,8 +83,8 @@ static void window_begins(const struct cycle_info *info, void *arg)
 	mark_begin(((struct work *)arg)->task, info->number);
 }
 
-/* Not the command itself, whose parent is the launcher, and not the job's first
- * processes: who runs three programs wants three files. */
+/* May the process be a row? Not the command itself, whose parent is the launcher, and not
+ * the job's first processes: a user who runs three programs wants three files. */
 static bool may_be_small(void *arg)
 {
 	const struct work *r = arg;
@@ -134,9 +134,8 @@ static int keep_result(struct work *r, const struct cycle_info *info,
 	return 0;
 }
 
-/* What its process waits for: how the window ended, and that it did. Where the process is
- * gone it is for recover, if nobody else comes: a window that is done is not begun again.
- */
+/* Tells the waiting process how the window ended. A dead process's spool is marked, too,
+ * for recover, if no finisher comes: a window that is done is not begun again. */
 static void tell_process(const struct work *r, uint64_t state, uint32_t how)
 {
 	const struct spool_header *h = r->copy.view.head;
@@ -151,8 +150,8 @@ static void tell_process(const struct work *r, uint64_t state, uint32_t how)
 		page_written(page, slot);
 }
 
-/* -ECANCELED: the finisher has been told to end, and the window is begun anew by
- * whoever comes next. */
+/* -ECANCELED: the finisher has been told to end, and the next one begins the window
+ * anew. */
 static void window_done(const struct cycle_info *info, uint64_t state, int err,
 			const struct writer_result *result, void *arg)
 {
@@ -181,7 +180,8 @@ static uint64_t last_ticks(const struct task *t, const struct spool_header *h)
 	return exit ? exit : t->seen_n ? t->seen[t->seen_n - 1].r.begin : 0;
 }
 
-/* What was seen, and what the counters say in the end; the caller frees it. */
+/* The finisher's samples, and the last counters of a dead process; the caller frees
+ * them. */
 static struct rec_heap *all_seen(const struct work *r, size_t *n)
 {
 	const struct task *t = r->task;
@@ -207,7 +207,8 @@ static struct rec_heap *all_seen(const struct work *r, size_t *n)
 
 /* ---- the window that was open ---- */
 
-/* In the copy, which is ours. One that has become the process's own is no follower's. */
+/* Ends the open window, in the finisher's own copy. A window that has become the
+ * process's own does not count as a follower's. */
 static void cut_window(const struct task *t, struct copy *c)
 {
 	const struct cycle_info *info;
@@ -229,8 +230,8 @@ static void cut_window(const struct task *t, struct copy *c)
 	}
 }
 
-/* What was recorded until torch is met goes, also where another process of the job has
- * met it. */
+/* Drops what a dead process recorded until torch was met, once any process of the job has
+ * met torch. */
 static void drop_meanwhile(const struct task *t, struct copy *c)
 {
 	const uint32_t flags = CYCLE_WHOLE | CYCLE_PROVISIONAL;

@@ -24,8 +24,8 @@ struct task_how {
 	struct shared *shared; /* NULL in recover */
 	const struct page *page; /* NULL where there is none */
 	struct small_rows *rows;
-	uint32_t launcher; /* whose child is the command; 0 = not known */
-	void (*file)(const char *path, void *arg); /* each that was made; may be NULL */
+	uint32_t launcher; /* the command's parent; 0 = not known */
+	void (*file)(const char *path, void *arg); /* called for each file; may be NULL */
 	void *arg;
 };
 
@@ -35,9 +35,9 @@ struct task {
 	int fd; /* open for writing, if its process lives */
 	uint64_t ino;
 	bool dead; /* its process is gone: all that is left there is ours */
-	bool own; /* it is one of how->own: kept from one task to the next */
-	struct leader_cut cut; /* of its open window */
-	const struct rec_heap *seen; /* by time */
+	bool own; /* its process has files of its own: kept from task to task */
+	struct leader_cut cut; /* of the open window */
+	const struct rec_heap *seen; /* the finisher's samples, by time */
 	size_t seen_n;
 };
 

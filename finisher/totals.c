@@ -9,8 +9,8 @@
 
 #define GET(x) atomic_load_explicit(&(x), memory_order_relaxed)
 
-/* The file that says most of the run: of the process that held most memory. Where nobody
- * looked at that, none of one that followed another's windows, if there is one. */
+/* Keeps the file that tells most of the run: that of the process that held most memory.
+ * Where no memory was sampled a follower's file gives way to any other. */
 static void keep_last(struct totals *t, const char *path, uint64_t peak)
 {
 	bool follows = strstr(path, "/children/");
@@ -23,8 +23,8 @@ static void keep_last(struct totals *t, const char *path, uint64_t peak)
 	t->last_peak = peak;
 }
 
-/* Programs can write what they like into their spools: no sum wraps, and a number that
- * cannot be is none. */
+/* Programs can write what they like into their spools: so no sum wraps, and an impossible
+ * number is not added. */
 static void add_bounded(uint64_t *sum, uint64_t n)
 {
 	if (n <= TOTALS_EACH)
@@ -45,8 +45,8 @@ static void add_plain(uint64_t *sum, const uint64_t *n, unsigned kinds)
 		add_bounded(&sum[i], n[i]);
 }
 
-/* The marker that is told is that of a process with at least as many boundaries as all
- * before it together: a helper of it may have chosen another. */
+/* Adds what the scheduler counted. The marker kept is that of a process with at least as
+ * many boundaries as all before it together: its helper may have chosen another. */
 static void add_sched(struct totals *t, const struct spool_sched *s)
 {
 	uint64_t boundaries = GET(s->boundaries);
@@ -64,7 +64,8 @@ static void add_sched(struct totals *t, const struct spool_sched *s)
 	add_bounded(&t->marker_hits, GET(s->marker_hits));
 }
 
-/* What came of its windows is in their results: who has a finisher writes none itself. */
+/* Results of windows come by totals_add_result: a process with a finisher writes none
+ * itself. */
 void totals_add_header(struct totals *t, const struct spool_header *h)
 {
 	const struct spool_totals *own = &h->totals;
@@ -79,7 +80,7 @@ void totals_add_header(struct totals *t, const struct spool_header *h)
 	tally_join(&t->seen, &h->seen, TOTALS_EACH);
 }
 
-/* The window with the largest unheld / held; multiplied crosswise, not divided. */
+/* Keeps the window with the largest unheld / held; compares crosswise products. */
 static void keep_worst(struct totals *t, const uint64_t *events, uint64_t unheld)
 {
 	uint64_t held = 0;

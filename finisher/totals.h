@@ -14,18 +14,18 @@
 
 #include <limits.h>
 
-#define TOTALS_EACH 1000000000000ull /* more of anything cannot be, of one process */
+#define TOTALS_EACH 1000000000000ull /* no process can count more of anything */
 #define TOTALS_MOST 1000000000000000ull
 
 struct totals {
 	uint32_t spools; /* with records or not: those with a header */
-	uint32_t living; /* left to their processes */
+	uint32_t living; /* spools left to their processes */
 	uint32_t failed;
 	uint32_t lost; /* spools in memory: failed, and gone with the launcher */
-	uint32_t unwritten; /* windows of these: the disk was full */
+	uint32_t unwritten; /* windows not written: the disk was full */
 	uint32_t late; /* spools that were not done when the launcher had waited enough */
-	uint32_t made; /* files written by who sums this up */
-	uint32_t commanded; /* of these, by their options with an on_trace */
+	uint32_t made; /* files written by the process that sums up */
+	uint32_t commanded; /* those of them whose options have an on_trace */
 	uint32_t rows; /* processes that are rows of one file */
 	uint32_t opened; /* a process of the job had a window */
 	uint64_t files, steps, windows, missed, discarded;
@@ -41,15 +41,15 @@ struct totals {
 	uint64_t heap_rows; /* allocations that files show one by one */
 	struct tally seen; /* annotations of processes in which no step ended */
 	struct tally processes; /* that have files of their own, by name */
-	char chosen[64]; /* by the process with most boundaries */
-	char last_file[PATH_MAX]; /* of those whose memory was looked at the largest */
-	uint64_t last_peak; /* of its memory */
+	char chosen[64]; /* the marker of the process with most boundaries */
+	char last_file[PATH_MAX]; /* of the process with the most memory seen */
+	uint64_t last_peak; /* of that memory */
 };
 
-/* What a process counted itself: once, when it is gone. */
+/* Adds what a process counted itself: once, when it is gone. */
 void totals_add_header(struct totals *t, const struct spool_header *h);
-/* Why records of a window were dropped, that its process did not write itself; `r`: what
- * came of it. */
+/* Adds why records were dropped in a window that its process did not write itself; `r`:
+ * the window's result. */
 void totals_add_window(struct totals *t, const struct cycle_info *info,
 		       const struct writer_result *r);
 void totals_add_result(struct totals *t, const struct writer_result *r);

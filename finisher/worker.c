@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define BACKLOG 128 /* spools that wait: what they hold takes more than it is worth */
+#define BACKLOG 128 /* waiting spools, whose memory counts for more than the priority */
 
 static _Atomic uint32_t progress;
-static _Atomic bool cancel; /* what is being written is given up */
+static _Atomic bool cancel; /* the file that is being written is given up */
 
 static int beat_progress(void)
 {
@@ -29,7 +29,7 @@ static bool has_work(const struct known *k)
 	       (k->state == KNOWN_DEAD || (k->state == KNOWN_LIVE && k->look));
 }
 
-/* Who waits for us comes first: its records go on to take memory. */
+/* A living process comes first: it waits for us, and its records go on to take memory. */
 static struct known *next_spool(struct worker *w)
 {
 	struct known *dead = NULL;
@@ -83,7 +83,8 @@ static void run_one(struct worker *w, struct known *k)
 	worker_unlock(w);
 	err = task_run(&t);
 	free(seen);
-	/* To give its blocks back may take its time: nobody waits for the table then. */
+	/* To give the file's blocks back may take time: the table is not locked
+	 * meanwhile. */
 	if (t.dead && (!err || err == -ENODATA))
 		known_end(w->all, k);
 	worker_lock(w);
@@ -154,7 +155,7 @@ void worker_hurry(struct worker *w)
 		return;
 	apart_share(getpid(), true);
 	if (!setpriority(PRIO_PROCESS, w->tid, w->normal))
-		return; /* we may: nothing has to be done twice */
+		return; /* it was allowed: no file has to be begun anew */
 	atomic_store(&cancel, true);
 	worker_lock(w);
 	w->quit = true;

@@ -2,9 +2,9 @@
 /*
  * worker - the finisher's thread that writes files; one spool at a time.
  *
- * It runs at the lowest priority as long as the command does.  No thread can leave that
- * without privilege, so another one takes its place then, and begins anew what was in
- * the making.
+ * It runs at the lowest priority as long as the command does.  Without privilege no
+ * thread can raise its priority again, so another thread takes its place then, and begins
+ * the current file anew.
  *
  * Threads  the table of spools is the caller's between worker_lock and worker_unlock;
  *          a spool that is `busy` is the thread's.
@@ -26,9 +26,9 @@ struct worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	_Atomic bool low; /* it shall give way */
+	_Atomic bool low; /* the thread is to give way */
 	bool is_low, quit, idle;
-	bool has_less; /* so has the session, of the processor */
+	bool has_less; /* the session has less of the processor */
 	int normal; /* priority that the finisher was born with */
 	uint32_t tid;
 	uint32_t beaten; /* progress when the watch last looked */
@@ -36,17 +36,18 @@ struct worker {
 
 void worker_start(struct worker *w, struct known_all *all, const struct task_how *how,
 		  bool low);
-/* At the finisher's priority from now on. */
+/* Lets the thread run at the finisher's priority from now on. */
 void worker_hurry(struct worker *w);
-/* The same while more has come together than it gets done. */
+/* Does so while more spools wait than the thread gets done, until none is left. */
 void worker_keep_up(struct worker *w, unsigned left);
 void worker_lock(struct worker *w);
 void worker_unlock(struct worker *w);
-/* Windows may have been handed over: each spool of a living process is looked at. */
+/* Windows may have been handed over: the spool of each living process is to be looked
+ * at. */
 void worker_look(struct worker *w);
-/* Spools that wait for it, or are being written; it is woken if there are any. */
+/* Counts spools that wait for the thread, or that it writes; wakes it if any wait. */
 unsigned worker_left(struct worker *w);
-/* Says that we are alive, if the thread gets on. */
+/* Tells the launcher that the finisher lives, if the thread idles or gets on. */
 void worker_beat(struct worker *w);
 
 #endif
