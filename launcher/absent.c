@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that leave nothing to record where what they name is not there. */
+/* Options that leave nothing to record where the GPU or the function they name is
+ * missing. */
 #include "launcher/absent.h"
 #include "agent/sched/marker.h"
 #include "launcher/say.h"
@@ -14,13 +15,14 @@ static bool lacks_gpu(const struct closing *c)
 	       !n[REC_COPY] && !n[REC_SET] && !n[REC_GRAPH] && !n[REC_CALL];
 }
 
-/* The driver's device on Linux; on Windows' Linux. */
+/* Looks for the driver's device: on Linux, or on Windows' Linux. */
 static bool is_there_a_gpu(void)
 {
 	return !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);
 }
 
-/* The agent has said so where there is no such function, or none that can be marked. */
+/* The agent has already said so where there is no such function, or none can be
+ * marked. */
 static bool lacks_symbol(const struct closing *c)
 {
 	const struct totals *s = c->totals;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * absent - what was asked for and was not there: the GPU alone, a function that ends
- * steps.
+ * absent - says what was asked for and is missing: a GPU, a function that ends steps.
  *
  * Threads  one.
  * Memory   none.
@@ -13,7 +12,7 @@
 
 #include "launcher/closing.h"
 
-/* true: why nothing was recorded needs no other word. */
+/* true: a line tells why nothing was recorded, and no other is needed. */
 bool absent_say(const struct closing *c);
 
 #endif

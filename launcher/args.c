@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line is read twice: first for --config, for the file that it names
- * counts less than the environment, and that less than the command line; then, over
- * both, for all options. What the first reading complains about the second one says,
- * too, so that only the second one's complaints are kept. An option of the table is
- * spelt with dashes here, and needs no code of its own. */
+/* The command line is read twice: first for --config, for the file that it names counts
+ * less than the environment, and that less than the command line; then, over both, for
+ * all options. The second reading finds all that the first one complains about, so only
+ * its complaints are kept. An option of the table is spelt with dashes on the command
+ * line, and needs no code of its own. */
 #include "launcher/args.h"
 #include "agent/sched/marker.h"
 #include "agent/sched/schedule.h"
@@ -52,8 +52,9 @@ static const char *check_pattern(const char *p)
 	return NULL;
 }
 
-/* What the option table cannot judge: schedule, marker, file, spool. The agent parses
- * these again; the launcher alone can still refuse them before the program runs. */
+/* Checks what the option table cannot judge: schedule, marker, file, spool. The agent
+ * parses these again; the launcher alone can still refuse them before the program
+ * runs. */
 static const char *check_text(const char *name, const char *value)
 {
 	struct schedule plan;
@@ -86,7 +87,7 @@ static const char *split_option(const char *arg, char *name, size_t size)
 	return equals ? equals + 1 : NULL;
 }
 
-/* `children` has a third value, and was a flag before. */
+/* `children` was a flag before and has a third value now: so it may stand alone, too. */
 static bool may_stand_alone(const struct config_option *o)
 {
 	return o->type == CFG_flag || !strncmp(o->values, "off|on|", 7);
@@ -106,7 +107,8 @@ static bool is_verb(const struct args *a, const char *verb)
 	return a->verb && !strcmp(a->verb, verb);
 }
 
-/* The words without a value are near, too, but options come first. */
+/* Names the option that is nearest to what was typed: options first, then the words
+ * without a value. */
 static const char *unknown_option(const struct args *a, const char *arg)
 {
 	static char told[64], typed[NAME_MOST];
@@ -139,7 +141,7 @@ static int take_option(struct args *a, char **argv)
 		value = "on";
 		a->flag = argv[0];
 	}
-	/* For an unknown option nothing is taken: what follows may be the command. */
+	/* An unknown option takes no word: the next one may be the command. */
 	if (!value && known && argv[1] && strncmp(argv[1], "--", 2)) {
 		value = argv[1];
 		took = 2;
@@ -158,7 +160,8 @@ static int take_option(struct args *a, char **argv)
 	return took;
 }
 
-/* Returns false where the rest of the line is not ours: a command, with its options. */
+/* Takes a word. Returns false where the rest of the line is a command with its
+ * options. */
 static bool take_word(struct args *a, char **argv)
 {
 	bool first = !a->verb && text_is_in(*argv, args_verbs);
@@ -177,7 +180,7 @@ static bool take_word(struct args *a, char **argv)
 	return !a->bare;
 }
 
-/* Options that have a short form; for `recover`, -o is its --output. Returns how many
+/* Takes an option with a short form; for `recover`, -o is its --output. Returns how many
  * arguments it took. */
 static int take_short(struct args *a, char **argv)
 {
@@ -211,7 +214,7 @@ static int take_short(struct args *a, char **argv)
 	return joined ? 1 : 2;
 }
 
-/* One argument that is not an option of the table. Returns false for others. */
+/* Takes an argument that is no option of the table. Returns false where it is another. */
 static bool take_flag(struct args *a, const char *arg)
 {
 	if (!strcmp(arg, "-h"))
@@ -290,7 +293,8 @@ int args_parse(struct args *a, char **argv, char *const *env)
 	config_defaults(&first.config);
 	take_all(&first, argv + 1);
 	*a = (struct args){ 0 };
-	/* The command line says which file to read, and wins over what it says. */
+	/* The command line names the file to be read, and wins over what the file
+	 * says. */
 	config_load(&a->config, first.config.config, env, add_complaint, a);
 	take_all(a, argv + 1);
 	a->has_on_trace = first.config.on_trace[0];

@@ -14,7 +14,7 @@
 
 #define ARGS_OPERANDS 16
 
-extern const char *const args_verbs[]; /* words for a command of ours; ends with NULL */
+extern const char *const args_verbs[]; /* proflaunch's own verbs; ends with NULL */
 
 struct args {
 	struct config config; /* default < file < environment < command line */
@@ -23,14 +23,14 @@ struct args {
 			    1]; /* recover's directories, --print-man's page */
 	unsigned operands;
 	const char *output; /* recover's --output; NULL = each directory itself */
-	bool has_on_trace; /* on the command line, and in no file */
+	bool has_on_trace; /* on_trace is on the command line, not only in a file */
 	char **command; /* what is run, or what follows "memory"; NULL = none */
-	bool bare; /* its first word stands there without a "--" */
-	const char *flag; /* the option before that word, if it stood without a value */
+	bool bare; /* the command's first word stands without "--" before it */
+	const char *flag; /* the option just before that word, if it had no value */
 	char bad[4096]; /* complaints, a line each */
 	unsigned wrong;
-	unsigned options; /* how many the command line has, known or not */
-	bool quiet_said; /* --quiet, with whatever value */
+	unsigned options; /* how many options the command line has, known or not */
+	bool quiet_said; /* --quiet was given, with any value */
 };
 
 /* Reads configuration file, environment and command line; `argv` (with the program's

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The launcher stands between a shell and its command, and neither may notice: the
  * command has the caller's signal mask, dispositions and descriptors, gets each signal
- * once, stops when the job is stopped, and its end is our end. All signals are blocked
- * while it runs, and taken one at a time by sigwaitinfo: no handler of ours ever runs,
- * and none is lost between two system calls. */
+ * once, stops when the job is stopped, and ends the launcher as it ends. All signals are
+ * blocked while the command runs, and the launcher takes them one at a time by
+ * sigwaitinfo: no handler of its own ever runs, and no signal is lost between two system
+ * calls. */
 #include "launcher/child.h"
 #include "base/sys.h"
 #include "launcher/forward.h"
@@ -20,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static sigset_t watched; /* all that can be; ignored ones wait, too, once blocked */
+static sigset_t watched; /* all signals that can be blocked, ignored ones, too */
 static sigset_t old_mask;
-static char **shell; /* how /bin/sh is called; NULL: not at all */
+static char **shell; /* argv for /bin/sh; NULL: it is not used */
 static struct sigaction old_child;
 
 static void ignore_signal(int sig)
@@ -30,8 +31,8 @@ static void ignore_signal(int sig)
 	(void)sig;
 }
 
-/* Signals wait in line for wait_for; none is lost between fork and there. What we are
- * told to ignore (nohup) the command may handle. */
+/* Blocks signals, so that they wait for wait_for and none is lost between fork and there.
+ * Those that the launcher ignores (nohup) the command may still handle. */
 static void signals_take(void)
 {
 	struct sigaction act = { .sa_handler = SIG_DFL };
@@ -46,13 +47,14 @@ static void signals_take(void)
 
 static void signals_give_back(void)
 {
-	/* The caller may have had SIGCHLD ignored: that the command inherits, too. */
+	/* The caller may have ignored SIGCHLD: the command inherits that, too. */
 	sigaction(SIGCHLD, &old_child, NULL);
 	sigprocmask(SIG_SETMASK, &old_mask, NULL);
 }
 
-/* As a shell starts a script without a #! line; argv[0] gives way to the shell's. Made
- * before there is a second process: the two share their memory. */
+/* Makes argv for /bin/sh, as a shell starts a script without a #! line; the shell's name
+ * takes the place of argv[0]. It is made before there is a second process, for the two
+ * share memory. */
 static void make_shell(const struct child_command *c)
 {
 	size_t n = 0;
@@ -68,23 +70,25 @@ static void make_shell(const struct child_command *c)
 		shell[i + 1] = c->argv[i];
 }
 
-/* Whoever kills us without a chance to hand it on means the job. */
+/* SIGKILL to the launcher, which cannot hand it on, is meant for the job: it ends the
+ * command, too. */
 static void die_with(pid_t launcher)
 {
 	pid_t parent;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	parent = getppid();
-	/* Gone before the call above: another process has adopted us. 0 is a parent in an
-	 * outer namespace, which cannot be told from that. */
+	/* Another parent: the launcher ended before the prctl above, and another process
+	 * has adopted us. 0 is a parent in an outer pid namespace, which may be the
+	 * launcher. */
 	if (parent && parent != launcher)
 		_exit(128 + SIGKILL);
 }
 
-/* In the memory of the launcher, which vfork has put to sleep: nothing is allocated
- * here, and what is changed is the environment's own pid rows (inherit.h). The two
- * statuses are a shell's: 127 for a command that is not there, 126 for one that cannot
- * be run. */
+/* Runs in the memory of the launcher, which vfork has put to sleep: so nothing is
+ * allocated here, and only the environment's own pid rows change (inherit.h). The two
+ * statuses are a shell's: 127 for a command that is not there, 126 for one that cannot be
+ * run. */
 static _Noreturn void become_command(const struct child_command *c, pid_t launcher)
 {
 	int err;
@@ -101,7 +105,7 @@ static _Noreturn void become_command(const struct child_command *c, pid_t launch
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-/* Nothing is allocated here: we wait for a machine's memory to be short, too. */
+/* Allocates nothing: the launcher waits also while the machine is short of memory. */
 static bool is_stopped(pid_t pid)
 {
 	char text[1024];
@@ -110,7 +114,7 @@ static bool is_stopped(pid_t pid)
 	return state && *state == 'T';
 }
 
-/* Takes back a signal that is blocked and waits; that there is none is no error. */
+/* Takes back a blocked signal that is pending; that none is pending is no error. */
 static void drop_pending(int sig)
 {
 	const struct timespec now = { 0 };
@@ -121,10 +125,10 @@ static void drop_pending(int sig)
 	sigtimedwait(&set, NULL, &now);
 }
 
-/* Stops the launcher by the same signal, so that the shell says why. The kernel lets
- * no signal but SIGSTOP stop a process of an orphaned group; then the program, if it
- * is in the launcher's group, was not stopped either. A program in a group of its own
- * is stopped by itself, and the launcher by SIGSTOP. */
+/* Stops the launcher by the same signal, so that the shell says why. In an orphaned group
+ * the kernel lets no signal but SIGSTOP stop a process; then a program in the launcher's
+ * group was not stopped either. A program in a group of its own is stopped by itself, and
+ * the launcher by SIGSTOP. */
 static void stop_by(pid_t pid, int sig)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL }, old;
@@ -137,7 +141,7 @@ static void stop_by(pid_t pid, int sig)
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	sigaction(sig, &plain, &old);
-	drop_pending(sig); /* the group's: once is enough */
+	drop_pending(sig); /* sent to the group, too: one stop is enough */
 	sigprocmask(SIG_UNBLOCK, &set, &mask);
 	kill(getpid(), sig);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -145,7 +149,7 @@ static void stop_by(pid_t pid, int sig)
 }
 
 /* The shell must see the job stop when the program does. A bare SIGSTOP is for the
- * program alone: whoever sent it will continue it, and may not know of us. Process 1
+ * program alone: its sender will continue it, and may not know of the launcher. Process 1
  * cannot be stopped, and goes on at once with the program. */
 static void stop_too(pid_t pid, int sig)
 {
@@ -155,10 +159,10 @@ static void stop_too(pid_t pid, int sig)
 	if (!is_stopped(pid))
 		return;
 	kill(pid, SIGCONT);
-	drop_pending(SIGCONT); /* it has had that */
+	drop_pending(SIGCONT); /* the launcher has been continued by it */
 }
 
-/* Takes what has happened to children. Returns true when the command has ended. */
+/* Takes the ends and stops of children. Returns true when the command has ended. */
 static bool reap_all(pid_t pid, const struct child_others *others, int *status)
 {
 	int what;
@@ -179,8 +183,8 @@ static bool reap_all(pid_t pid, const struct child_others *others, int *status)
 	return false;
 }
 
-/* Without a time the call lasts until there is a signal: a time of 0 would make it
- * return at once. */
+/* Waits for a signal, at most until the next tick. A time of 0 would make sigtimedwait
+ * return at once: so without a time sigwaitinfo waits for ever. */
 static int wait_signal(const struct child_others *others, siginfo_t *info)
 {
 	int64_t ns = others && others->tick ? others->tick() : 0;
@@ -201,7 +205,8 @@ static int wait_for(pid_t pid, const struct child_others *others)
 	while (!reap_all(pid, others, &status))
 		if (wait_signal(others, &info) > 0)
 			forward_signal(pid, &info);
-	/* What ended the program (^C) must not end us before the traces are finished. */
+	/* A signal that ended the program (^C) must not end the launcher before the
+	 * traces are finished. */
 	while (sigtimedwait(&watched, &info, &now) > 0)
 		;
 	return status;
@@ -218,7 +223,8 @@ int child_run(const struct child_command *c, const struct child_others *others,
 	signals_take();
 	forward_start();
 	inherit_take(c->env);
-	/* We sleep until its exec: nothing of ours has to be copied and thrown away. */
+	/* The launcher sleeps until the child's exec: so none of its memory is copied for
+	 * nothing. */
 	pid = vfork();
 	if (!pid)
 		become_command(c, launcher);
@@ -228,13 +234,15 @@ int child_run(const struct child_command *c, const struct child_others *others,
 		signals_give_back();
 		return err;
 	}
-	/* After the command: in a new pid namespace the first child is the init. */
+	/* The witness comes after the command: in a new pid namespace the first child is
+	 * the init. */
 	group_start();
 	if (others && others->started)
 		others->started();
 	*status = wait_for(pid, others);
 	group_end();
-	/* A closed stderr must not kill us. Not SIG_IGN: on_trace would inherit that. */
+	/* A closed stderr must not kill the launcher. Not SIG_IGN: on_trace would inherit
+	 * that. */
 	sigaction(SIGPIPE, &quiet, NULL);
 	signals_give_back();
 	return 0;
@@ -253,8 +261,8 @@ void child_mimic(int status)
 		sigemptyset(&set);
 		sigaddset(&set, sig);
 		sigprocmask(SIG_UNBLOCK, &set, NULL);
-		/* A signal that does not end us after all (process 1 of a container)
-		 * leaves a shell's status for it. */
+		/* A signal that does not end the launcher after all (process 1 of a
+		 * container) leaves a shell's status for that signal. */
 		kill(getpid(), sig);
 		_exit(128 + sig);
 	}

@@ -17,28 +17,29 @@
 struct child_command {
 	const char *path;
 	char **argv;
-	char **env; /* what names our pid there will name the command's */
-	bool text; /* /bin/sh reads it when the kernel does not know what it is */
-	bool outlive; /* it lives on when we are killed */
+	char **env; /* rows with the launcher's pid get the command's */
+	bool text; /* /bin/sh reads the file when the kernel does not know it */
+	bool outlive; /* the command lives on when the launcher is killed */
 };
 
-/* Whoever has other children, or something to do meanwhile; each member may be NULL.
- * Called with the signals blocked that we hand on. */
+/* What the launcher does besides waiting for the command; each member may be NULL. Called
+ * while the signals to be handed on are blocked. */
 struct child_others {
-	/* Another process than the command has ended: ours, or, for process 1, an orphan.
-	 */
+	/* Another child than the command has ended: the launcher's, or, for process 1, an
+	 * orphan. */
 	void (*ended)(pid_t pid, int status);
-	/* At first and after each wake-up. Returns in how many ns it wants to be called
-	 * again; 0 and less, and INT64_MAX: when something happens. */
+	/* Called at first and after each wake-up. Returns ns to the next call; 0 and
+	 * less, and INT64_MAX: to the next event. */
 	int64_t (*tick)(void);
-	/* The command runs. */
+	/* Called when the command runs. */
 	void (*started)(void);
 };
 
-/* Runs the command; its wait status goes to *status. It has our own descriptors, signal
- * mask and dispositions, as if exec'd by whoever started us. Killed by SIGKILL we take
- * it along, as far as the kernel does that: a setuid program, one that changed its user,
- * and the command's own children are not reached. Every child that ends is reaped. */
+/* Runs the command; its wait status goes to *status. The command has the launcher's own
+ * descriptors, signal mask and dispositions, as if the caller had exec'd it. SIGKILL to
+ * the launcher takes the command along, as far as the kernel does that: it does not reach
+ * a setuid program, one that changed its user, or the command's own children. Every child
+ * that ends is reaped. */
 int child_run(const struct child_command *c, const struct child_others *others,
 	      int *status);
 /* Ends this process as the program ended: same status, or same signal. */

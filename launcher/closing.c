@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAMES 8 /* of processes, in a line */
+#define NAMES 8 /* names of processes in a line */
 
-/* Kinds that are rows in a trace file, and not counters or names beside them. */
+/* Counts events of the kinds that are rows in a trace file, not counters or names. */
 static uint64_t events_of(const struct totals *s)
 {
 	static const enum record_kind kinds[] = {
@@ -38,7 +38,7 @@ static uint64_t gpu_events_of(const struct totals *s)
 	       s->events[REC_GRAPH];
 }
 
-/* Whole graphs take their kernels' place: "0 kernels" would look like a loss. */
+/* Graphs recorded whole take their kernels' place: "0 kernels" would look like a loss. */
 static void say_gpu(const struct totals *s)
 {
 	uint64_t kernels = s->events[REC_KERNEL], graphs = s->events[REC_GRAPH];
@@ -51,7 +51,7 @@ static void say_gpu(const struct totals *s)
 		 say_count(s->events[REC_CALL], "CUDA call"));
 }
 
-/* "79 files of 79 processes: bash 56, env 16, python3 7". */
+/* Writes "79 files of 79 processes: bash 56, env 16, python3 7". */
 static void say_processes(const struct totals *s)
 {
 	uint64_t n = tally_all(&s->processes);
@@ -86,7 +86,7 @@ static void say_files(const struct closing *c)
 		say_note("%s ended (%s)", say_count(s->boundaries, "step"), s->chosen);
 }
 
-/* ---- what was left alone ---- */
+/* ---- programs that were left alone ---- */
 
 static void say_asides(const struct closing *c)
 {
@@ -106,7 +106,7 @@ static void say_asides(const struct closing *c)
 			 c->inner == 1 ? "its" : "their");
 }
 
-/* ---- what is not there yet ---- */
+/* ---- files that are not there yet ---- */
 
 static void say_late(const struct closing *c)
 {
@@ -154,8 +154,8 @@ static void say_unfinished(const struct closing *c)
 		say_late(c);
 }
 
-/* Plugin 0.4.3, the one of the package index, passes over the categories that torch
- * writes today for these. */
+/* torch-tb-profiler 0.4.3, the one of the package index, passes over the categories that
+ * torch writes today for data loading and CUDA calls. */
 static void say_viewer(const struct closing *c)
 {
 	const struct totals *s = c->totals;

@@ -19,17 +19,17 @@ struct closing {
 	const struct config *config; /* logdir absolute */
 	const struct totals *totals;
 	uint32_t aside[ASIDE_KINDS]; /* programs that were not profiled, by enum aside */
-	const struct tally *programs; /* that had the agent, by starts */
+	const struct tally *programs; /* programs with the agent, by starts */
 	uint32_t unrecorded; /* processes without a place for records */
 	uint32_t confined; /* ... which a program forked after seccomp */
 	uint32_t inner; /* launchers with jobs of their own */
 	const char *spool_dir; /* the job's folder */
 	double seconds; /* how long the program ran */
 	uint64_t finisher_ns; /* processor time of the finishers, so far */
-	int64_t waited_ns; /* from the command's end to these words */
+	int64_t waited_ns; /* from the command's end to these lines */
 };
 
-/* Says all of it, on stderr. `c` is only read. */
+/* Says all lines, on stderr. `c` is only read. */
 void closing_say(const struct closing *c);
 
 #endif

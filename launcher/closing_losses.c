@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is missing of what was recorded: how much, why, and which option would have kept
- * it. */
+/* What is missing of the records: how much, why, and which option would have kept it. */
 #include "base/buffer_need.h"
 #include "launcher/closing_words.h"
 #include "launcher/room.h"
 #include "launcher/say.h"
 
-/* What files call them is for programs that read files. */
+/* The user's words for kinds; the words in files are for programs that read files. */
 static const char *const kind_words[REC_KINDS] = {
 	[REC_THREAD] = "threads",
 	[REC_OP] = "operators",
@@ -32,7 +31,7 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_HEAP] = "memory samples",
 };
 
-/* A size that the launcher would refuse is no advice. */
+/* A size that the launcher would refuse is no advice: more than the machine's memory. */
 static bool is_possible(uint64_t mb)
 {
 	return mb && mb <= room_memory();
@@ -76,7 +75,7 @@ static void say_drops(const struct closing *c)
 		"not recorded: no memory or file could be had, or a signal's handler forked in the middle of a record");
 	closing_warn(s->whys[DROP_LATE], "event",
 		     "came after its window had been written");
-	/* What a program that uses seccomp is recorded to: more memory would not help. */
+	/* More memory would not help a program that uses seccomp. */
 	closing_warn(
 		s->whys[DROP_CONFINED], "record",
 		"lost: the program forbade itself system calls (seccomp), and what had been made ready before was full");
@@ -85,7 +84,7 @@ static void say_drops(const struct closing *c)
 		"not recorded: the program that forked them had forbidden itself system calls (seccomp)");
 }
 
-/* What is missing of the GPU where an option can do something about it. */
+/* Says what is missing of the GPU where an option can help. */
 static void say_gpu_losses(const struct closing *c)
 {
 	const uint64_t *n = c->totals->cuda;
@@ -110,7 +109,7 @@ static void say_gpu_losses(const struct closing *c)
 			say_count(n[CUDA_UNNAMED], "GPU record"), c->config->buffer_mb);
 }
 
-/* Causes come before what they cause. */
+/* Says what went wrong with the GPU, causes before their effects. */
 static void say_gpu_faults(const struct closing *c)
 {
 	const uint64_t *n = c->totals->cuda;
@@ -133,7 +132,8 @@ static void say_gpu_faults(const struct closing *c)
 			n[CUDA_GAP_NS] / 1000000 / 1e3, say_count(n[CUDA_GAPS], "time"));
 }
 
-/* What is off about call stacks; those that were cut were asked to be. */
+/* Says what went wrong with call stacks; cut ones are no loss: an option asked for
+ * that. */
 static void say_stack_losses(const struct closing *c)
 {
 	const uint64_t *n = c->totals->heap;

@@ -8,10 +8,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define NAMES 8 /* of programs, in a line */
+#define NAMES 8 /* names of programs in a line */
 #define SEEN  5 /* annotations */
 
-/* Of the process that came furthest. */
+/* The steps of the process with most of them. */
 static const char *steps_seen(const struct totals *s)
 {
 	static char text[256];
@@ -21,7 +21,7 @@ static const char *steps_seen(const struct totals *s)
 	return text;
 }
 
-/* What there was, where a marker did not match. */
+/* The annotations that there were where a marker did not match. */
 static const char *names_seen(const struct totals *s)
 {
 	static char text[1024];
@@ -33,7 +33,7 @@ static const char *names_seen(const struct totals *s)
 	return text;
 }
 
-/* No step has ended: then no window began, whatever the schedule. */
+/* No step has ended: then no window began, whatever the schedule says. */
 static void say_no_boundary(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -56,8 +56,8 @@ static void say_no_boundary(const struct closing *c)
 			names_seen(s));
 }
 
-/* The user's own plan, beginning so early that these steps reach to its end; else as
- * early as can be. */
+/* The user's own schedule, begun so early that these steps reach its end; else begun as
+ * early as possible. */
 static const char *earlier_schedule(const struct schedule *plan, uint64_t steps)
 {
 	static char text[160];
@@ -100,8 +100,8 @@ static void say_no_window(const struct closing *c)
  * clears its children's environment takes it from them. */
 static void say_no_spool(const struct closing *c)
 {
-	/* Seen by libtorch's callbacks alone: without it no step ends. (`auto` records
-	 * the heap of programs without torch as one window.) */
+	/* torch's markers are seen by libtorch's callbacks alone: without torch no step
+	 * ends. (`auto` records the heap of programs without torch as one window.) */
 	bool waits = closing_marker(c) == MARKER_TORCH;
 	uint64_t n = tally_all(c->programs);
 	const char *names = closing_tally(c->programs, NAMES);
@@ -126,8 +126,8 @@ static void say_no_spool(const struct closing *c)
 			c->config->marker);
 }
 
-/* From what hardly began to what nearly succeeded: no process made a spool, a window
- * was open but nothing came, no step ended, too few steps did. */
+/* The cases go from a run that hardly began to one that nearly succeeded: no process made
+ * a spool, a window was open but nothing came, no step ended, too few steps did. */
 void closing_nothing(const struct closing *c)
 {
 	const struct totals *s = c->totals;

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How many of what were lost, and to what. */
+/* Warns that n things were lost, and by what. */
 void closing_warn(uint64_t n, const char *noun, const char *what)
 {
 	if (n)
 		say_warn("%s %s", say_count(n, noun), what);
 }
 
-/* One more item of a list in words; its length so far. */
+/* Adds an item to a list in words; returns the list's length so far. */
 size_t closing_list(char *list, size_t size, size_t n, uint64_t count, const char *what)
 {
 	if (!count || n >= size)
@@ -55,7 +55,7 @@ const char *closing_seen(const struct tally *t, unsigned most)
 	return list_tally(t, most, "×");
 }
 
-/* The launcher has refused a marker that cannot be read. */
+/* MARKER_NONE for a marker that cannot be read: the launcher has refused such a one. */
 enum marker_kind closing_marker(const struct closing *c)
 {
 	struct marker m;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * closing_words - the parts of the closing lines: what several of them are made of.
+ * closing_words - parts that several closing lines are made of.
  *
  * Threads  one.
  * Memory   static texts: until the next call.
@@ -13,20 +13,20 @@
 #include "agent/sched/marker.h"
 #include "launcher/closing.h"
 
-/* How many of what were lost, and to what; 0 of them are no line. */
+/* Warns that n things were lost, and by what; says nothing where n is 0. */
 void closing_warn(uint64_t n, const char *noun, const char *what);
-/* One more item of a list in words; its length so far. */
+/* Adds an item to a list in words; returns the list's length so far. */
 size_t closing_list(char *list, size_t size, size_t n, uint64_t count, const char *what);
-/* "bash 56, env 16": the most first, at most `most` names, and how many others; one
- * name alone without its number. */
+/* A list like "bash 56, env 16": the most first, at most `most` names, and how many
+ * others; a single name without its number. */
 const char *closing_tally(const struct tally *t, unsigned most);
-/* "Optimizer.step#SGD.step 12×, train 3×". */
+/* A list like "Optimizer.step#SGD.step 12×, train 3×". */
 const char *closing_seen(const struct tally *t, unsigned most);
 enum marker_kind closing_marker(const struct closing *c);
 
-/* closing_losses.c: what is missing of what was recorded, and what would have kept it. */
+/* closing_losses.c: says what is missing of the records, and what would have kept it. */
 void closing_losses(const struct closing *c);
-/* closing_nothing.c: why there is no file at all. */
+/* closing_nothing.c: says why there is no file at all. */
 void closing_nothing(const struct closing *c);
 
 #endif

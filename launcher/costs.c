@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Three numbers: what we took of the program's own threads (an estimate,
+/* Three numbers: what the agent took of the program's own threads (an estimate,
  * finisher/totals.h), what the finisher took of the machine, and how long the caller had
  * to wait for it. */
 #include "launcher/costs.h"
@@ -17,7 +17,7 @@ static const char *time_text(char text[TIME_TEXT], double ns)
 	return text;
 }
 
-/* What no clock of ours can see: CUPTI works inside the driver's calls. */
+/* CUPTI works inside the driver's calls, where no clock of the agent can see it. */
 static bool has_cupti(const struct totals *t)
 {
 	return t->events[REC_KERNEL] || t->events[REC_COPY] || t->events[REC_SET] ||

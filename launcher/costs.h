@@ -12,7 +12,7 @@
 
 #include "launcher/closing.h"
 
-/* To be put behind a list: it begins with a comma. */
+/* The text is put behind a list: it begins with a comma. */
 void costs_text(const struct closing *c, char *text, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent reads neither files nor a command line: all that was decided in the
- * launcher reaches it by PROF_* rows, the same in each process of the job. Rows of a
- * job around us are left out first, so that two agents never meet. */
+/* The agent reads neither files nor a command line: all that the launcher decided reaches
+ * it by PROF_* rows, the same in each process of the job. Rows of an outer job are left
+ * out first, so that two agents never meet. */
 #include "launcher/environment.h"
 #include "base/array.h"
 #include "config/own_env.h"
@@ -43,8 +43,8 @@ static void option_name(char *buf, size_t size, const char *option)
 		*p = (char)toupper((unsigned char)*p);
 }
 
-/* Until glibc 2.34 these were not part of libc.so.6; the agent asks for neither, so that
- * no program pays for them where they are. */
+/* Until glibc 2.34 these libraries were no part of libc.so.6; the agent itself does not
+ * need them, so that no program pays for them where they are still separate. */
 static const char *old_libraries(void)
 {
 	bool whole = strverscmp(gnu_get_libc_version(), "2.34") >= 0;
@@ -52,7 +52,7 @@ static const char *old_libraries(void)
 	return whole ? "" : ":" OWN_ENV_OLD_LIBRARIES;
 }
 
-/* The agent first; what was there follows, without an agent that is at work around us. */
+/* Puts the agent first; the old list follows, without the agent of an outer job. */
 static void add_preload(struct list *l, const char *old, const char *agent)
 {
 	const char *libraries = old_libraries();
@@ -70,7 +70,7 @@ static void add_preload(struct list *l, const char *old, const char *agent)
 	free(text);
 }
 
-/* Every option, also those with their default: the agent reads no file below us. */
+/* Adds every option, also those with their default: the agent reads no file. */
 static void add_options(struct list *l, const struct config *c)
 {
 	char name[160], value[CONFIG_METADATA];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * environment - what the program's environment carries for the agent.
+ * environment - the rows of the program's environment that are for the agent.
  *
  * Threads  one.
  * Memory   allocated, never freed: one per run.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By our own path: an installation, and a build folder, may be moved as a whole.
- * /proc/self/exe is what really runs, where the loader's word (AT_EXECFN) may be a
- * link or a relative path. */
+/* Libraries are found from the launcher's own path: so an installation, or a build
+ * folder, may be moved as a whole. /proc/self/exe is the file that runs, where the
+ * loader's word (AT_EXECFN) may be a link or a relative path. */
 #include "launcher/find.h"
 
 #include <errno.h>
@@ -46,8 +46,8 @@ int find_agent(char *path, size_t size)
 	char guess[PATH_MAX + 64], real[PATH_MAX];
 
 	for (unsigned n = 0; find_place(n, AGENT, guess, sizeof(guess)); n++) {
-		/* realpath, for LD_PRELOAD counts in programs that change their
-		 * directory, or start others from there. */
+		/* A full path, as LD_PRELOAD is also read by programs that change their
+		 * directory, or are started from there. */
 		if (access(guess, R_OK) || !realpath(guess, real) || strlen(real) >= size)
 			continue;
 		strcpy(path, real);

@@ -4,7 +4,7 @@
  *
  * Threads  one.
  * Memory   the caller's.
- * Errors   -ENOENT: it is at none of the places.
+ * Errors   -ENOENT: the library is at none of the places.
  * Units    none.
  */
 #ifndef LAUNCHER_FIND_H
@@ -13,12 +13,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Beside the launcher, then in ../lib and ../lib64 from there. An absolute path. */
+/* Looks beside the launcher, then in ../lib and ../lib64 from there. The path is
+ * absolute. */
 int find_agent(char *path, size_t size);
 /* The nth path at which a library `name` of ours may lie, the likeliest first: beside the
  * launcher, then where an installation has it. False: there are no more. */
 bool find_place(unsigned n, const char *name, char *path, size_t size);
-/* The launcher's own path, static; "proflaunch" where nobody tells. */
+/* The launcher's own path, static; "proflaunch" where the system does not tell it. */
 const char *find_self(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `proflaunch train.py`: somebody who has typed no "--" means a file, or a command, as
- * it would be typed without us. What stands behind "--" is taken as execvp takes it, so
- * that there nothing differs; what would have been meant is only told. */
+/* `proflaunch train.py`: a user who has typed no "--" means a file, or a command, as it
+ * would be typed without proflaunch. The words behind "--" are taken as execvp takes
+ * them, so that nothing differs there; a line only tells what the user may have meant. */
 #include "launcher/first.h"
 #include "base/near.h"
 #include "base/text.h"
@@ -22,7 +22,7 @@ static bool is_file(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* "python3 train.py arguments" in place of "train.py arguments". */
+/* Runs "python3 train.py arguments" in place of "train.py arguments". */
 static int run_by_python(struct args *a, struct target *t, const char *why)
 {
 	const char *script = a->command[0];
@@ -115,7 +115,8 @@ int first_find(struct args *a, struct target *t)
 	}
 	if (local && text_ends(word, ".py") && err)
 		return run_by_python(a, t, "is not executable");
-	/* A shell, which reads what has no #! line, would make nonsense of it. */
+	/* A shell, which reads files without a #! line, would make nonsense of a .py
+	 * file. */
 	if (local && text_ends(word, ".py") && t->text)
 		return run_by_python(a, t, "has no #! line");
 	return err ? refuse_bare(a, err) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * first - the command's first word: what of this machine is meant by it.
+ * first - the command's first word: which program of this machine it means.
  *
  * Threads  one.
  * Memory   the command it makes stays until the process ends.

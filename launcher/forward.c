@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gets a signal that the launcher got: nobody, when it is about the launcher
- * itself, or when it went to the whole group and the command has had it as a member;
- * the launcher's caller, when the command or a process below it sent it to its parent;
- * else the command. Doubt is in favour of the command: a signal that it gets twice is
+/* Which process gets a signal that the launcher got: none, when the signal is about the
+ * launcher itself, or went to the whole group and the command has had it as a member; the
+ * launcher's caller, when the command or a process below it sent the signal to its
+ * parent; else the command. In doubt the command gets it: a signal that comes twice is
  * less bad than one that ends only the launcher. */
 #include "launcher/forward.h"
 #include "base/sys.h"
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* So far up the line of parents is followed: a loop, of pids that were given out again
- * meanwhile, has an end. */
+/* How far up the line of parents is followed: pids that were given out again meanwhile
+ * could make it a loop. */
 #define GENERATIONS 64
 
 static pid_t caller;
@@ -22,14 +22,15 @@ void forward_start(void)
 	caller = getppid();
 }
 
-/* By kill, sigqueue or tgkill of a process; all else comes from the kernel. */
+/* Did a process send it, by kill, sigqueue or tgkill? All other signals are the
+ * kernel's. */
 static bool is_sent(const siginfo_t *info)
 {
 	return info->si_code == SI_USER || info->si_code == SI_QUEUE ||
 	       info->si_code == SI_TKILL;
 }
 
-/* The command, or a process below it. */
+/* Is `pid` the command, or a process below it? */
 static bool is_command_or_below(pid_t pid, pid_t command)
 {
 	uint32_t at = (uint32_t)pid, parent;
@@ -45,7 +46,7 @@ static bool is_command_or_below(pid_t pid, pid_t command)
 	return false;
 }
 
-/* Our own writes and limits, and the finisher's word to us. */
+/* Signals about the launcher: of its own writes and limits, and of its children. */
 static bool is_about_us(const siginfo_t *info, pid_t command)
 {
 	uint32_t parent = 0;
@@ -64,8 +65,9 @@ static bool is_about_us(const siginfo_t *info, pid_t command)
 		parent == (uint32_t)getpid());
 }
 
-/* A timer's or a descriptor's signal comes from the kernel, too, and to us alone; so
- * does a terminal's end to the leader of its session. */
+/* A terminal's signals come from the kernel and go to the group. A timer's or a
+ * descriptor's signal comes from there, too, but to the launcher alone; so does a
+ * terminal's end to the leader of its session. */
 static bool is_terminals(const siginfo_t *info)
 {
 	switch (info->si_signo) {
@@ -96,7 +98,8 @@ static bool is_for_group(const siginfo_t *info, bool below)
 	return below && getpgid(info->si_pid) == getpgrp();
 }
 
-/* sigqueue's value goes with it; the sender's pid cannot: it is ours then. */
+/* sigqueue's value goes with the signal; the sender's pid cannot: it becomes the
+ * launcher's. */
 static void send_on(pid_t to, const siginfo_t *info)
 {
 	if (info->si_code == SI_QUEUE)
@@ -107,21 +110,23 @@ static void send_on(pid_t to, const siginfo_t *info)
 
 void forward_signal(pid_t command, const siginfo_t *info)
 {
-	/* At once: a sender may end right after. Then it is somebody else. */
+	/* Looks at the sender at once: it may end, and its pid go to another process. */
 	bool below = is_sent(info) && is_command_or_below(info->si_pid, command);
 
 	if (is_about_us(info, command))
 		return;
 	if (is_for_group(info, below)) {
-		/* In the group it has it. Elsewhere it would not have left the group of
-		 * which it was the leader in our place. */
+		/* A command in the group has had the signal. A command in another group
+		 * would have stayed in this one, had it been the group's leader in the
+		 * launcher's place. */
 		if (getpgid(command) != getpgrp() && getpgrp() == getpid())
 			send_on(command, info);
 		return;
 	}
 	if (!below)
 		send_on(command, info);
-	/* Who signals its parent means who would be that without us. */
+	/* A sender below means its parent: without the launcher that is the launcher's
+	 * caller. */
 	else if (caller > 0 && caller == getppid())
 		send_on(caller, info);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * forward - who is meant by a signal that we got: the command, or whoever started us.
+ * forward - hands on a signal that the launcher got: to the command, or to its caller.
  *
  * Threads  one.
  * Memory   none.
- * Errors   none: who is meant may have gone.
+ * Errors   none: the process that is meant may have gone.
  * Units    none.
  */
 #ifndef LAUNCHER_FORWARD_H
@@ -13,9 +13,10 @@
 #include <signal.h>
 #include <sys/types.h>
 
-/* Before the command is there: who is our parent now is meant by its signals to us. */
+/* Notes the launcher's parent, before the command is there: signals of the command's
+ * family to the launcher are meant for that parent. */
 void forward_start(void);
-/* Hands it on, once, if the command has not had it already. */
+/* Hands a signal on, once, unless the command has had it already. */
 void forward_signal(pid_t command, const siginfo_t *info);
 
 #endif

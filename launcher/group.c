@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The witness is forked after the command and stands in the launcher's group. It is
- * asked by a word in a shared page (`asked`), takes all signals that wait for it,
- * notes the time of each kind, and answers by another word. Both words are futexes: no
- * descriptor is needed, and no signal, which would look like one that is to be handed
- * on. */
+/* The witness is forked after the command and stands in the launcher's group. The
+ * launcher asks it by a word in a shared page (`asked`); the witness takes all signals
+ * that wait for it, notes the time of each kind, and answers by another word. Both words
+ * are futexes: so neither descriptors nor signals are needed, and a signal would look
+ * like one to be handed on. */
 #include "launcher/group.h"
 #include "base/sys.h"
 
@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #define KINDS    65
-#define FRESH_NS 100000000ll /* taken by the witness so long before we have been ... */
-#define WAIT_NS  100000000ll /* ... asked by us; it may be short of a processor */
+#define FRESH_NS 100000000ll /* how old a signal at the witness may be as we ask ... */
+#define WAIT_NS  100000000ll /* ... and how long we wait for its answer */
 #define LONG_NS  3600000000000ll
 
 static struct {
@@ -31,8 +31,9 @@ static pid_t witness;
 
 /* ---- the witness ---- */
 
-/* pkill by our name, or by a word of our command line, means us: was it found, too, that
- * would look like a signal to the group. */
+/* Takes another name: pkill by the launcher's name, or by a word of its command line,
+ * means the launcher; if it found the witness, too, that would look like a signal to the
+ * group. */
 static void change_name(void)
 {
 	static const char name[] = "job-group";
@@ -59,8 +60,8 @@ static void take_signals(const sigset_t *all)
 			atomic_store(&page->at[sig], sys_clock_ns(CLOCK_MONOTONIC));
 }
 
-/* When the launcher ended before the prctl, nobody tells the witness: it looks once. 0
- * is a parent in an outer pid namespace. */
+/* The prctl tells nothing of a launcher that ended before it: so the witness looks once.
+ * 0 is a parent in an outer pid namespace. */
 static _Noreturn void stand_by(pid_t launcher)
 {
 	sigset_t all;
@@ -71,7 +72,8 @@ static _Noreturn void stand_by(pid_t launcher)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, NULL);
 	change_name();
-	/* The caller's pipes have to end when the command closes them. */
+	/* The caller's pipes must end when the command closes them: the witness holds
+	 * none. */
 	sys_close_from(0);
 	for (;;) {
 		uint32_t asked = atomic_load(&page->asked);
@@ -103,8 +105,8 @@ void group_start(void)
 		stand_by(launcher);
 }
 
-/* The kernel sends to the youngest of a group first: what is sent to both of us waits for
- * the witness already when we get it. */
+/* The kernel sends to the youngest process of a group first: a signal to the group waits
+ * for the witness already when the launcher gets it. */
 enum group_answer group_got(int sig)
 {
 	int64_t since = sys_clock_ns(CLOCK_MONOTONIC), at;
@@ -119,8 +121,8 @@ enum group_answer group_got(int sig)
 			return GROUP_UNKNOWN;
 		sys_futex_wait_all(&page->answered, have, WAIT_NS);
 	}
-	/* A signal of the same kind that the group got long before says nothing of
-	 * this one. */
+	/* A signal of the same kind that the group got long before tells nothing of this
+	 * one. */
 	at = atomic_load(&page->at[sig]);
 	return at && at > since - FRESH_NS ? GROUP_YES : GROUP_NO;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --help and profile.conf.example, from the rows of config.def: no option, choice or
- * default is written here a second time. What is written are the words that are no
- * options: verbs, short forms, metadata. */
+ * default is written here a second time. Only the words that are no options are written
+ * here: verbs, short forms, metadata. */
 #include "launcher/help.h"
 #include "launcher/say.h"
 
@@ -11,7 +11,8 @@
 
 #define WIDTH 88
 
-/* Text in lines of at most WIDTH bytes, each after `prefix`; the first is begun. */
+/* Prints text in lines of at most WIDTH bytes, each after `prefix`; the first is
+ * begun. */
 static void wrap(const char *prefix, size_t column, const char *text)
 {
 	size_t at = column;
@@ -69,7 +70,7 @@ static void print_option(const struct config_option *o)
 	"       proflaunch doctor [options] [--] command [arguments]\n"          \
 	"       proflaunch help\n"
 
-/* Ten lines: for whoever types the name alone. */
+/* Ten lines, for a user who types the name alone. */
 void help_usage(void)
 {
 	static const char text[] = USAGE
@@ -140,7 +141,7 @@ void help_print_config(void)
 	       "# PROF_<OPTION> in the environment wins over this file, --<option> over both.\n");
 	for (const struct config_option *o = config_options; *o->name; o++) {
 		if (!strcmp(o->name, "config"))
-			continue; /* a file does not name the next one */
+			continue; /* a file cannot name another file */
 		snprintf(text, sizeof(text), "%c%s.",
 			 toupper((unsigned char)config_help(o)[0]), config_help(o) + 1);
 		printf("\n# ");

@@ -14,9 +14,9 @@
 
 void help_usage(void); /* ten lines, on stderr */
 void help_print(void);
-/* The commented profile.conf.example. */
+/* Prints the commented profile.conf.example. */
 void help_print_config(void);
-/* man.c: one of these in man(7) format. Returns 2 for another. */
+/* man.c: prints one of these in man(7) format. Returns 2 for another name. */
 #define MAN_PAGES                                                                        \
 	"proflaunch.1, proflaunch-recover.1, proflaunch-memory.1, proflaunch-doctor.1, " \
 	"profile.conf.5"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process whose records lie in memory has a memfd, and sends the launcher its
- * descriptor by a socket whose abstract name is made of the job's id
- * (agent/core/hold.h). The launcher keeps it, gives it a number and passes both on to
- * the finisher. The numbers stay the same for a finisher that follows one that died:
- * by them it knows what is done. */
+ * descriptor by a socket whose abstract name is made of the job's id (agent/core/hold.h).
+ * The launcher keeps the descriptor, gives it a number and passes both on to the
+ * finisher. Where a finisher dies the numbers stay the same for the next one: by them it
+ * knows which spools are done. */
 #include "launcher/holder.h"
 #include "agent/core/hold.h"
 #include "finisher/shared.h"
@@ -15,16 +15,16 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define SPARE 64 /* descriptors for all else that we do */
+#define SPARE 64 /* descriptors for the launcher's other work */
 
 static int listening = -1;
 static int held[SHARED_HELD]; /* descriptor + 1; 0 = the number is free */
-static bool passed[SHARED_HELD]; /* the finisher has been told of it */
+static bool passed[SHARED_HELD]; /* the finisher has been told of the number */
 static size_t most, held_n, used_n; /* numbers: that may be used, in use, ever used */
 
-/* A message wakes us as the end of a child does: the line of those that wait is short. */
-/* SIGCHLD, for the launcher waits for that in any case; F_SETSIG makes the kernel send
- * it in place of SIGIO. */
+/* A message wakes the launcher as a child's end does: few messages fit into a socket. */
+/* SIGCHLD, as the launcher waits for that in any case; F_SETSIG makes the kernel send it
+ * in place of SIGIO. */
 static void wake_at_messages(void)
 {
 	fcntl(listening, F_SETOWN, getpid());
@@ -32,7 +32,8 @@ static void wake_at_messages(void)
 	fcntl(listening, F_SETFL, O_NONBLOCK | O_ASYNC);
 }
 
-/* A descriptor that does not fit is gone, and nobody is told. */
+/* How many numbers may be used: a descriptor beyond the limit would be lost without a
+ * word. */
 static size_t count_numbers(void)
 {
 	struct rlimit files;
@@ -61,7 +62,7 @@ void holder_open(const char *id)
 	wake_at_messages();
 }
 
-/* One message: its descriptor if it is our own user's; -1 = none, -2 = no more. */
+/* Takes one message: its descriptor if it is our own user's; -1 = none, -2 = no more. */
 static int receive_descriptor(void)
 {
 	union {
@@ -99,8 +100,8 @@ static int receive_descriptor(void)
 	return fd;
 }
 
-/* False: the socket is full, for the finisher is slow or stopped. MSG_NOSIGNAL: one
- * that has died is no reason to end. */
+/* Passes a descriptor on. False: the socket is full, as the finisher is slow or stopped.
+ * MSG_NOSIGNAL: a finisher that has died must not end the launcher. */
 static bool pass_on(int to, int fd, int number)
 {
 	union {
@@ -121,7 +122,8 @@ static bool pass_on(int to, int fd, int number)
 	return sendmsg(to, &m, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-/* Numbers are used again: a job may have more processes than there are. */
+/* Gives the descriptor a free number, also a used one: a job may have more processes than
+ * there are numbers. */
 static void hold_descriptor(int fd)
 {
 	size_t i = 0;
@@ -141,7 +143,7 @@ void holder_receive(int to)
 	while (listening >= 0 && held_n < most && (fd = receive_descriptor()) != -2)
 		if (fd >= 0)
 			hold_descriptor(fd);
-	/* One that is stopped has no room for more at some time: later, then. */
+	/* A stopped finisher's socket gets full: then the rest is passed on later. */
 	for (size_t i = 0; i < used_n; i++) {
 		if (!held[i] || passed[i])
 			continue;
@@ -168,7 +170,7 @@ void holder_close_done(_Atomic uint8_t *done)
 		close(held[i] - 1);
 		held[i] = 0;
 		held_n--;
-		/* Of the next that has the number nothing is done. */
+		/* Nothing is done yet of the next spool with this number. */
 		atomic_store(&done[i], 0);
 	}
 }

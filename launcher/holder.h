@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holder - spools that lie in memory alone: the launcher has them, too, so that they
- * outlive the processes, and the finishers.
+ * holder - spools that lie in memory alone: the launcher holds them, too, so that they
+ * outlive processes and finishers.
  *
  * Threads  one.
  * Memory   a fixed table.
- * Errors   none: what does not fit waits in the socket, and its process not for long:
- *          then it is not recorded, and counted (agent/core/hold.h).
+ * Errors   none: a spool that does not fit waits in the socket, but its process not for
+ *          long: then that is not recorded, and counted (agent/core/hold.h).
  * Units    none.
  */
 #ifndef LAUNCHER_HOLDER_H
@@ -15,16 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Listens for spools of job `id`; one that comes wakes the caller as SIGCHLD does. */
+/* Listens for spools of job `id`; a spool that comes wakes the caller as SIGCHLD does. */
 void holder_open(const char *id);
-/* Those that were sent since: each into the table, and to `socket` with its number. */
+/* Takes the spools that were sent since: each goes into the table, and to `socket` with
+ * its number. */
 void holder_receive(int socket);
-/* Closes those that the finisher has marked in `done`; their numbers are free again. */
+/* Closes the spools that the finisher has marked in `done`; their numbers are free
+ * again. */
 void holder_close_done(_Atomic uint8_t *done);
-/* Those that are not marked in `done`: they are lost with us. */
+/* Counts the spools that are not marked in `done`: they are lost with the launcher. */
 uint32_t holder_left(const _Atomic uint8_t *done);
-/* For a new finisher, which has these from the start: descriptors by number, -1 where
- * there is none. */
+/* For a new finisher, which inherits them: descriptors by number, -1 where there is
+ * none. */
 const int *holder_table(size_t *n);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process keeps over an exec, but does not give to a child: interval timers, a
- * policy with SCHED_RESET_ON_FORK, being a subreaper. Without a launcher the command
- * would be the very process that has them, so they are read here and set again in the
- * child before its exec. The launcher's own timers are stopped, for their signals
+/* Things that a process keeps over an exec, but does not give to a child: interval
+ * timers, a policy with SCHED_RESET_ON_FORK, being a subreaper. Without a launcher the
+ * command would be the very process that has them, so they are read here and set again in
+ * the child before its exec. The launcher's own timers are stopped, for their signals
  * would end it. */
 #include "launcher/inherit.h"
 
@@ -25,8 +25,8 @@ struct schedule { /* the kernel's struct sched_attr, its first version */
 	uint64_t runtime, deadline, period;
 };
 
-/* Who finds another pid there than its own takes no notice: sockets of systemd are not
- * used, its watchdog is not fed. */
+/* A program that finds another pid than its own in these takes no notice of them: then
+ * sockets of systemd are not used, and its watchdog is not fed. */
 static const char *const pid_names[] = { "LISTEN_PID", "WATCHDOG_PID",
 					 "SYSTEMD_EXEC_PID" };
 #define PID_NAMES (sizeof(pid_names) / sizeof(*pid_names))
@@ -35,7 +35,7 @@ static struct itimerval timers[TIMERS];
 static struct schedule schedule;
 static int subreaper;
 static struct {
-	char **entry; /* NULL: not there, or about another process */
+	char **entry; /* NULL: the row is not there, or names another process */
 	char text[48];
 } pids[PID_NAMES];
 
@@ -60,7 +60,7 @@ void inherit_take(char **env)
 		if (getitimer(i, &timers[i]) || setitimer(i, &none, NULL))
 			timers[i] = none;
 	schedule.size = 0;
-	/* Only where a fork would reset it: else the child has it already. */
+	/* Only a policy that a fork resets is given: the child has any other already. */
 	if (syscall(SYS_sched_getattr, 0, &schedule, sizeof(schedule), 0) ||
 	    !(schedule.flags & RESET_FLAG))
 		schedule.size = 0;
@@ -83,8 +83,8 @@ void inherit_give(void)
 			continue;
 		snprintf(pids[i].text, sizeof(pids[i].text), "%s=%d", pid_names[i],
 			 (int)getpid());
-		/* In place: the environment was made in the launcher, and a child of
-		 * vfork must not allocate. */
+		/* The row changes in place: the launcher made the environment, and a
+		 * child of vfork must not allocate. */
 		*pids[i].entry = pids[i].text;
 	}
 }

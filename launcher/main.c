@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command: which of its parts is asked for. */
+/* The command: calls the part that the command line asks for. */
 #include "agent/core/ranks.h"
 #include "base/log.h"
 #include "launcher/args.h"
@@ -35,7 +35,7 @@ static int memory_of_args(struct args *a)
 	return memory_main(a->command);
 }
 
-/* `help memory`: its options are its own. */
+/* `help memory`: memory has options of its own. */
 static int help_of_args(struct args *a)
 {
 	char *words[] = { "--help", NULL };
@@ -49,10 +49,10 @@ static int help_of_args(struct args *a)
 static const struct {
 	const char *name;
 	int (*main)(struct args *a);
-	void (*print)(void); /* instead: that is all */
-	bool whatever; /* works even when the options are wrong */
+	void (*print)(void); /* called in place of main */
+	bool whatever; /* works even where the options are wrong */
 	bool command; /* takes a command after -- */
-	bool alone; /* what else is on the command line would do nothing */
+	bool alone; /* allows nothing else on the command line */
 } verbs[] = {
 	{ "recover", .main = recover_main },
 	{ "memory", .main = memory_of_args },
@@ -126,7 +126,7 @@ static int run_verb(struct args *a)
 	return exceeds_memory(&a->config) ? 2 : run_main(a, environ);
 }
 
-/* Where each rank has a launcher of its own, one of them says what all would say. */
+/* Where each rank has a launcher of its own, only rank 0 says what all would say. */
 static bool is_later_rank(const struct args *a)
 {
 	struct ranks r;
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	static struct args a;
 	int status;
 
-	/* Asked by the writer: no option and no file concerns it. */
+	/* The writer asks for `symbolize`: no option and no file concerns it. */
 	if (argc == 2 && !strcmp(argv[1], "symbolize"))
 		return symbolize_main();
 	if (argc > 1 && !strcmp(argv[1], "memory"))

@@ -59,7 +59,7 @@ static void command_options(void)
 	roff_sentence(MAN_PAGES);
 }
 
-/* What a row means, its range, and which option it is. */
+/* Prints for each option of the environment what it means, and its range. */
 static void print_environment(void)
 {
 	for (const struct config_option *o = config_options; *o->name; o++) {

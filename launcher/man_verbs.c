@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The manual pages of the subcommands. Their options come from the tables that their
- * parsers read; what a run has, too, from the table of a run's options. */
+/* The manual pages of the subcommands. Their own options come from the tables that their
+ * parsers read; options that a run has, too, from the table of a run's options. */
 #include "launcher/man_verbs.h"
 #include "launcher/roff.h"
 #include "report/memory/category.h"
 
 #include <stdio.h>
 
-/* A row of memory.def or recover.def. */
+/* Prints a row of memory.def or recover.def. */
 static void put_row(const char *name, const char *value, const char *text)
 {
 	fputs(".TP\n\\fB\\-\\-", stdout);

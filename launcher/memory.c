@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line of `proflaunch memory`, read by a table of its own, for none of its
- * options concerns a run; what it prints is made in report/memory. Traces may be of
- * torch.profiler as well. */
+/* The command line of `proflaunch memory`. It is read by a table of its own, as none of
+ * its options concerns a run; report/memory makes the output. Traces may be
+ * torch.profiler's, too. */
 #include "launcher/memory.h"
 #include "base/near.h"
 #include "launcher/say.h"
@@ -121,7 +121,7 @@ static void say_unknown(const char *arg, size_t len)
 			 typed);
 }
 
-/* One argument that begins with "--". Returns how many words it took; 0 = wrong. */
+/* Takes an argument that begins with "--". Returns how many words it took; 0 = wrong. */
 static unsigned take_option(struct asked *a, char **argv)
 {
 	const char *equals = strchr(argv[0], '='), *value = equals ? equals + 1 : argv[1],
@@ -157,7 +157,7 @@ static unsigned take_option(struct asked *a, char **argv)
 	return 0;
 }
 
-/* Traces are moved to the front of argv. */
+/* Reads the options, and moves the traces to the front of argv. */
 static bool read_options(struct asked *a, char **argv)
 {
 	unsigned took;
@@ -229,7 +229,7 @@ static int report_trace(const struct asked *a, const char *path)
 	char why[1024];
 	int status;
 
-	/* A job's file of small processes has rows of another kind: it is a table of
+	/* A job's file of small processes has rows of another kind: it gets a table of
 	 * its own. */
 	if (!a->leaks && !a->timeline &&
 	    processes_print(path, a->memory.top, a->json, stdout))
@@ -251,7 +251,7 @@ static int report_trace(const struct asked *a, const char *path)
 	return status;
 }
 
-/* A leak in one file is one, whatever nobody can say of another. */
+/* A leak in one file counts, even where another file cannot say. */
 static int worse_status(int a, int b)
 {
 	return a == 1 || b == 1 ? 1 : a > b ? a : b;
@@ -278,8 +278,8 @@ static void note_file(const struct asked *a, struct folder_file *file)
 	model_free(&m);
 }
 
-/* The table, and the report of the file with the largest peak; of leaks, each file's that
- * has memory events and is not small. */
+/* Prints the table, and the report of the file with the largest peak; with --leaks that
+ * of each file that has memory events and is not small. */
 static int report_folder(const struct asked *a, const char *path)
 {
 	struct folder f;

@@ -4,13 +4,14 @@
  *
  * Threads  one.
  * Memory   freed before it returns.
- * Errors   exit status: 0; 1 leaks were found; 2 wrong options, no trace, or it cannot
- * say. Units    none.
+ * Errors   exit status: 0; 1 leaks were found; 2 wrong options, no trace, or the trace
+ *          cannot say.
+ * Units    none.
  */
 #ifndef LAUNCHER_MEMORY_H
 #define LAUNCHER_MEMORY_H
 
-/* argv: what follows the word "memory", NULL at its end. */
+/* argv: the words behind "memory", NULL at the end. */
 int memory_main(char **argv);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * old_libc - what glibc 2.33 and 2.34 moved into programs, or gave another version.
+ * old_libc - functions that glibc 2.33 and 2.34 moved out of programs, or gave another
+ * version.
  *
  * Built here the launcher would ask for the newer C library without need. Here are the
  * functions whose old kind lay in each program (the stat family, the walk over the
@@ -18,8 +19,7 @@ extern constructor *__init_array_end[] __attribute__((visibility("hidden")));
 extern void _init(void) __attribute__((visibility("hidden")));
 constructor start_init;
 
-/* The loader has run what stands before these (.preinit_array), and will run what ends
- * the program. */
+/* The loader has run .preinit_array, and will run the functions that end the program. */
 void start_init(int argc, char **argv, char **env)
 {
 	size_t n = (size_t)(__init_array_end - __init_array_start);

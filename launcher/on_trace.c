@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pipe is where files wait for their turn (command_ready). The program has ended when
- * the last ones run, and who is waited for longer than for a window is left to itself. */
+/* Files wait for their turn (command_ready) in the pipe. When the last commands run the
+ * program has ended: the launcher waits for them as long as for a window, then leaves
+ * them. */
 #include "launcher/on_trace.h"
 #include "agent/core/clock.h"
 #include "finisher/command.h"
@@ -15,7 +16,7 @@
 
 #define ROOM    (1 << 20) /* of the pipe: some ten thousand paths */
 #define LOOK_MS 20
-#define TELL_NS 2000000000ll /* a user who waits so long wants to know for what */
+#define TELL_NS 2000000000ll /* after such a wait the user wants to know why */
 
 extern char **environ;
 
@@ -23,7 +24,7 @@ static struct {
 	int pipe;
 	const struct config *config;
 	char path[PATH_MAX + 1];
-	size_t used; /* of it */
+	size_t used; /* bytes of `path` */
 } me = { .pipe = -1 };
 
 int on_trace_start(const struct config *c)
@@ -39,7 +40,8 @@ int on_trace_start(const struct config *c)
 	return ends[1];
 }
 
-/* Whole paths are written in one go, and a pipe keeps them together. */
+/* Reads a path. The finisher writes whole paths in one go, and a pipe keeps them
+ * together. */
 static bool read_path(void)
 {
 	while (me.pipe >= 0 && read(me.pipe, me.path + me.used, 1) == 1) {
@@ -69,7 +71,8 @@ static void reap_children(void (*ended)(pid_t pid, int status))
 		ended(pid, status);
 }
 
-/* Files that nobody ran it for have no mark; a finisher that goes on comes to them. */
+/* Files for which the command was not run have no mark; a finisher that goes on runs it
+ * for them. */
 static void say_left(bool goes_on)
 {
 	unsigned left = 0;
@@ -110,7 +113,7 @@ void on_trace_await(int64_t until, const volatile sig_atomic_t *interrupted,
 				"waiting for %s of on_trace; ^C leaves them to themselves",
 				say_count(command_running(), "command"));
 		told |= now - since > TELL_NS;
-		poll(NULL, 0, LOOK_MS); /* SIGCHLD ends it */
+		poll(NULL, 0, LOOK_MS); /* SIGCHLD ends the sleep */
 	}
 	say_left(goes_on);
 	command_sum();

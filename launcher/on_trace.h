@@ -5,7 +5,7 @@
  *
  * Threads  one.
  * Memory   static.
- * Errors   lines; what it did not come to is left without a mark, for recover.
+ * Errors   lines; a file that it did not come to is left without a mark, for recover.
  * Units    ns of CLOCK_MONOTONIC.
  */
 #ifndef LAUNCHER_ON_TRACE_H
@@ -18,10 +18,11 @@
 
 /* The finisher's end of a pipe of paths; -1 = none, or no command was asked for. */
 int on_trace_start(const struct config *c);
-/* Starts what may run now. */
+/* Starts the commands that may run now. */
 void on_trace_look(void);
-/* Until all have ended, or until then, or until the user has enough (^C). `ended` takes
- * each child that ends; goes_on: the finisher starts what is not started by then. */
+/* Waits until all commands have ended, or until `until`, or until the user presses ^C.
+ * `ended` takes each child that ends; goes_on: the finisher runs the command for the
+ * rest. */
 void on_trace_await(int64_t until, const volatile sig_atomic_t *interrupted,
 		    void (*ended)(pid_t pid, int status), bool goes_on);
 

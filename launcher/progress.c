@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only while somebody waits, and not at once: most jobs are done before the first half
- * second is over, and then no line flickers. */
+/* The line comes only after half a second of waiting: most jobs are done before, and then
+ * no line flickers. */
 #include "launcher/progress.h"
 #include "base/sys.h"
 #include "launcher/say.h"
@@ -12,7 +12,7 @@
 #define AFTER_NS 500000000ll
 #define EACH_NS  200000000ll
 
-static int64_t shown; /* when, as waited; 0 = not yet */
+static int64_t shown; /* at which `waited`; 0 = not yet */
 static uint32_t most;
 
 void progress_show(uint32_t left, int64_t waited)

@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-/* left: spools, as far as known; waited: since when the user does. */
+/* left: spools, as far as known; waited: for how long the user has waited. */
 void progress_show(uint32_t left, int64_t waited);
-/* Takes the line away, if there was one: other lines come next. */
+/* Takes the line away, if there was one: other lines follow. */
 void progress_clear(void);
 
 #endif

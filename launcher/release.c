@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Descriptors that the launcher inherited and does not need are closed once the
- * command runs. Which are open the kernel says in /proc/self/fd; without /proc numbers
- * up to a bound are tried. Ours have O_CLOEXEC, by which the two kinds are told apart.
- * Standard input and output are replaced by /dev/null and not closed: what is opened
- * next would be them. */
+/* Closes the descriptors that the launcher inherited and does not need, once the command
+ * runs. /proc/self/fd says which are open; without /proc numbers up to a bound are tried.
+ * The launcher's own have O_CLOEXEC, by which the two kinds are told apart. Standard
+ * input and output are replaced by /dev/null, not closed: the next file opened would take
+ * their numbers. */
 #include "launcher/release.h"
 #include "base/sys.h"
 
@@ -16,9 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define WITHOUT_PROC 1024 /* numbers that are tried there */
+#define WITHOUT_PROC 1024 /* numbers tried without /proc */
 
-/* Closing any descriptor of its file would end the lock. */
+/* Does a POSIX lock hang on it? Closing any descriptor of the file would end that
+ * lock. */
 static bool holds_lock(int fd)
 {
 	char path[64], text[4096];
@@ -39,8 +40,8 @@ static void release_one(int fd, int null)
 		dup2(null, fd);
 }
 
-/* What is read is not changed by what is closed: names come in order. glibc's struct
- * dirent64 is the kernel's linux_dirent64; its getdents64() came with 2.30, too late. */
+/* Closing does not disturb the reading, as numbers come in order. glibc's struct dirent64
+ * is the kernel's linux_dirent64; its getdents64() came with 2.30, too late. */
 static bool release_listed(int dir, int null)
 {
 	_Alignas(struct dirent64) char bytes[4096];

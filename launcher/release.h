@@ -2,8 +2,8 @@
 /*
  * release - the caller's descriptors: the program's alone, once it runs.
  *
- * Held by us, too, a pipe has no end when the program closes it, a writer is not told
- * that nobody reads, a lock stays.
+ * If the launcher held them, too, a pipe would not end when the program closes it, a
+ * writer would not be told that nobody reads, a lock would stay.
  *
  * Threads  one.
  * Memory   the stack.
@@ -13,8 +13,9 @@
 #ifndef LAUNCHER_RELEASE_H
 #define LAUNCHER_RELEASE_H
 
-/* All go that would outlive an exec: ours would not. stderr stays, for what is to be
- * said, and what a POSIX lock hangs on, which is this process's and would go with it. */
+/* Closes all descriptors that would outlive an exec: the launcher's own would not. stderr
+ * stays for messages, and so does a file with a POSIX lock, which is this process's and
+ * would go with it. */
 void release_descriptors(void);
 
 #endif

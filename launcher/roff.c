@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text in man(7) format: what means something to roff means itself. */
+/* Text in man(7) format, with roff's special characters escaped. */
 #include "launcher/roff.h"
 
 #include <ctype.h>
@@ -16,7 +16,7 @@ void roff_text(const char *text)
 			printf("\\&%c", *p);
 		else
 			putchar(*p);
-		/* A long plan may be broken after a comma, without a hyphen. */
+		/* A long schedule may be broken after a comma, without a hyphen. */
 		if (*p == ',' && p[1] && p[1] != ' ')
 			fputs("\\:", stdout);
 	}

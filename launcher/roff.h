@@ -4,7 +4,7 @@
  *
  * Threads  one.
  * Memory   none.
- * Errors   none; who prints looks at stdout in the end.
+ * Errors   none; main() checks stdout in the end.
  * Units    none.
  */
 #ifndef LAUNCHER_ROFF_H
@@ -12,19 +12,19 @@
 
 #include "config/config.h"
 
-/* A backslash, a dash and a leading dot mean themselves. */
+/* Writes text in which a backslash, a dash and a leading dot mean themselves. */
 void roff_text(const char *text);
-/* A sentence: begins with a capital letter, ends with a stop. */
+/* Writes a sentence: begins with a capital letter, ends with a stop. */
 void roff_sentence(const char *text);
-/* "name.section" and its first lines. */
+/* Writes the page's name and its first lines. */
 void roff_head(const char *page, const char *section);
 /* `body` is roff already. */
 void roff_section(const char *name, const char *body);
-/* "--record-shapes [on|off]", without what it means. */
+/* Writes "--record-shapes [on|off]", without the meaning. */
 void roff_option(const struct config_option *o);
-/* What it takes: "on|off", or the unit. */
+/* Writes what the option takes: "on|off", or the unit. */
 void roff_value(const struct config_option *o);
-/* What it means, its range and its default. */
+/* Writes the option's meaning, range and default. */
 void roff_help(const struct config_option *o);
 
 #endif

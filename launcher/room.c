@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By a try: rights, read-only mounts, quotas, attributes and a file size limit all say
- * no in their own way. A page is written, and not an empty file: a full disk, or a
- * quota, has room for the name alone. */
+/* Tries to write: rights, read-only mounts, quotas, attributes and a file size limit each
+ * refuse in a way of their own. The try writes a page, not an empty file: on a full disk,
+ * or with a full quota, there is room for a name. */
 #include "launcher/room.h"
 #include "base/sys.h"
 
@@ -20,11 +20,11 @@ int room_try(const char *dir)
 
 	if (!sys_may_grow(sizeof(page)))
 		return -EFBIG;
-	/* Launchers of other machines have the same number, and one that died here had
-	 * it. */
+	/* The pid alone would not do: launchers of other machines may have the same, and
+	 * so may one that died here. */
 	snprintf(path, sizeof(path), "%.4000s/.proflaunch-try-%d-%llx", dir,
 		 (int)getpid(), (unsigned long long)sys_clock_ns(CLOCK_REALTIME));
-	/* O_EXCL, for the directory may be everybody's. */
+	/* O_EXCL, as other users may write into the directory. */
 	fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return fd;

@@ -15,10 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0 when a file with a page in it could be made there; it is gone again. */
+/* 0 when a file with a page in it can be made there; the file is removed again. */
 int room_try(const char *dir);
 uint64_t room_memory(void); /* that this machine has */
-/* A small machine may have less than the default: what is there is taken then. */
+/* Does buffer_mb exceed memory? Not the default on a small machine, which takes less
+ * then. */
 bool room_exceeded(const struct config *c);
 
 #endif

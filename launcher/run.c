@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each preparation may fail. Where the user can do something about it (a directory that
- * cannot be written) nothing is started; else, and where the command must run, a line
- * says so and the program runs without being profiled. After the command the order
- * matters: the finisher is waited for, the page is read, what is empty is removed, and
- * the closing words come last, before we end as the command did. */
+/* Each preparation may fail. Where the user can mend it (a directory that cannot be
+ * written) nothing is started; else, and where the command must run, a line says so and
+ * the program runs without being profiled. After the command the order matters: wait for
+ * the finisher, read the page, remove empty folders, say the closing words, and end as
+ * the command did. */
 #include "launcher/run.h"
 #include "agent/core/job.h"
 #include "agent/core/job_count.h"
@@ -37,12 +37,12 @@ struct run {
 	char path[PATH_MAX]; /* ... and its path */
 	char job[sizeof(job->id)];
 	bool made_logdir;
-	bool spool_named; /* by the user: the log directory is not to blame */
-	bool refused; /* nothing is started */
+	bool spool_named; /* by the user: so the log directory is not to blame */
+	bool refused; /* the command is not started */
 };
 
-/* By the working directory as it is now: the program may change its own, and the
- * finisher works in "/". Leading "./" are left out, for the path is shown to the user. */
+/* Uses the working directory as it is now: the program may change its own, and the
+ * finisher works in "/". Leading "./" are left out, as the user is shown the path. */
 static int make_absolute(char *path, size_t size)
 {
 	char cwd[PATH_MAX], full[2 * PATH_MAX];
@@ -77,7 +77,8 @@ static bool warn_unprofiled(const char *what, const char *why)
 	return false;
 }
 
-/* A launcher inside of another one is a part of the program, and no user's command. */
+/* A launcher inside another job is a part of the program, and no user's command: it goes
+ * on. */
 static bool keeps_going(const struct config *c)
 {
 	const char *outer = getenv("PROF_JOB");
@@ -85,7 +86,7 @@ static bool keeps_going(const struct config *c)
 	return c->keep_going || (outer && *outer);
 }
 
-/* Hours of a run for nothing: the user is told before, and nothing is started. */
+/* Tells the user, and starts nothing, rather than run for hours for nothing. */
 static bool refuse_run(struct run *r, const char *what, int err)
 {
 	if (keeps_going(r->config))
@@ -109,7 +110,7 @@ static bool prepare_logdir(struct run *r)
 		err = make_absolute(c->spool, sizeof(c->spool));
 	if (err)
 		return refuse_run(r, c->logdir, err);
-	/* A log directory that was not there goes again if nothing was written. */
+	/* A log directory that was not there is removed again if nothing was written. */
 	r->made_logdir = access(c->logdir, F_OK) != 0;
 	for (unsigned i = 0; i < TRIES && (!i || err == -ENOENT); i++)
 		err = sys_mkdirs(c->logdir, 0777);
@@ -118,7 +119,7 @@ static bool prepare_logdir(struct run *r)
 	return err ? refuse_run(r, c->logdir, err) : true;
 }
 
-/* The page that all processes of this run share; made first, it also tells whether
+/* Makes the page that all processes of this run share; made first, it also tells whether
  * the directory can be written. */
 static bool prepare_job(struct run *r)
 {
@@ -135,7 +136,7 @@ static bool prepare_job(struct run *r)
 		say_note(
 			"records are kept in memory (%s): they are lost when proflaunch itself is killed",
 			why);
-	/* All processes use what was decided here, whatever their TMPDIR says. */
+	/* All processes use the folder chosen here, whatever their TMPDIR says. */
 	snprintf(c->spool, sizeof(c->spool), "%.1000s",
 		 *r->spool_dir ? r->spool_dir : "memory");
 	if (!*r->spool_dir)
@@ -155,7 +156,8 @@ static bool prepare_job(struct run *r)
 	return true;
 }
 
-/* Where others can see it the agent says so itself, however it came there. */
+/* Warns of an allocator inside the program that only the launcher can see; of others the
+ * agent warns itself, wherever they come from. */
 static void look_for_allocator(const struct config *c, const char *image)
 {
 	struct symbol_file f;
@@ -178,8 +180,8 @@ static bool prepare_agent(struct run *r, const struct target *t)
 	if (find_agent(r->agent, sizeof(r->agent)))
 		return warn_unprofiled("libproflaunch.so",
 				       "is neither beside proflaunch nor in ../lib");
-	/* Both separate the words of LD_PRELOAD, and the loader knows no way to quote
-	 * them. */
+	/* Both characters separate words of LD_PRELOAD, and the loader knows no
+	 * quoting. */
 	if (strpbrk(r->agent, " :"))
 		return warn_unprofiled(
 			r->agent, "a path with a blank or a colon cannot be preloaded");
@@ -205,7 +207,7 @@ static bool refuse_marker(const struct config *c, const struct target *t)
 
 /* ---- after ---- */
 
-/* By descriptor: the program may have cut the file short. */
+/* Reads the page by descriptor: the program may have cut the file short. */
 static void look_at_page(struct closing *c)
 {
 	static struct job_page page;
@@ -221,7 +223,7 @@ static void look_at_page(struct closing *c)
 	c->confined = atomic_load(&page.confined);
 }
 
-/* What is empty goes. */
+/* Removes the folders that are empty. */
 static void remove_empty(struct run *r)
 {
 	char own[PATH_MAX];

@@ -4,7 +4,8 @@
  *
  * Threads  one.
  * Memory   none to give back.
- * Errors   what only the machine refuses is one line: the program runs all the same.
+ * Errors   a thing that the user cannot mend gives one line: the program runs all the
+ *          same.
  * Units    none.
  */
 #ifndef LAUNCHER_RUN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Standard error belongs to the program as well: each line is one write, so that lines
- * do not mix, and nothing is buffered. Whoever reads it may be slow, stopped or gone;
- * the launcher must end nevertheless. */
+/* Standard error belongs to the program as well: each line is one write, so that lines do
+ * not mix, and nothing is buffered. The reader may be slow, stopped or gone; the launcher
+ * must end nevertheless. */
 #include "launcher/say.h"
 #include "agent/core/clock.h"
 #include "report/out.h"
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #define LINE        8192
-#define PATIENCE_MS 100 /* in all */
+#define PATIENCE_MS 100 /* for all lines together */
 
 bool say_quiet;
 
@@ -27,9 +27,9 @@ static bool has_colour(void)
 	return !(no && *no) && !(term && !strcmp(term, "dumb")) && isatty(STDERR_FILENO);
 }
 
-/* Whoever started us may read when we have ended, and not before: a full pipe is waited
- * for as little as possible, a terminal (^S) as a program would. Flags of the description
- * are everybody's; poll is asked for room instead. */
+/* The caller may read only when the launcher has ended: so the launcher waits as little
+ * as possible for room in a pipe, and for a terminal (^S) as any program would. The flags
+ * of an open file are shared: poll asks for room instead. */
 static bool has_room(void)
 {
 	static int patience = PATIENCE_MS;
@@ -44,12 +44,12 @@ static bool has_room(void)
 	patience -= (int)((sys_clock_ns(CLOCK_MONOTONIC) - since) / 1000000);
 	if (patience < 0)
 		patience = 0;
-	/* POLLERR: nobody reads; to write would be a SIGPIPE. */
+	/* POLLERR: nobody reads; a write would raise SIGPIPE. */
 	return got > 0 && !(err.revents & (POLLERR | POLLNVAL));
 }
 
-/* PIPE_BUF bytes at a time: poll says that so many fit, and the kernel writes them in
- * one piece. */
+/* Writes PIPE_BUF bytes at a time: poll says that so many fit, and the kernel writes them
+ * in one piece. */
 void say_text(const char *text, size_t size)
 {
 	while (size && has_room()) {
@@ -72,7 +72,7 @@ static void say_line(const char *colour, const char *format, va_list args)
 	head = snprintf(line, LINE, "%sproflaunch:%s ", colour ? colour : "",
 			colour ? "\033[0m" : "");
 	n = head + vsnprintf(line + head, (size_t)(room - head), format, args);
-	out_plain(line + head); /* names in it may come from anywhere */
+	out_plain(line + head); /* names in the line may come from anywhere */
 	if (n > room - 1)
 		n = room - 1;
 	line[n++] = '\n';
@@ -121,7 +121,7 @@ const char *say_number(uint64_t n)
 	return out;
 }
 
-/* "batches", "processes": no other noun of ours has an irregular plural. */
+/* Plurals like "batches", "processes"; no other noun here has an irregular one. */
 const char *say_count(uint64_t n, const char *noun)
 {
 	char *out = next_buffer();

@@ -18,13 +18,13 @@ extern bool say_quiet; /* -q: notes are dropped, warnings stay */
 
 void say_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As it is. Where nobody reads, and there is no room left, it is lost: 100 ms are waited
- * for that in a life. */
+/* Writes text as it is. Text is lost where nobody reads and no room is left: the launcher
+ * waits 100 ms for room in its life. */
 void say_text(const char *text, size_t size);
 /* "12,345" and "1 step", "2 steps"; each from a ring of buffers (say.c). */
 const char *say_number(uint64_t n);
 const char *say_count(uint64_t n, const char *noun);
-/* A path as one can paste it into a shell; from a ring of two. */
+/* A path that can be pasted into a shell; from a ring of two buffers. */
 const char *say_path(const char *path);
 
 #endif

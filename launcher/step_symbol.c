@@ -25,18 +25,18 @@ struct look {
 	char library[sizeof(((struct marker *)0)->text)]; /* a glob; "" = any file */
 	const char *name;
 	const char *program;
-	char found[PATH_MAX]; /* the file that defines it */
-	bool opens; /* can load a library or start a program */
+	char found[PATH_MAX]; /* the file that defines `name` */
+	bool opens; /* the program can load a library or start a program */
 	bool incomplete; /* a file could not be read */
 	bool stripped;
 	struct near near;
-	char best[NAME_MOST]; /* of the program's names the nearest */
-	char inside[NAME_MOST]; /* the shortest that holds the name: of C++ */
+	char best[NAME_MOST]; /* the nearest of the program's names */
+	char inside[NAME_MOST]; /* the shortest name that contains it, for C++ */
 };
 
 /* ---- one file ---- */
 
-/* By these a program gets code that its needed libraries do not have. */
+/* By these functions a program gets code that its needed libraries do not have. */
 static bool opens_other_code(const char *name)
 {
 	static const char *const openers[] = {
@@ -51,7 +51,7 @@ static bool opens_other_code(const char *name)
 	return false;
 }
 
-/* The C library's own files name these functions because they have them. */
+/* The C library's own files define these functions: that they name them tells nothing. */
 static bool is_c_library(const char *path)
 {
 	const char *base = text_base(path);
@@ -141,7 +141,7 @@ static void look_at_line(struct look *l, char *line)
 	l->incomplete |= strstr(line, "not found") != NULL;
 	end = path ? strstr(path, " (0x") : NULL;
 	if (!end)
-		return; /* the vdso */
+		return; /* the vdso has no file */
 	*end = '\0';
 	/* "libm.so.6 => /lib/…", or a path that is needed by its own name. */
 	if (strstr(path, " => "))
@@ -173,7 +173,7 @@ static void look_into_libraries(struct look *l)
 	l->incomplete |= !list || status;
 }
 
-/* A loader of another kind might run the program where it is asked for a list. */
+/* Only a plain program is asked: a loader of another kind might run it. */
 static bool is_plain(const char *program)
 {
 	static struct image image;
@@ -238,7 +238,7 @@ enum step_place step_symbol_find(const struct config *c, const struct target *t,
 	l = (struct look){ .program = t->path };
 	split_name(&l, &m);
 	*said = "it may come with a library that is loaded later, or in a program that this one starts: the last line of a run says if it did not";
-	/* A script's interpreter loads what the script says. */
+	/* A script's interpreter loads the libraries that the script names. */
 	if (*t->why || strcmp(t->path, t->image) || !is_plain(t->path))
 		return STEP_LATER;
 	look_into_file(&l, t->path, true);

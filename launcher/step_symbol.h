@@ -7,7 +7,7 @@
  * Errors   in doubt the answer is STEP_LATER.
  * Units    none.
  *
- * The program is not run: its loader is asked which libraries it needs, and their symbol
+ * The program is not run: its loader tells which libraries it needs, and their symbol
  * tables, and the program's own, are read as the agent will read them.
  */
 #ifndef LAUNCHER_STEP_SYMBOL_H
@@ -21,10 +21,11 @@ enum step_place {
 	STEP_HERE,
 	STEP_LATER, /* a library that is loaded later, or a program that it starts, may
 		       have it; or it cannot be looked into */
-	STEP_NOWHERE, /* neither is there, nor could it come */
+	STEP_NOWHERE, /* the function is nowhere, and cannot come later */
 };
 
-/* `said`: the file that has it (STEP_HERE), or what to say (STEP_LATER, _NOWHERE). */
+/* `said`: the file that has the function (STEP_HERE), or a text to say (STEP_LATER,
+ * _NOWHERE). */
 enum step_place step_symbol_find(const struct config *c, const struct target *t,
 				 const char **said);
 

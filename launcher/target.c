@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What will really run: a command is looked up as execvp does it, then scripts are
- * followed to their interpreter as the kernel does it, and `env`, which the kernel
- * runs, to the program that it looks up. Whether the agent can go with the last one
- * its file says, by rights, capabilities and ELF headers; nothing is run to find out. */
+ * followed to their interpreter as the kernel does it, and `env`, which the kernel runs,
+ * to the program that it looks up. Rights, capabilities and ELF headers of the last file
+ * say whether the agent can go with it; nothing is run to find out. */
 #include "launcher/target.h"
 #include "base/sys.h"
 #include "config/aside.h"
@@ -30,7 +30,8 @@ static int try_path(char *path, size_t size, const char *dir, size_t len,
 	return 0;
 }
 
-/* As execvp: a file that may not be run is remembered, but a later one wins. */
+/* Looks up a name as execvp does: a file that may not be run is remembered, but a later
+ * one wins. */
 static int look_up(char *path, size_t size, const char *name)
 {
 	const char *dirs = getenv("PATH");
@@ -53,7 +54,7 @@ static int look_up(char *path, size_t size, const char *name)
 	}
 }
 
-/* "#!/usr/bin/env [-S] [NAME=VALUE] python3 -u": the word that env looks up. */
+/* The word that env looks up in "#!/usr/bin/env [-S] [NAME=VALUE] python3 -u". */
 static char *env_word(char *rest)
 {
 	char *save, *word = strtok_r(rest, " \t", &save);
@@ -63,7 +64,7 @@ static char *env_word(char *rest)
 	return word;
 }
 
-/* The interpreter that a script names. 1 = it is no script. */
+/* Finds the interpreter that a script names. 1 = the file is no script. */
 static int find_interpreter(struct target *t, struct image *image, char *next,
 			    size_t size)
 {
@@ -81,7 +82,7 @@ static int find_interpreter(struct target *t, struct image *image, char *next,
 	return try_path(next, size, "", 0, image->interpreter);
 }
 
-/* The program runs nevertheless: the reason is shown, and no agent is preloaded. */
+/* Notes why no agent is preloaded; the program runs nevertheless. */
 static void refuse_target(struct target *t, const char *why, const char *advice)
 {
 	snprintf(t->why, sizeof(t->why), "%s", why);
@@ -113,10 +114,10 @@ static void judge_image(struct target *t, const struct image *image, enum aside 
 	}
 }
 
-/* What the file is; ASIDE_NO also when it cannot be read. */
+/* Reads what kind the file is of; ASIDE_NO also when it cannot be read. */
 static enum aside read_image(struct image *image, const char *path)
 {
-	/* A pipe with that name is not waited for. */
+	/* O_NONBLOCK: a pipe with that name is not waited for. */
 	int fd = sys_open(path, O_RDONLY | O_NONBLOCK, 0);
 	enum aside why = ASIDE_NO;
 	struct sys_stat st;
@@ -155,7 +156,8 @@ int target_find(struct target *t, const char *command)
 		if (err) {
 			refuse_target(t, "is a script whose interpreter cannot be found",
 				      "check its first line");
-			/* Of what env looks up the kernel knows nothing: env starts. */
+			/* The kernel starts env whether or not there is what env looks
+			 * up. */
 			if (image.kind == IMAGE_SCRIPT && access(image.interpreter, F_OK))
 				strcpy(t->lacks, image.interpreter);
 			return 0;

@@ -16,15 +16,15 @@
 #include <stdbool.h>
 
 struct target {
-	char path[PATH_MAX]; /* what execve is given */
-	char image[PATH_MAX]; /* what really runs: the interpreter of a script */
+	char path[PATH_MAX]; /* the path for execve */
+	char image[PATH_MAX]; /* the file that really runs: a script's interpreter */
 	bool text; /* no program and no #! line: /bin/sh reads it */
-	char why[256]; /* why preloading would not work or break it; "" = it works */
-	char lacks[IMAGE_LINE]; /* an interpreter that is not there: nothing starts */
-	const char *advice; /* what to do about it */
+	char why[256]; /* why preloading would fail, or break it; "" = it works */
+	char lacks[IMAGE_LINE]; /* a missing interpreter: nothing starts */
+	const char *advice; /* what the user can do about `why` */
 };
 
-/* Looks the command up in PATH, follows #! lines, and reads the ELF file. */
+/* Looks up the command in PATH, follows #! lines, and reads the ELF file. */
 int target_find(struct target *t, const char *command);
 
 #endif

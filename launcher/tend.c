@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launcher forks a finisher as soon as the command runs, and looks after it on
- * each wake-up: lines and paths come by pipes, spools in memory by a socket, and a
- * counter that changes (`beat`) says that it is not stuck. A finisher that ends is
- * followed by another: while the command runs after a pause that doubles each time,
- * for what ended it may end the next as well; at the end at once. Nothing is allocated
- * after the first fork: the launcher has to work when memory is short, as the program
- * may have taken all of it. */
+/* The launcher forks a finisher as soon as the command runs, and looks after it on each
+ * wake-up: lines and paths come by pipes, spools in memory by a socket, and a counter
+ * that changes (`beat`) says that it is not stuck. Where a finisher ends another one
+ * follows: while the command runs after a pause that doubles each time, for the same
+ * cause may end the next one, too; at the end at once. The launcher allocates nothing
+ * after the first fork: it has to work when memory is short, as the program may have
+ * taken all of it. */
 #include "launcher/tend.h"
 #include "agent/core/clock.h"
 #include "agent/core/job.h"
@@ -35,10 +35,10 @@
 
 #define SECOND       1000000000ll
 #define TICK_NS      SECOND
-#define HANG_NS      (60 * SECOND) /* no sign of life for so long */
+#define HANG_NS      (60 * SECOND) /* so long without a sign of life */
 #define BACKOFF_MOST (30 * SECOND)
-#define LIVES        5 /* finishers that may give up while we wait for the last one */
-#define ANSWER_NS    (2 * SECOND) /* for a word that takes no work */
+#define LIVES        5 /* finishers that may fail during the wait at the end */
+#define ANSWER_NS    (2 * SECOND) /* for an answer that takes no work */
 #define WAIT_NS      100000000ll
 #define EXIT_NS      500000ll
 
@@ -47,24 +47,24 @@ int64_t tend_most_ns = TEND_SECONDS * SECOND;
 static struct {
 	struct finish finish;
 	struct page page;
-	pid_t pid; /* 0 = there is none now */
-	int lines, spools; /* our ends */
-	int64_t born_ns, next_ns, backoff; /* when the next one may be started */
+	pid_t pid; /* 0 = there is no finisher now */
+	int lines, spools; /* the launcher's ends */
+	int64_t born_ns, next_ns, backoff; /* next_ns: when the next may start */
 	uint32_t beat;
-	int64_t beat_ns; /* when it was seen to change */
-	unsigned deaths; /* while we wait for the end */
+	int64_t beat_ns; /* when `beat` was last seen to change */
+	unsigned deaths; /* failed finishers during the wait at the end */
 } me = { .lines = -1, .spools = -1 };
 
 static volatile sig_atomic_t interrupted;
 
-/* ---- starting one ---- */
+/* ---- starting a finisher ---- */
 
 static void start_finisher(void)
 {
 	int64_t now = sys_clock_ns(CLOCK_MONOTONIC);
 
-	/* The table's descriptors are inherited: the new finisher need not be sent
-	 * them again. */
+	/* The new finisher inherits the table's descriptors: they need not be sent
+	 * again. */
 	me.finish.held = holder_table(&me.finish.held_n);
 	me.pid = fork();
 	if (!me.pid) {
@@ -123,9 +123,10 @@ bool tend_start(const struct tend *t)
 	return true; /* the first tick starts one: the command is our first child */
 }
 
-/* ---- while it runs ---- */
+/* ---- while the command runs ---- */
 
-/* A name in them may come from a spool: nothing that a terminal would obey. */
+/* Passes the finisher's lines on. A name in them may come from a spool: so nothing that a
+ * terminal would obey gets through. */
 static void pass_lines(void)
 {
 	char text[4097];
@@ -152,7 +153,8 @@ static void look_at_beat(int64_t now)
 		kill(me.pid, SIGKILL);
 		me.beat_ns = now;
 	}
-	/* One that has worked for a minute was no failure: the next may come at once. */
+	/* A finisher that has worked for a minute was no failure: the next may come at
+	 * once. */
 	if (me.pid && now - me.born_ns > HANG_NS)
 		me.backoff = 0;
 }
@@ -178,8 +180,9 @@ static int64_t pump_on_tick(void)
 	return TICK_NS;
 }
 
-/* In a control group with little memory what has killed it will kill the next one, and
- * the group's reclaim before that costs the program pages of its own code. */
+/* In a control group with little memory the cause that killed the finisher will kill the
+ * next one, and the group's reclaim before that costs the program pages of its own
+ * code. */
 static void put_off_next(void)
 {
 	me.backoff = BACKOFF_MOST;
@@ -213,9 +216,9 @@ static void count_interrupt(int sig)
 		interrupted++;
 }
 
-/* Counts only deaths that the next finisher may die of as well: each exit, and each
- * signal but SIGKILL and SIGTERM, which somebody sends, and those that came while a
- * window was being written, which the next finisher leaves alone. */
+/* Counts only ends that the next finisher may have, too: each exit, and each signal but
+ * SIGKILL and SIGTERM, which somebody sends, and but those during the writing of a
+ * window, which the next finisher leaves alone. */
 static bool is_failure(int status)
 {
 	return WIFEXITED(status) ||
@@ -223,8 +226,8 @@ static bool is_failure(int status)
 		!atomic_load(&me.finish.shared->now.on));
 }
 
-/* A finisher that dies is followed by another at once, for somebody waits. A spool
- * that kills finishers is left alone after a while, so that there is an end. */
+/* Starts another finisher at once where one dies, for the user waits. At most LIVES may
+ * fail, so that there is an end. */
 static void replace_dead_finisher(void)
 {
 	int status;
@@ -253,14 +256,14 @@ static void say_interrupted(void)
 	if (said || interrupted != 1)
 		return;
 	said = true;
-	/* What a finisher that is stopped knows of may be nothing. */
+	/* A stopped finisher's own count may be too small: count what is there. */
 	left = remains_count(me.finish.dir) + holder_left(me.finish.shared->held_done);
 	say_note(
 		"the records of %s are still to be written; ^C again leaves them to proflaunch recover",
 		say_count(left, "process"));
 }
 
-/* Until the answer to `phase`, or a later one, is there. False: nobody will give it. */
+/* Waits for the answer to `phase`, or to a later one. False: nobody will give it. */
 static bool wait_for(enum shared_phase phase, int64_t most)
 {
 	int64_t since = sys_clock_ns(CLOCK_MONOTONIC);
@@ -270,8 +273,8 @@ static bool wait_for(enum shared_phase phase, int64_t most)
 		pump_messages();
 		if (phase == PHASE_END)
 			replace_dead_finisher();
-		/* The launcher asks, for it has a processor to ask with; the finisher,
-		 * at its priority, may get none. */
+		/* The launcher asks, as it has a processor to ask with; a finisher at the
+		 * lowest priority may get none. */
 		if (me.pid)
 			apart_share(me.pid, true);
 		if (!me.pid || interrupted > 1 ||
@@ -295,7 +298,8 @@ static void kill_finisher(void)
 	me.pid = 0;
 }
 
-/* Who calls recover now must find the page's lock free. */
+/* Waits until the finisher has gone: recover, if called now, must find the page's lock
+ * free. */
 static void await_exit(void)
 {
 	const struct timespec pause = { .tv_nsec = EXIT_NS };
@@ -319,8 +323,8 @@ void tend_read(void *page, size_t size)
 		memset(page, 0, size);
 }
 
-/* The finisher goes on alone with what is left, or leaves that to recover. False: it
- * does not even answer. */
+/* Lets the finisher go on alone with the rest, or leave the rest to recover. False: it
+ * does not answer. */
 static bool let_go(void)
 {
 	struct shared *s = me.finish.shared;
@@ -330,11 +334,11 @@ static bool let_go(void)
 	set_phase(linger ? PHASE_LINGER : PHASE_STOP);
 	told = wait_for(linger ? PHASE_LINGER : PHASE_STOP, ANSWER_NS);
 	if (linger && told)
-		me.pid = 0; /* it is on its own from here */
+		me.pid = 0; /* the finisher is on its own from here */
 	return told;
 }
 
-/* Nobody writes what still lies there but recover. */
+/* Ends the finisher; only recover will write what is left. */
 static void give_up(void)
 {
 	struct totals *t = &me.finish.shared->totals;
@@ -356,7 +360,8 @@ static void watch_interrupts(void)
 	sigaction(SIGINT, NULL, &old);
 	if (old.sa_handler != SIG_IGN)
 		sigaction(SIGINT, &act, NULL);
-	/* Spools in memory that come still, and files for on_trace, end a sleep, too. */
+	/* A spool in memory that still comes, or a file for on_trace, ends a sleep,
+	 * too. */
 	sigaction(SIGCHLD, &wake, NULL);
 }
 
@@ -370,7 +375,8 @@ const struct totals *tend_end(void)
 		return NULL;
 	until = sys_clock_ns(CLOCK_MONOTONIC) + tend_most_ns;
 	watch_interrupts();
-	/* Spools in memory that came last: a finisher that knows of none ends. */
+	/* Passes on spools in memory that came last: a finisher that knows of none would
+	 * end. */
 	pump_messages();
 	set_phase(PHASE_END);
 	told = wait_for(PHASE_END, tend_most_ns);
@@ -383,8 +389,8 @@ const struct totals *tend_end(void)
 	on_trace_await(until, &interrupted, note_finisher_end,
 		       atomic_load(&s->answer) == PHASE_LINGER);
 	lines_say(&me.page, &s->lines, out_plain, true);
-	/* One that has answered has nothing left to do but to end: nobody waits for that
-	 * where nothing is left. */
+	/* A finisher that has answered only has to end: the launcher waits for that just
+	 * where something is left. */
 	if (!told)
 		give_up();
 	else if (s->totals.failed || !me.finish.config->linger)

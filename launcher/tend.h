@@ -19,21 +19,21 @@
 
 struct tend {
 	const struct config *config; /* logdir absolute */
-	const char *dir, *page, *job; /* its folder, the page there, its id */
+	const char *dir, *page, *job; /* the job's folder, the page in it, the job's id */
 };
 
-/* False: there is none, the spools are left to recover. */
+/* False: there is no finisher, and the spools are left to recover. */
 bool tend_start(const struct tend *t);
-/* For child_run: while the command runs. */
+/* For child_run: the finisher's care while the command runs. */
 extern const struct child_others tend_others;
-/* The first `size` bytes of the job's page; zeros when there are not so many. */
+/* Reads the first `size` bytes of the job's page; zeros when there are not so many. */
 void tend_read(void *page, size_t size);
-#define TEND_SECONDS 55 /* and a little more for what is to be said */
-/* Waits until all that has ended is written, at most so long (less in tests), or until
- * the user wants to wait no more (^C twice). Then the finisher ends, or goes on alone
- * with what is left or still runs. */
+#define TEND_SECONDS 55 /* and a little more for the closing lines */
+/* Waits until all windows of ended processes are written, for tend_most_ns (less in
+ * tests), or until the user presses ^C twice. Then the finisher ends, or goes on alone
+ * with the rest and with processes that still run. */
 extern int64_t tend_most_ns;
 const struct totals *tend_end(void);
-uint64_t tend_cpu_ns(void); /* of all finishers and their helpers, as they said last */
+uint64_t tend_cpu_ns(void); /* of all finishers and their helpers, as last told */
 
 #endif

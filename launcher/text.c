@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Room doubles, so that a text of n bytes costs O(n), and 4096 bytes more keep short
- * texts to one allocation. A failure stays: the caller looks once, at the end. */
+ * texts to one allocation. A failure stays noted: the caller looks once, at the end. */
 #include "launcher/text.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text - bytes that are put together in memory.
+ * text - bytes that are appended to each other in memory.
  *
- * Threads  one for each.
+ * Threads  one for each text.
  * Memory   malloc; the caller frees `mem`.
  * Errors   false, and `failed` stays: nothing is appended any more.
  * Units    bytes.
