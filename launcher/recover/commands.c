@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who sets the mark runs the command (finisher/command.h): a launcher that is about to do
- * so at this moment and recover never both run it for one file. */
+/* The process that sets the mark runs the command (finisher/command.h): so a launcher
+ * that is about to do so just now and recover never both run it for one file. */
 #include "launcher/recover/commands.h"
 #include "finisher/command.h"
 #include "launcher/recover/refill.h"
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define NAMED 20 /* files in lines of their own, where nothing is run for them */
+#define NAMED 20 /* files named one by one where no command is run for them */
 
 extern char **environ;
 
 struct unmarked {
-	const char *command; /* NULL: they are only named */
+	const char *command; /* NULL: the files are only named */
 	unsigned n, marked;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A log directory is looked through in all places where records of its jobs may lie:
- * in its own .proflaunch, which may also be named itself, as a job's folder may be,
- * and where `spool` or $TMPDIR have put them. Afterwards files that are there already,
- * but whose call stacks have no names yet, get these. */
+/* A log directory is looked through in all places where records of its jobs may lie: in
+ * its own .proflaunch, which may also be named itself, as a job's folder may be, and
+ * where `spool` or $TMPDIR have put them. Then finished files whose call stacks have no
+ * names yet get these. */
 #include "launcher/recover/recover.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -23,7 +23,7 @@
 
 static char output[PATH_MAX]; /* --output */
 
-/* On stdout, one path on a line and at once: scripts read them. */
+/* Prints on stdout, one path on a line and at once, as scripts read it. */
 static void print_file(const char *path, void *arg)
 {
 	(void)arg;
@@ -36,7 +36,8 @@ static bool is_spool_dir(const char *dir)
 	return !strcmp(text_base(dir), ".proflaunch");
 }
 
-/* `dir` is "<logdir>/.proflaunch", or the folder of a job in there: else itself. */
+/* The log directory: `dir` may be "<logdir>/.proflaunch", or the folder of a job in
+ * it. */
 static const char *logdir_of(const char *dir)
 {
 	static char logdir[PATH_MAX];
@@ -56,7 +57,7 @@ static const char *logdir_of(const char *dir)
 	return logdir;
 }
 
-/* The folder of a job may have been the last there. */
+/* Removes the folder above where this job's was the last in it. */
 static void remove_above(const char *dir)
 {
 	char above[PATH_MAX];
@@ -66,7 +67,7 @@ static void remove_above(const char *dir)
 		rmdir(above);
 }
 
-/* Where jobs of this log directory may lie: in it, or where `spool` says. */
+/* Salvages the jobs of a log directory: they lie in it, or where `spool` says. */
 static void salvage_jobs(struct salvage *s, const struct args *a, const char *dir)
 {
 	char inside[PATH_MAX], placed[PATH_MAX];
@@ -76,14 +77,14 @@ static void salvage_jobs(struct salvage *s, const struct args *a, const char *di
 	snprintf(inside, sizeof(inside), "%.4000s/.proflaunch", dir);
 	salvage_all(s, inside);
 	rmdir(inside);
-	salvage_job(s, dir); /* it may be a job's folder itself */
+	salvage_job(s, dir); /* `dir` may be a job's folder itself */
 	remove_above(dir);
 	if (is_spool_dir(dir)) {
 		salvage_all(s, dir);
 		rmdir(dir);
 	}
-	/* A place outside may hold spools of other log directories: only those of this
-	 * one are taken (`only`). */
+	/* A place outside may hold spools of other log directories: `only` takes this
+	 * one's. */
 	snprintf(c.logdir, sizeof(c.logdir), "%.1023s", dir);
 	if (place_spool(&c, getenv("TMPDIR"), placed, sizeof(placed), &why) || !*placed ||
 	    !strcmp(placed, inside) || !strcmp(placed, dir))
@@ -93,7 +94,7 @@ static void salvage_jobs(struct salvage *s, const struct args *a, const char *di
 	s->only = NULL;
 }
 
-/* Call stacks of finished files that are module and offset still. */
+/* Names call stacks of finished files that are still module and offset. */
 static void refill_stacks(struct refill *r, const char *dir)
 {
 	char children[PATH_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recover - `proflaunch recover D`: finish what killed programs left.
+ * recover - `proflaunch recover D`: finishes the traces that killed programs left.
  *
  * Threads  one.
  * Memory   none.
@@ -12,8 +12,8 @@
 
 #include "launcher/args.h"
 
-/* a->operand are log directories, folders of jobs and traces; without any the
- * configured log directory. Files that were made are on stdout, complaints on stderr. */
+/* a->operand are log directories, folders of jobs and traces; without any the configured
+ * log directory. Paths of files made go to stdout, complaints to stderr. */
 int recover_main(struct args *a);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A finished trace file whose frames are module and offset is written anew with names:
- * into a `.part` beside it, which takes its place when it is whole. Only what lies
- * before the events is held in memory. Behind that a compressed file is unpacked a
- * member at a time, and a member in which nothing changes is copied as it is, so that
- * none is packed anew. */
+ * into a `.part` beside it, which takes its place when it is whole. Only the text before
+ * the events is held in memory. Behind that a compressed file is unpacked a member at a
+ * time, and a member in which nothing changes is copied as it is, not packed anew. */
 #include "launcher/recover/refill.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -32,10 +31,10 @@ struct file {
 	size_t size;
 	mode_t mode;
 	bool gz;
-	char *text; /* of gz: as far as it was unpacked */
+	char *text; /* of gz: the text unpacked so far */
 	size_t room;
-	struct span head; /* the file's text: its begin at least */
-	size_t rest; /* where in the file its text goes on */
+	struct span head; /* the file's text, or its begin */
+	size_t rest; /* where the file goes on behind it */
 };
 
 /* ---- reading ---- */
@@ -78,7 +77,7 @@ static bool read_heap(struct file *f, struct span *heap)
 	}
 	d = libdeflate_alloc_decompressor();
 	while (d && found == REFILL_MORE && unpack_member(f, d)) {
-		/* Looked at each time it has grown by half. */
+		/* The text is searched each time it has grown by half. */
 		if ((size_t)(f->head.end - f->head.at) < next)
 			continue;
 		found = refill_find(f->head, heap);
@@ -122,8 +121,8 @@ static void put_text(void *arg, const char *text, size_t len)
 	}
 }
 
-/* What lies behind the file's head. Members without anything to change, and what cannot
- * be unpacked, stay as they are. */
+/* Writes the part behind the file's head. A member with nothing to change, or that cannot
+ * be unpacked, stays as it is. */
 static void put_rest(struct file *f, struct block *b, struct refill_events *e)
 {
 	struct libdeflate_decompressor *d =
@@ -172,7 +171,7 @@ static int put_all(struct file *f, struct output *o, struct span heap, const cha
 	return b.err;
 }
 
-/* The new file has the old one's rights, and not those of this process's umask. */
+/* The new file gets the old one's rights, not those of this process's umask. */
 static int rewrite_file(struct file *f, struct span heap, const char *text, size_t len)
 {
 	static struct output o;
@@ -232,13 +231,13 @@ void refill_file(struct refill *r, const char *path)
 		return;
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0) {
-		/* Links and files of others lie in log directories, too. */
+		/* Log directories also have links, and files of other users. */
 		if (errno != ENOENT && errno != ELOOP && errno != EACCES)
 			note_failure(r, path, strerror(errno));
 		return;
 	}
-	/* Only the user's own files: another's in a directory for all may be anything,
-	 * and is not ours to replace. */
+	/* Reads only the user's own files: another user's, in a directory for all, may be
+	 * anything, and recover must not replace it. */
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0 &&
 	    st.st_uid == geteuid()) {
 		f.size = (size_t)st.st_size;

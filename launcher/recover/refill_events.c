@@ -2,7 +2,7 @@
 /* Each allocation's event names its call site, which changes with the names of its
  * frames. Events are lines, and an allocation's has a fixed beginning: all other lines
  * pass without being parsed. A line that comes in pieces is put together as long as it
- * may be one of those. */
+ * may be an allocation's. */
 #include "launcher/recover/refill_events.h"
 #include "base/array.h"
 #include "writer/json.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKED 128 /* frames */
+#define LOOKED 128 /* frames looked at */
 #define HEAD   "{\"ph\":\"i\",\"cat\":\"heap\","
 
 /* ---- the object "heap" ---- */
@@ -60,9 +60,9 @@ void refill_events_close(struct refill_events *e)
 
 struct walk {
 	const struct refill_events *e;
-	struct span list; /* numbers of frames that are still to come */
+	struct span list; /* numbers of the frames still to come */
 	unsigned next;
-	char *text[LOOKED]; /* may be asked for again */
+	char *text[LOOKED]; /* kept, as site_text may ask for one again */
 };
 
 static const char *frame_text(void *arg, unsigned i)
@@ -85,7 +85,8 @@ static const char *frame_text(void *arg, unsigned i)
 	return w->text[i];
 }
 
-/* As a JSON string; its length, 0 = it cannot be told. */
+/* Writes the call site of a stack as a JSON string; returns its length, 0 = it cannot be
+ * told. */
 static size_t site_of(const struct refill_events *e, uint64_t stack, char *to,
 		      size_t room)
 {
@@ -148,13 +149,13 @@ static void put_line(struct refill_events *e, const char *line, size_t len)
 	e->put(e->arg, site.end, (size_t)(all.end - site.end));
 }
 
-/* So far as it is there. */
+/* May the begin of a line, as far as it is there, be an allocation's? */
 static bool may_be_one(const char *line, size_t len)
 {
 	return !memcmp(line, HEAD, len < sizeof(HEAD) - 1 ? len : sizeof(HEAD) - 1);
 }
 
-/* A line's beginning, as far as it is there: kept, if it may be an allocation's. */
+/* Keeps the begin of a line, as far as it is there, if it may be an allocation's. */
 static void keep_line(struct refill_events *e, const char *text, size_t len)
 {
 	if (!e->passing && e->used + len <= sizeof(e->line)) {
@@ -192,7 +193,7 @@ bool refill_events_pass(struct refill_events *e, const char *text, size_t len)
 	const char *line = memrchr(text, '\n', len);
 	size_t rest = line ? (size_t)(text + len - (line + 1)) : len;
 
-	/* Its last line may be the beginning of one. */
+	/* The text's last line may be the begin of an allocation's. */
 	if (e->used || !len || memmem(text, len, HEAD, sizeof(HEAD) - 1) ||
 	    (rest && may_be_one(text + len - rest, rest)))
 		return false;

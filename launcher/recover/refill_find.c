@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The object "heap" in a trace file, without reading its events. */
+/* Finds the object "heap" in a trace file, without reading the file's events. */
 #include "launcher/recover/fill.h"
 
 enum refill_found refill_find(struct span text, struct span *heap)
@@ -20,7 +20,7 @@ enum refill_found refill_find(struct span text, struct span *heap)
 				if (span_is(m.key, "\"heap\"") && !m.cut)
 					return REFILL_HEAP;
 			}
-			if (whole) /* not on into the events, which are long */
+			if (whole) /* goes no further: the events are long */
 				return REFILL_NOTHING;
 		}
 		if (m.cut)

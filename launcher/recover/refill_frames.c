@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace's frames and stacks anew, once their names are there. */
+/* Makes a trace's frames and stacks anew, once the names are known. */
 #include "base/hash.h"
 #include "launcher/recover/fill.h"
 #include "writer/json.h"
@@ -29,8 +29,8 @@ static bool grow_slots(struct fill *f, size_t want)
 	return f->slot && f->number;
 }
 
-/* The frame with that text, a JSON string: each text is there once, but for one that is
- * module and offset still (`own`). */
+/* The number of the frame with that text, a JSON string: each text has one frame. `own`:
+ * a new frame in any case, for one that is still module and offset. */
 static uint32_t frame_number(struct fill *f, const char *text, size_t len, bool own)
 {
 	struct text *all = &f->new_frames;
@@ -56,7 +56,7 @@ static uint32_t frame_number(struct fill *f, const char *text, size_t len, bool 
 	return (uint32_t)f->count++;
 }
 
-/* One text of an answer as a JSON string. */
+/* Adds a text of an answer as a JSON string. */
 static uint32_t add_text(struct fill *f, const char *text)
 {
 	size_t len = strlen(text);
@@ -75,7 +75,7 @@ static uint32_t add_text(struct fill *f, const char *text)
 	return number;
 }
 
-/* The frames an old one becomes. */
+/* Maps an old frame to the new frames that it becomes. */
 static void map_frame(struct fill *f, uint64_t old, struct span text, const struct raw *r)
 {
 	const char *at = f->answer.mem + (r ? r->at : 0);
@@ -123,7 +123,7 @@ static bool map_frames(struct fill *f)
 	return !f->new_frames.failed && !f->map.failed;
 }
 
-/* ---- stacks, and what is left to do ---- */
+/* ---- stacks, and frames that still have no names ---- */
 
 static bool put_stack(struct fill *f, struct span stack)
 {

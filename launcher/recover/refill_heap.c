@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace's frames that have no names yet: asked for, answered, filled in. */
+/* A trace's frames that have no names yet: asks for them, reads the answer, fills them
+ * in. */
 #include "base/array.h"
 #include "launcher/recover/fill.h"
 #include "launcher/recover/refill.h"
@@ -12,7 +13,7 @@
 
 #define PATIENCE_NS 120000000000ll
 
-/* ---- what the file has ---- */
+/* ---- reading the file ---- */
 
 static bool find_members(struct fill *f)
 {
@@ -39,7 +40,7 @@ static bool find_members(struct fill *f)
 	return found == 31 && span_is(f->symbols, "false");
 }
 
-/* [frame, module, offset], ... */
+/* Reads [frame, module, offset], ... */
 static bool read_raws(struct fill *f)
 {
 	struct span list, item, triple, part[3];
@@ -92,7 +93,7 @@ static void put_module(struct text *q, struct span module)
 	free(id);
 }
 
-/* Both are in order: of modules, and of those that are asked for. */
+/* Writes the question. The modules and the frames asked for are both in order. */
 static void put_question(struct fill *f)
 {
 	struct span list, module;
@@ -121,7 +122,8 @@ static int take_answer(void *arg, const char *text, size_t len)
 	return text_put(arg, text, len) ? 0 : -ENOMEM;
 }
 
-/* Returns how many got an answer. It may end early: what comes behind has none. */
+/* Returns how many frames got an answer. It may end early: the frames behind have
+ * none. */
 static size_t read_answer(struct fill *f)
 {
 	size_t at = 0, known = 0, len;
@@ -146,7 +148,8 @@ static int by_place(const void *left, const void *right)
 	return (*a)->at < (*b)->at ? -1 : 1;
 }
 
-/* Values change where they stand, so that all else stays byte for byte. */
+/* Writes the object: its values change in their places, so that all else stays byte for
+ * byte. */
 static void put_heap(struct fill *f, struct text *out, bool all)
 {
 	const struct span *order[] = { &f->symbols, &f->modules, &f->frames, &f->raw,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By the disk's own account: a spool that was made and never written has no blocks.
- * Names are looked up in the folder's descriptor, and links are not followed, for all
- * processes of the job may write there. */
+/* The disk's own account tells what remains: a spool that was made and never written has
+ * no blocks. Names are looked up in the folder's descriptor, and links are not followed,
+ * for all processes of the job may write there. */
 #include "launcher/recover/remains.h"
 #include "base/text.h"
 #include "finisher/life.h"
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One without records is an inode without blocks. */
+/* Is it a spool with records? One without is an inode without blocks. */
 static bool is_used_spool(int folder, const char *name)
 {
 	struct stat st;
@@ -42,7 +42,8 @@ static uint32_t each_used_spool(const char *path,
 	return n;
 }
 
-/* Whoever has the lock may write there at any time. */
+/* Trims a spool whose process is gone: one whose lock is held may be written at any
+ * time. */
 static void trim_spool(int folder, const char *name)
 {
 	int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * remains - what a job's folder still holds when nobody finishes it any more.
+ * remains - spools that a job's folder still holds when nobody finishes it any more.
  *
  * Threads  one.
  * Memory   none that stays.
- * Errors   what cannot be read does not count.
+ * Errors   a spool that cannot be read does not count.
  * Units    none.
  */
 #ifndef LAUNCHER_RECOVER_REMAINS_H
@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-/* Spools in which something was recorded. */
+/* Counts spools in which something was recorded. */
 uint32_t remains_count(const char *folder);
-/* What their processes, which are gone, had made ready ahead of their records goes. */
+/* Gives back the room that dead processes had made ready ahead of their records. */
 void remains_trim(const char *folder);
 
 #endif

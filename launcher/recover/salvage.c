@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `recover` does with a job's folder. It may be called beside living jobs, so
- * that each spool is asked three times whether anybody is there: by the locks of the
- * job's page, by the lock of the spool itself, and by the process that its header
- * names. Whatever cannot be told is left alone, with a line that says so. Spools and
- * pages may be damaged, or made by another user to harm: only regular files of our own
- * user are read, opened without following links or waiting for pipes, and never by a
- * path that stands in one of them. */
+/* What `recover` does with a job's folder. It may be called beside living jobs, so three
+ * things tell whether a spool's process lives: the locks of the job's page, the lock of
+ * the spool itself, and the process that its header names. Where they cannot tell the
+ * spool is left alone, with a line that says so. Spools and pages may be damaged, or made
+ * by another user to harm: only regular files of our own user are read, opened without
+ * following links or waiting for pipes, and never by a path that stands in one of
+ * them. */
 #include "launcher/recover/salvage.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define END_TRIES 100 /* for a process that was killed, and ends just now */
+#define END_TRIES 100 /* for a process that was killed, and is just ending */
 #define END_US    20000
 
 struct job_folder {
@@ -37,7 +37,7 @@ struct job_folder {
 	struct task_how how;
 	struct small_rows rows;
 	_Atomic uint32_t own;
-	bool ours; /* nothing but a job's things lies there */
+	bool ours; /* only a job's files lie in the folder */
 	unsigned left; /* spools that stay */
 };
 
@@ -61,7 +61,7 @@ static void remove_file(struct job_folder *j, const char *name)
 		note_failure(j, name, strerror(errno));
 }
 
-/* ---- whose it is ---- */
+/* ---- whose spool it is ---- */
 
 static bool read_header(int fd, struct spool_header *h)
 {
@@ -75,7 +75,8 @@ static void leave_alone(struct job_folder *j, const char *name, const char *why)
 	j->left++;
 }
 
-/* Locks do not tell of other machines, where a file system is theirs, too. */
+/* Does another machine write the spool? On a shared file system locks do not tell of
+ * it. */
 static bool is_foreign(const struct job_folder *j, const struct spool_header *h)
 {
 	char host[72];
@@ -106,7 +107,7 @@ static bool is_dead(struct job_folder *j, const struct spool_file *s)
 		usleep(END_US);
 		locked = life_locked(s->fd);
 	}
-	/* Without a lock it lives only where it is seen to: on overlayfs. */
+	/* Without a lock the process lives only where it is seen to: on overlayfs. */
 	life = life_look(&who);
 	if (life == LIFE_GONE || (!locked && life != LIFE_HERE))
 		return true;
@@ -122,7 +123,7 @@ static bool is_dead(struct job_folder *j, const struct spool_file *s)
 	return false;
 }
 
-/* Jobs of several log directories may lie side by side. */
+/* Is it a spool of the log directory asked for? Jobs of several may lie side by side. */
 static bool is_asked_for(const struct job_folder *j, const struct spool_header *h)
 {
 	char line[CONFIG_TEXT + 16];
@@ -137,7 +138,7 @@ static bool is_asked_for(const struct job_folder *j, const struct spool_header *
 
 /* ---- one spool ---- */
 
-/* How its open window ends, by the page that the job has left. */
+/* How the process's open window ends, by the page that the job has left. */
 static struct leader_cut cut_of(const struct job_folder *j, const struct spool_file *s)
 {
 	const struct page *page = j->how.page;
@@ -146,7 +147,7 @@ static struct leader_cut cut_of(const struct job_folder *j, const struct spool_f
 
 	if (page && h)
 		slot = page_slot(page, h->pid, h->start_time, s->ino);
-	if (page && h && slot < 0) /* both have been copied here */
+	if (page && h && slot < 0) /* page and spool were copied here */
 		slot = page_slot(page, h->pid, h->start_time, 0);
 	leader_look(page, slot, &(struct leader_wait){ 0 }, 0);
 	return leader_cut(page, slot);
@@ -189,7 +190,7 @@ static void look_at(struct job_folder *j, const char *name)
 	}
 	s.ino = st.st_ino;
 	s.h = read_header(fd, h) ? h : NULL;
-	/* The lock: where there is no page with locks, two recovers do not meet here. */
+	/* flock: where no page with locks is there, it keeps two recovers apart. */
 	if (!is_asked_for(j, s.h) || flock(fd, LOCK_EX | LOCK_NB)) {
 		j->left++;
 	} else if (is_dead(j, &s)) {
@@ -202,7 +203,7 @@ out:
 	free(h);
 }
 
-/* One that was being made. */
+/* Removes a spool that was still being made, unless its process has the lock. */
 static void look_at_new(struct job_folder *j, const char *name)
 {
 	int fd = openat(j->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -218,7 +219,7 @@ static void look_at_new(struct job_folder *j, const char *name)
 
 /* ---- one job ---- */
 
-/* By name, so that two runs over the same spools make the same files in the same
+/* Goes by name, so that two runs over the same spools make the same files in the same
  * order. */
 static void look_at_all(struct job_folder *j)
 {
@@ -251,7 +252,7 @@ static void write_rows(struct job_folder *j)
 	}
 }
 
-/* Both bytes, or another has it. */
+/* Locks both bytes of the page. False: another process has one of them. */
 static bool lock_page(struct page pages[2], const char *path)
 {
 	const char *who;
@@ -269,7 +270,7 @@ static bool lock_page(struct page pages[2], const char *path)
 	return false;
 }
 
-/* It goes on where the finisher was, if there was one. */
+/* Plans tasks from the page: recover goes on where the finisher was, if there was one. */
 static void plan_tasks(struct job_folder *j, const struct page *page)
 {
 	bool is_there = page->fd >= 0;
@@ -285,7 +286,7 @@ static void plan_tasks(struct job_folder *j, const struct page *page)
 				    .file = j->s->file };
 }
 
-/* They have recorded nothing so far; when they do it goes there. */
+/* Leaves a folder whose living processes have recorded nothing so far: they may yet. */
 static void leave_members(struct job_folder *j, const struct page *page)
 {
 	uint32_t pid;
@@ -355,8 +356,8 @@ void salvage_job(struct salvage *s, const char *folder)
 	salvage_folder(s, folder, is_job(folder));
 }
 
-/* A folder of another user is none of ours; a name with a dot in front is none that a
- * job has. */
+/* Leaves out folders of other users, and names that begin with a dot, which no job
+ * has. */
 void salvage_all(struct salvage *s, const char *dir)
 {
 	struct dirent **e;

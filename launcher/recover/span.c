@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The beginning of a trace file is looked at while it is being unpacked, so that the
- * text may end anywhere. Nothing is copied and no tree is made: a value is skipped by
- * counting its brackets. What is no JSON ends the search; it is not told from what is
- * cut off. */
+/* The begin of a trace file is searched while the file is being unpacked, so its text may
+ * end anywhere. Nothing is copied and no tree is made: a value is skipped by counting its
+ * brackets. Text that is no JSON ends the search, as text that is cut off does. */
 #include "launcher/recover/span.h"
 #include "base/utf8.h"
 
@@ -16,7 +15,7 @@ static const char *skip_blanks(const char *at, const char *end)
 	return at;
 }
 
-/* Behind the closing quote; NULL: cut off. */
+/* Skips a string; returns the place behind its closing quote; NULL: it is cut off. */
 static const char *skip_string(const char *at, const char *end)
 {
 	for (at++; at < end && *at != '"'; at++)
@@ -69,7 +68,7 @@ bool span_open(struct span text, char bracket, struct span *inside)
 	return true;
 }
 
-/* Behind a value: the comma, if there is one. */
+/* Skips the comma behind a value, if there is one. */
 static const char *skip_comma(const char *at, const char *end)
 {
 	at = skip_blanks(at, end);
@@ -118,8 +117,8 @@ bool span_is(struct span s, const char *text)
 	return (size_t)(s.end - s.at) == len && !memcmp(s.at, text, len);
 }
 
-/* Nineteen digits at most, so that it does not wrap; a fraction or a minus is no
- * number here. */
+/* Reads at most nineteen digits, so that the number does not wrap; a fraction or a minus
+ * makes it no number here. */
 bool span_number(struct span s, uint64_t *n)
 {
 	*n = 0;

@@ -4,7 +4,7 @@
  *
  * Threads  any.
  * Memory   points into the text, which need not end with NUL.
- * Errors   false for what is not there; the text may be cut off or no JSON at all.
+ * Errors   false: there is no such thing; the text may be cut off or no JSON at all.
  * Units    bytes.
  */
 #ifndef LAUNCHER_RECOVER_SPAN_H
@@ -20,17 +20,18 @@ struct span {
 
 struct span_member {
 	struct span key, value; /* the key with its quotes */
-	bool cut; /* the text ends before the value does; then at its begin */
+	bool cut; /* the text ends inside the value, which then is empty, at its begin */
 };
 
-/* The text behind the opening bracket of an object or array. */
+/* Gives the text behind the opening bracket of an object or array. */
 bool span_open(struct span text, char bracket, struct span *inside);
 /* Takes the next member or item off `inside`; false: there is none. */
 bool span_member(struct span *inside, struct span_member *m);
 bool span_item(struct span *inside, struct span *item);
 bool span_is(struct span s, const char *text);
 bool span_number(struct span s, uint64_t *n);
-/* A string's bytes, with a NUL behind them; NULL: no string, or no memory. free() it. */
+/* Makes a copy of a string's bytes, with a NUL behind them; NULL: no string, or no
+ * memory. free() it. */
 char *span_string(struct span s);
 
 #endif
