@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* No header and no library of NVIDIA's is needed to build this: functions are looked
- * up by name, with the types that NVIDIA's documents give them, and one that is not
- * there is not called. The child writes what it learns into a shared page as it goes,
- * so that its last `stage` says what it was doing when it crashed or hung. */
+/* No header and no library of NVIDIA's is needed to build this: functions are looked up
+ * by name, with the types that NVIDIA's documents give them, and a missing one is not
+ * called. The child writes what it learns into a shared page as it goes, so that its last
+ * `stage` says what it was doing when it crashed or hung. */
 #include "launcher/doctor/ask_gpu.h"
 #include "config/cuda_files.h"
 
@@ -37,8 +37,8 @@ static void *find_symbol(void *library, const char *name)
 		fn ? fn(__VA_ARGS__) : (miss);                             \
 	})
 
-/* cuDeviceGetAttribute and its kin return CUresult, which is not looked at: what was
- * not answered stays 0. */
+/* cuDeviceGetAttribute and its kin return CUresult, which nobody checks: a value without
+ * an answer stays 0. */
 static void ask_devices(struct ask_gpu *a, void *cuda)
 {
 	CALL(cuda, 0, "cuDriverGetVersion", (int *), &a->driver);
@@ -79,8 +79,8 @@ static bool ask_driver(struct ask_gpu *a)
 	return true;
 }
 
-/* A buffer full of a kind's number: the library steps over one record, and over the
- * next; what lies between is the size of its records. */
+/* The buffer is full of a kind's number: so the library steps over one record, and over
+ * the next; the distance is the size of its records. */
 static uint32_t record_stride(void *cupti, uint32_t kind)
 {
 	static uint64_t buffer[512];
@@ -106,8 +106,8 @@ static void ignore_callback(void *arg, int domain, uint32_t id, const void *data
 	(void)data;
 }
 
-/* The loader knows more folders than we do (LD_LIBRARY_PATH, ld.so.cache); which file
- * it took the link map says. */
+/* The loader knows more folders than this file does (LD_LIBRARY_PATH, ld.so.cache); the
+ * link map says which file it took. */
 static void *open_major(struct ask_gpu *a, int major)
 {
 	char name[32];
@@ -122,7 +122,7 @@ static void *open_major(struct ask_gpu *a, int major)
 	return library;
 }
 
-/* Where no file is known the loader may know one. */
+/* Where find_cupti found no file the loader may know one. */
 static void *open_cupti(struct ask_gpu *a)
 {
 	int major = a->driver ? a->driver / 1000 : CUDA_MAJOR_MOST;
@@ -173,7 +173,7 @@ static void __attribute__((noreturn)) ask_in_child(struct ask_gpu *a)
 {
 	int null = open("/dev/null", O_RDWR);
 
-	/* No other tool is let in, nothing is printed, no core is left. */
+	/* The child lets in no other tool, prints nothing, and leaves no core. */
 	unsetenv("CUDA_INJECTION64_PATH");
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	for (int fd = 0; fd < 3; fd++)
@@ -208,13 +208,13 @@ static void fork_and_ask(struct ask_gpu *a, struct ask_gpu *shared, unsigned sec
 	if (wait_for(pid, &status, seconds * 1000))
 		a->end = WIFSIGNALED(status) ? ASK_DIED : ASK_ENDED;
 	else
-		kill(pid, SIGKILL); /* what hangs in the kernel stays a while longer */
+		kill(pid, SIGKILL); /* a child stuck in the kernel stays longer */
 	if (a->end == ASK_HUNG)
 		wait_for(pid, &status, 1000);
 	shared->end = a->end;
 	shared->signal = a->end == ASK_DIED ? WTERMSIG(status) : 0;
 	*a = *shared;
-	/* A library gone wild may have written anywhere. */
+	/* A library gone wild may have written anywhere: end all texts. */
 	a->cupti[sizeof(a->cupti) - 1] = '\0';
 	a->error[sizeof(a->error) - 1] = a->init_text[sizeof(a->init_text) - 1] = '\0';
 	for (int i = 0; i < ASK_GPUS; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command is often another one's words: `env`, `timeout`, `taskset` start what is to be
- * recorded, and `env -i` takes away what brings us there. And a program that neither has
- * PyTorch or CUDA nor can get them is not in order, however well it could be preloaded.
- */
+/* A command often starts another one: `env`, `timeout`, `taskset` start the program to be
+ * recorded, and `env -i` takes away the environment that brings the agent there. And a
+ * program that neither has PyTorch or CUDA nor can get them is not in order, however well
+ * it could be preloaded. */
 #include "launcher/doctor/command.h"
 #include "base/text.h"
 #include "finisher/command_words.h"
@@ -13,8 +13,8 @@
 
 /* ---- what a command starts ---- */
 
-/* "-i", "-", "-iu NAME", "--ignore-environment", "--unset NAME"; *took becomes 2 where
- * the next word belongs to it. */
+/* Does the option clear the environment? "-i", "-", "-iu NAME", "--ignore-environment",
+ * "--unset NAME"; *took becomes 2 where the next word belongs to it. */
 static bool env_option_clears(char **argv, int *took)
 {
 	const char *word = argv[0], *value = NULL;
@@ -71,7 +71,8 @@ char **command_next(char **argv, bool *clears)
 	static const char *const starters[] = { "nice",    "nohup",  "timeout", "stdbuf",
 						"setsid",  "ionice", "chrt",    "taskset",
 						"numactl", "time",   NULL };
-	/* By rules of their own, on another machine, or in another container. */
+	/* These start a command by rules of their own, on another machine, or in another
+	 * container. */
 	static const char *const apart[] = { "sudo", "su",     "doas",   "pkexec",
 					     "ssh",  "docker", "podman", NULL };
 	const char *name = text_base(argv[0]);
@@ -84,7 +85,7 @@ char **command_next(char **argv, bool *clears)
 	return text_is_in(name, starters) ? next_command(argv) : NULL;
 }
 
-/* ---- what is asked for ---- */
+/* ---- options that name something ---- */
 
 static void look_at_marker(const struct config *c, const struct target *t)
 {
@@ -111,7 +112,7 @@ static void look_at_on_trace(const struct config *c)
 	const char *first = c->on_trace + strspn(c->on_trace, COMMAND_BLANKS);
 	size_t len = strcspn(first, COMMAND_BLANKS);
 
-	/* What a shell has to read is not judged. */
+	/* A text that needs a shell is not judged. */
 	if (!len || command_needs_shell(first))
 		return;
 	memcpy(word, first, len);
@@ -148,7 +149,8 @@ const char *command_of_torch(const struct config *c)
 						: "the operators of PyTorch";
 }
 
-/* `auto` makes one window of a program without torch. */
+/* Only the markers of PyTorch wait for it: `auto` makes one window of a program
+ * without. */
 static bool waits_for_torch(const struct config *c)
 {
 	return config_marker_is(c, MARKER_BY_TORCH);
@@ -159,7 +161,7 @@ bool command_heap_alone(const struct config *c)
 	return c->malloc && !waits_for_torch(c);
 }
 
-/* It has neither: the heap is all there is, if that. */
+/* Judges a program without PyTorch and CUDA: only its heap can be recorded. */
 static void judge_without(const struct config *c, const struct target *t)
 {
 	if (step_symbol_may_change(t)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * command - doctor's lines about the command itself: what it starts, whether its steps
- * end, whether anything of it would be recorded.
+ * end, whether anything would be recorded.
  *
  * Threads  one.
  * Memory   none; the words stay the caller's.
@@ -15,21 +15,21 @@
 #include "launcher/target.h"
 
 /* The command that this one starts, among its words: `env A=1 python3 x.py`. NULL: none
- * is known. *clears: with an environment that has nothing of ours. */
+ * is known. *clears: it starts it without the agent's environment. */
 char **command_next(char **argv, bool *clears);
 
-/* The marker's function, and the command for finished files. */
+/* Judges the marker's function, and the command for finished files. */
 void command_options(const struct config *c, const struct target *t);
 
-/* A program that is no Python; `loaded` is what its loader maps. */
+/* Judges a program that is no Python; `loaded`: the libraries that its loader maps. */
 void command_records(const struct config *c, const struct target *t, const char *loaded);
 
 /* Is the heap recorded where there is no PyTorch? */
 bool command_heap_alone(const struct config *c);
 
-/* The last line, when nothing is off. */
+/* The text of the last line, when nothing is off. */
 const char *command_summary(void);
 void command_will_record(const char *what);
-const char *command_of_torch(const struct config *c); /* what of PyTorch is recorded */
+const char *command_of_torch(const struct config *c); /* what is recorded of PyTorch */
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each question is answered by a try and not by a table of versions: the loader is
- * asked to load the agent, torch is imported and run under it, a file is written into
- * the log directory. Each line says what was found, and where something is off what to
- * do about it. Nothing of that stays: what was made is removed. */
+/* Doctor tries each thing, and has no table of versions: the loader loads the agent,
+ * torch is imported and run under it, a file is written into the log directory. Each line
+ * says what was found, and where something is off what to do about it. All files made are
+ * removed again. */
 #include "launcher/doctor/doctor.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -97,13 +97,13 @@ static bool look_at_agent(struct doctor *d)
 	return false;
 }
 
-/* Through `env` and its like to what is to be recorded. */
+/* Goes through `env` and its like to the program to be recorded. */
 static bool look_at_command(struct doctor *d, struct args *a)
 {
 	char **argv;
 	bool clears;
 
-	/* `doctor train.py`: the words are put right as for a run. */
+	/* `doctor train.py`: the command's words are completed as for a run. */
 	if (a->bare && first_find(a, &d->target)) {
 		verdict_bad("program: %s cannot be started", a->command[0]);
 		return false;
@@ -139,7 +139,7 @@ static bool is_python(const char *image)
 	return !strncmp(text_base(image), "python", 6);
 }
 
-/* What this torch can use besides the CPU: a line of the script's. */
+/* Judges from a line of the script what this torch can use besides the CPU. */
 static void judge_build(const char *out)
 {
 	if (strstr(out, "cuda None hip None\n"))
@@ -150,7 +150,7 @@ static void judge_build(const char *out)
 			"this PyTorch is built for ROCm: AMD's GPUs are not recorded");
 }
 
-/* What the agent said last about torch, without the signs of JSON. */
+/* The agent's last fact about torch, without the signs of JSON. */
 static const char *torch_fact(char *facts)
 {
 	static char text[2048];
@@ -177,7 +177,7 @@ static const char *last_line(char *out)
 	return p ? p + 1 : out;
 }
 
-/* Of a build that is not known names and times are taken by PyTorch's own functions. */
+/* With an unknown build of PyTorch its own functions give names and times. */
 static void judge_calibration(const struct config *c, const char *fact)
 {
 	bool shapes = c->record_shapes || c->profile_memory;
@@ -206,7 +206,7 @@ static void look_at_python(struct doctor *d)
 		"print(''.join(m for m in sorted(maps) if '/libcu' in m), end='')\n"
 		"print('cuda', torch.version.cuda, 'hip', getattr(torch.version, 'hip', None))\n"
 		"print('torch', torch.__version__, 'in', torch.__path__[0])\n";
-	/* "python3" may be a shell script that finds the real one (pyenv). */
+	/* "python3" may be a shell script that starts the real one (pyenv). */
 	char *python = is_python(d->target.path) ? d->target.path : d->target.image;
 	char *argv[] = { python, "-c", script, NULL };
 	struct probe *p = &d->probe;

@@ -12,7 +12,7 @@
 
 #include "launcher/args.h"
 
-/* a->command is what is asked about, and is not run itself; the verdicts are on
+/* a->command is the command asked about; it is not run itself. The verdicts go to
  * stdout. */
 int doctor_main(struct args *a);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent's own rules (agent/cupti/lib/find.c) for a program that does not run yet:
- * a libcupti that is mapped and of the runtime's major, then one beside the runtime,
- * then the loader's; of several runtimes the newest first. The agent sees what the
- * program has mapped; here that is the list that a trial run or the loader has
- * printed. */
+/* The agent's own rules (agent/cupti/lib/find.c) for a program that does not run yet: a
+ * libcupti that is mapped and of the runtime's major, then one beside the runtime, then
+ * the loader's; of several runtimes the newest first. The agent sees the libraries that
+ * the program has mapped; here a trial run or the loader has printed their list. */
 #include "launcher/doctor/find_cupti.h"
 #include "base/text.h"
 #include "config/cuda_files.h"
@@ -70,7 +69,8 @@ static void list_mapped(struct libraries *l, const char *mapped, const char *ste
 			note_library(l, path, major);
 }
 
-/* 0: its name does not tell, and it is not opened here to ask. */
+/* Does a libcupti of that major fit a runtime? 0: its name does not tell the major, and
+ * the library is not opened to ask. */
 static bool fits_a_runtime(const struct libraries *runtimes, int major)
 {
 	for (unsigned i = 0; i < runtimes->n; i++)
@@ -104,7 +104,7 @@ static bool find_beside(const struct library *runtime, char *path, size_t size)
 	return false;
 }
 
-/* The first file that one of the patterns means, in their order. */
+/* Finds the first file that one of the patterns matches, in their order. */
 static bool first_match(const char *dir, int len, const char *const *patterns, char *path,
 			size_t size)
 {
@@ -122,7 +122,7 @@ static bool first_match(const char *dir, int len, const char *const *patterns, c
 	return false;
 }
 
-/* No runtime yet: this Python's own packages are what it will map. */
+/* Without a runtime in the list this Python's own packages are what it will map. */
 static bool in_packages(const char *image, char *path, size_t size)
 {
 	static const char *const wheels[] = {
@@ -158,8 +158,8 @@ int find_cupti(struct ask_gpu *a, const char *image, const char *mapped)
 	return runtimes.n ? runtimes.at[0].major : 0;
 }
 
-/* Where NVIDIA's installers put it: the agent does not look there, for it may be of
- * another CUDA than the program's. */
+/* Looks where NVIDIA's installers put libcupti: the agent does not look there, for it may
+ * be of another CUDA than the program's. */
 bool find_stray(char *path, size_t size)
 {
 	static const char *const systems[] = {

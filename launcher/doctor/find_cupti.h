@@ -11,17 +11,17 @@
 
 #include <stddef.h>
 
-/* The next path in `text`, a list of files, whose last part begins with `base`; returns
- * behind it, NULL = none. */
+/* Finds the next path in `text`, a list of files, whose last part begins with `base`;
+ * returns the place behind it, NULL = there is none. */
 const char *find_mapped(const char *text, const char *base, char *path, size_t size);
 
 /*
- * Sets a->cupti, or a->majors where it is left to the loader (ask_gpu asks it). `mapped`
- * are the program's libraries, `image` its path. Returns the runtime's major, 0 = none.
+ * Sets a->cupti, or a->majors where the loader is to find it (ask_gpu asks it). `mapped`:
+ * the program's libraries, `image`: its path. Returns the runtime's major, 0 = none.
  */
 int find_cupti(struct ask_gpu *a, const char *image, const char *mapped);
 
-/* One that lies where the agent does not look; false: there is none. */
+/* Finds a libcupti where the agent does not look; false: there is none. */
 bool find_stray(char *path, size_t size);
 
 #endif

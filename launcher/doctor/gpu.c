@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verdicts on driver, CUDA runtime and CUPTI, in the order in which one needs the
- * other. The numbers are those of CUresult and CUptiResult, whose names a user would
- * have to look up: the advice is what NVIDIA's documents, or our own experience with
- * these errors, say of each. */
+/* The verdicts on driver, CUDA runtime and CUPTI, each before those that need it. The
+ * numbers are those of CUresult and CUptiResult, whose names a user would have to look
+ * up: the advice is what NVIDIA's documents, or our own experience with these errors, say
+ * of each. */
 #include "launcher/doctor/gpu.h"
 #include "base/text.h"
 #include "config/cuda_files.h"
@@ -19,16 +19,16 @@
 
 struct gpu {
 	bool card; /* there is a card, or its kernel driver */
-	char cudart[PATH_MAX]; /* that the program maps; "" = none is known */
-	int runtime; /* its major, 0 = not known */
+	char cudart[PATH_MAX]; /* the runtime that the program maps; "" = none is known */
+	int runtime; /* the runtime's major, 0 = not known */
 	bool mps;
-	bool only; /* nothing else is to be recorded */
+	bool only; /* only the GPU is to be recorded */
 	struct ask_gpu ask;
 };
 
 /* ---- the driver ---- */
 
-/* cuInit's results that one can do something about. */
+/* cuInit's results about which the user can do something. */
 static const struct {
 	int code;
 	const char *advice;
@@ -79,7 +79,7 @@ static void say_device(const struct ask_gpu *a, int i)
 			     a->gpu[i].mode == 3 ? ", for one process at a time" : "");
 }
 
-/* True: the driver works, whatever CUPTI does. */
+/* Returns true where the driver works, whatever CUPTI does. */
 static bool look_at_driver(const struct gpu *g)
 {
 	static const char *const doing[] = { "libcuda.so.1 was opened", "cuInit ran",
@@ -196,7 +196,7 @@ static void look_at_cupti(const struct gpu *g, bool driver)
 			: g->runtime == 11 ? "-cu11"
 					   : "");
 	else if (!*a->cupti)
-		return; /* nor is it needed */
+		return; /* no CUPTI is needed without a driver */
 	else if (!driver)
 		verdict_good("CUPTI: %s (not tried without a driver)", a->cupti);
 	else if (a->end != ASK_ENDED || a->stage == ASK_OPEN_CUPTI)
@@ -205,7 +205,7 @@ static void look_at_cupti(const struct gpu *g, bool driver)
 		say_answers(g);
 }
 
-/* ---- what else stands beside it ---- */
+/* ---- other tools and rights ---- */
 
 static void look_at_injection(const struct gpu *g)
 {
@@ -272,7 +272,7 @@ void doctor_gpu(const struct config *c, const char *image, const char *mapped)
 		verdict_note("GPU: not recorded (activities = cpu)");
 		return;
 	}
-	/* A card without a driver library is an error (a container without --gpus), no
+	/* A card without a driver library is an error (a container without --gpus); no
 	 * card at all is none. /dev/dxg is WSL's. */
 	g.card = !access("/proc/driver/nvidia/version", F_OK) ||
 		 !access("/dev/nvidiactl", F_OK) || !access("/dev/dxg", F_OK);

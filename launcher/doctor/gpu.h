@@ -12,8 +12,8 @@
 
 #include "config/config.h"
 
-/* `image`: what will run. `mapped`: text with the paths of the libraries that it maps;
- * "" = not known. */
+/* `image`: the program that will run. `mapped`: text with the paths of the libraries that
+ * it maps; "" = not known. */
 void doctor_gpu(const struct config *c, const char *image, const char *mapped);
 
 #endif

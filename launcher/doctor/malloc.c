@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A library's path in the loader's list, up to its blank; NULL: it is not there. */
+/* The path of a library in the loader's list, up to its blank; NULL: the list has
+ * none. */
 static const char *loaded_as(const char *loaded, const char *name)
 {
 	const char *at = strstr(loaded, name);

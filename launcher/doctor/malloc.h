@@ -12,7 +12,7 @@
 
 #include "config/config.h"
 
-/* The program, and what the loader says it loads. */
+/* `image`: the program; `loaded`: the libraries that the loader says it loads. */
 void doctor_malloc(const struct config *c, const char *image, const char *loaded);
 
 #endif

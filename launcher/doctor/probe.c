@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two ways to try: the loader alone, which maps and does not run, and a real run with
- * the agent, as a job of its own in a temporary directory. The run's environment is
- * made as that of a real job is, so that what works here works there. */
+/* Two ways to try: the loader alone, which maps and does not run, and a real run with the
+ * agent, as a job of its own in a temporary directory. The run's environment is made as a
+ * real job's is, so that a run that works here works there. */
 #include "launcher/doctor/probe.h"
 #include "agent/core/job.h"
 #include "launcher/environment.h"
@@ -26,7 +26,7 @@ static void read_all(int fd, char *buf, size_t size)
 	size_t n = 0;
 	ssize_t got;
 
-	/* What does not fit is read all the same: the writer must not block. */
+	/* Output that does not fit is read, too: its writer must not block. */
 	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
 				   : read(fd, rest, sizeof(rest))) > 0)
 		if (n + 1 < size)
@@ -99,7 +99,7 @@ static void count_window(const struct cycle_info *info, uint64_t state, int err,
 		((struct reading *)arg)->p->events += result->events[REC_OP];
 }
 
-/* What was recorded is made into files, as always: they go with the rest. */
+/* Makes files of the records, as always: they are removed with the rest. */
 static void read_spool(struct probe *p, const char *path, const char *dir)
 {
 	struct reading r = { p, dir };
@@ -122,7 +122,7 @@ static void read_spool(struct probe *p, const char *path, const char *dir)
 		close(fd);
 }
 
-/* The first one that has anything is the command's. */
+/* The first spool that has anything is the command's. */
 static void read_spools(struct probe *p, const char *dir)
 {
 	char pattern[PATH_MAX + 96];
@@ -158,8 +158,8 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 	config_set(&c, "logdir", dir);
 	config_set(&c, "spool", dir);
 	/* None of the user's options counts: all operators are in one window, whatever
-	 * the program does. A launcher is there (us), so that the agent leaves its
-	 * spool for us to look at. */
+	 * the program does. The agent finds a launcher (doctor), so it leaves its spool
+	 * here. */
 	err = job_make(dir, (uint32_t)getpid());
 	if (err)
 		return err;
@@ -180,8 +180,8 @@ int probe_run(struct probe *p, char *const *argv, const char *agent)
 	memset(p, 0, sizeof(*p));
 	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX",
 		 tmp && *tmp ? tmp : "/tmp");
-	/* With a mode of 0700, so that nobody else can put anything in the way of what
-	 * is read there afterwards. */
+	/* mkdtemp makes it with mode 0700, so that nobody else can put anything in place
+	 * of the files that are read there afterwards. */
 	if (!mkdtemp(dir))
 		return -errno;
 	err = run_in(p, argv, agent, dir);

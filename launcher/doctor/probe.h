@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe - run something under the agent and see what came of it; for doctor.
+ * probe - runs a program under the agent and reads its records; for doctor.
  *
  * Threads  one.
  * Memory   inside the struct.
@@ -16,14 +16,14 @@ struct probe {
 	int status; /* wait status */
 	char out[16384]; /* stdout and stderr, cut */
 	bool spooled; /* the agent found libtorch and made a spool */
-	char facts[SPOOL_FACTS]; /* what it said there */
+	char facts[SPOOL_FACTS]; /* the facts in that spool */
 	uint64_t events; /* operators recorded */
 };
 
-/* What the loader would map for `image` with the agent; runs none of its code. */
+/* Asks what the loader would map for `image` with the agent; runs none of its code. */
 int probe_loader(struct probe *p, const char *image, const char *agent);
-/* Runs argv under the agent, all of it one window, with everything in a directory
- * that is removed again. */
+/* Runs argv under the agent, all of it one window, with all files in a directory that is
+ * removed again. */
 int probe_run(struct probe *p, char *const *argv, const char *agent);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* On stdout, for here the lines are the command's result; elsewhere the launcher
- * speaks on stderr (say.h). */
+/* Verdicts go to stdout, as the lines are doctor's result; elsewhere the launcher's lines
+ * go to stderr (say.h). */
 #include "launcher/doctor/verdict.h"
 
 #include <stdarg.h>
@@ -19,6 +19,6 @@ void verdict_say(enum verdict verdict, const char *format, ...)
 	vprintf(format, args);
 	va_end(args);
 	putchar('\n');
-	/* doctor runs the program next: what that prints comes behind this line. */
+	/* doctor runs the program next: the program's output comes behind this line. */
 	fflush(stdout);
 }

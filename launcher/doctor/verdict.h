@@ -16,7 +16,7 @@ extern bool verdict_off; /* verdict_bad was called */
 
 enum verdict { VERDICT_GOOD, VERDICT_NOTE, VERDICT_BAD };
 
-/* One line on stdout, at once. */
+/* Prints one line on stdout, at once. */
 void verdict_say(enum verdict verdict, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 #define verdict_good(...) verdict_say(VERDICT_GOOD, __VA_ARGS__)
