@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define NESTED 64 /* functions inlined into each other at one place */
-#define DEEP   256 /* of the tree that is gone into */
+#define DEEP   256 /* levels of the tree that are visited */
 
 struct range { /* of a compilation unit */
 	uint64_t begin, end;
@@ -19,10 +19,10 @@ struct range { /* of a compilation unit */
 };
 
 struct unit {
-	Dwarf_Die die, tree; /* where its lines and its functions are: split DWARF */
+	Dwarf_Die die, tree; /* DIE of its lines, of its functions: two in split DWARF */
 };
 
-struct chain { /* the functions a place lies in, outermost first */
+struct chain { /* the functions around a place, outermost first */
 	Dwarf_Die die[NESTED];
 	unsigned n;
 };
@@ -36,9 +36,9 @@ struct symbol_dwarf {
 	size_t ranges, range_room;
 };
 
-/* A place of one unit that is looked for. */
+/* A place of one unit that is to be resolved. */
 struct place {
-	uint64_t pc; /* as DWARF says it */
+	uint64_t pc; /* the address in DWARF's own terms */
 	size_t unit;
 	struct symbol_frame *frame;
 	struct chain *chain;
@@ -57,7 +57,7 @@ static void add_unit(struct symbol_dwarf *d, Dwarf_Die *die, Dwarf_Die *split)
 		return;
 	d->unit[d->units] = (struct unit){ *die, split->addr ? *split : *die };
 	while ((at = libdw.dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
-		/* Code that the linker threw away is said to lie at 0. */
+		/* The linker gives code that it threw away the address 0. */
 		if (begin <= 1 || end <= begin ||
 		    !GROW(d->range, d->range_room, d->ranges))
 			continue;
@@ -75,7 +75,7 @@ static int by_begin(const void *left, const void *right)
 	return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Not the file's own index: not every compiler makes one. */
+/* Reads all units itself, not the file's own index, which not every compiler makes. */
 static void read_units(struct symbol_dwarf *d, Dwarf *dwarf)
 {
 	Dwarf_CU *cu = NULL;
@@ -87,7 +87,7 @@ static void read_units(struct symbol_dwarf *d, Dwarf *dwarf)
 			break;
 		add_unit(d, &die, &split);
 	}
-	if (d->ranges) /* a file may have none that make sense */
+	if (d->ranges) /* a file may have no sound ranges */
 		qsort(d->range, d->ranges, sizeof(*d->range), by_begin);
 }
 
@@ -107,7 +107,7 @@ static int find_no_elf(Dwfl_Module *m, void **user, const char *name, Dwarf_Addr
 	return -1;
 }
 
-/* Nothing is given back on the way: the process that does this ends with its module. */
+/* Gives nothing back where it fails: the process that does this ends with its module. */
 struct symbol_dwarf *symbol_dwarf_open(const struct symbol_file *f, const char *path)
 {
 	static Dwfl_Callbacks callbacks = { .find_elf = find_no_elf };
@@ -153,7 +153,8 @@ void symbol_dwarf_names(struct symbol_dwarf *d, struct symbol_table *t)
 
 /* ---- the functions around a place ---- */
 
-/* The places of p[0..n) that a DIE's code covers get it behind their chains. */
+/* Appends the DIE to the chains of those places in p[0..n) that its code covers; returns
+ * how many. */
 static unsigned mark_covered(Dwarf_Die *die, struct place *p, size_t n, unsigned level)
 {
 	Dwarf_Addr base = 0, begin, end;
@@ -163,7 +164,7 @@ static unsigned mark_covered(Dwarf_Die *die, struct place *p, size_t n, unsigned
 	while ((at = libdw.dwarf_ranges(die, at, &base, &begin, &end)) > 0) {
 		size_t in = SEARCH_FIRST(i, 0, n, p[i].pc >= begin);
 
-		/* Code that several functions share is taken for the first one's. */
+		/* Code that several functions share counts as the first one's. */
 		for (; in < n && p[in].pc < end; in++) {
 			struct chain *c = p[in].chain;
 
@@ -212,9 +213,9 @@ static void visit_scopes(Dwarf_Die *parent, struct place *p, size_t n, unsigned 
 	} while (!libdw.dwarf_siblingof(&die, &die));
 }
 
-/* ---- their texts ---- */
+/* ---- the functions' texts ---- */
 
-/* Members of nameless things have no name that the linker sees ... */
+/* Members of nameless things have no linkage name in DWARF ... */
 static const char *name_of(Dwarf_Die *die)
 {
 	Dwarf_Attribute a;
@@ -226,8 +227,8 @@ static const char *name_of(Dwarf_Die *die)
 	return name ? name : libdw.dwarf_diename(die);
 }
 
-/* ... but where they are not inlined, the symbol table has it: without what the compiler
- * put behind it (".constprop.0"). */
+/* ... but where they are not inlined the symbol table has it: without what the compiler
+ * appended (".constprop.0"). */
 static const char *outer_name(Dwarf_Die *die, struct symbol_table *names, uint64_t pc)
 {
 	static char cut[4096];
@@ -247,7 +248,7 @@ struct source {
 	unsigned line;
 };
 
-/* Of the unit itself: a split one's line table stays in the skeleton. */
+/* Asks the unit itself: a split unit's line table stays in the skeleton. */
 static struct source line_of(struct unit *u, uint64_t pc)
 {
 	Dwarf_Line *line = libdw.dwarf_getsrc_die(&u->die, pc);
@@ -269,7 +270,7 @@ static uint64_t number_of(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-/* Where an inlined function was called. */
+/* The place from which an inlined function was called. */
 static struct source call_of(struct unit *u, Dwarf_Die *die)
 {
 	uint64_t file = number_of(die, AT_CALL_FILE);
@@ -290,7 +291,7 @@ static void put_frame(struct symbol_dwarf *d, struct place *p, struct text *t,
 	struct chain *c = p->chain;
 
 	if (!at.file)
-		return; /* the caller has a name, perhaps */
+		return; /* the caller may have a name from the symbol table */
 	p->frame->text = t->n;
 	if (!c->n)
 		symbol_put_line(t, symbol_find(names, p->frame->pc), at.file, at.line);

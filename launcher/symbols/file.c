@@ -11,7 +11,7 @@
 
 bool symbol_file_open(struct symbol_file *f, const char *path)
 {
-	/* What a trace names may be a pipe by now: never wait for it. */
+	/* A path in a trace may be a pipe by now: O_NONBLOCK never waits for it. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const Elf64_Ehdr *h;
 	struct stat st;
@@ -43,7 +43,7 @@ void symbol_file_close(struct symbol_file *f)
 	*f = (struct symbol_file){ .fd = -1 };
 }
 
-/* [offset, offset + size) of the file, if it is all there. */
+/* The part [offset, offset + size) of the file; NULL: not all of it is there. */
 static const void *file_part(const struct symbol_file *f, uint64_t offset, uint64_t size)
 {
 	if (offset > f->size || size > f->size - offset)
@@ -109,8 +109,8 @@ struct section {
 	bool there;
 };
 
-/* Copied out, for a hostile file's headers need not be aligned; `there` is false for
- * what lies behind its end. */
+/* Copies a section header, for a hostile file's headers need not be aligned; `there` is
+ * false for a header behind the file's end. */
 static struct section section_at(const struct symbol_file *f, unsigned i)
 {
 	const Elf64_Ehdr *h = (const Elf64_Ehdr *)f->base;
@@ -136,7 +136,7 @@ static void each_symbol(const struct symbol_file *f, const struct section *table
 
 	if (text.there && text.h.sh_type == SHT_STRTAB && text.h.sh_size)
 		names = file_part(f, text.h.sh_offset, text.h.sh_size);
-	/* A table of strings that does not end in a NUL could be read beyond its end. */
+	/* A table of strings that does not end in a NUL would be read beyond its end. */
 	if (!at || !names || names[text.h.sh_size - 1])
 		return;
 	for (uint64_t i = 0; i < table->h.sh_size / sizeof(Elf64_Sym); i++) {
@@ -190,8 +190,8 @@ static bool compare_name(const char *name, const Elf64_Sym *s, void *arg)
 	return !w->found;
 }
 
-/* In the full table, which the loader does not read, and not in the dynamic one, by
- * which others are bound to it. */
+/* Is the function in the full table, which the loader does not read, but not in the
+ * dynamic table, by which other files are bound to it? */
 bool symbol_file_hides(const struct symbol_file *f, const char *name)
 {
 	struct wanted seen = { .name = name }, all = seen;
@@ -224,7 +224,7 @@ static bool tell_function(const char *name, const Elf64_Sym *s, void *arg)
 	unsigned type = ELF64_ST_TYPE(s->st_info);
 	struct each *each = arg;
 
-	/* What is not defined here has no type before it is bound. */
+	/* A symbol that is not defined here has no type before it is bound. */
 	if (s->st_shndx == SHN_UNDEF)
 		each->one(name, false, each->arg);
 	else if (type == STT_FUNC || type == STT_GNU_IFUNC)

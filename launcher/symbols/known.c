@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* known_ask: questions that are answered in the process that asks. */
+/* known_ask: answers questions in the process that asks. */
 #include "agent/core/clock.h"
 #include "base/hash.h"
 #include "launcher/symbols/symbolize.h"
@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEPT_MOST (64u << 20) /* bytes of answers: beyond that all are forgotten */
+#define KEPT_MOST (64u << 20) /* bytes of answers: beyond that all are dropped */
 #define FIRST     4096
 
 struct answer {
 	uint64_t key; /* 0 = an empty slot */
-	const char *module; /* in `texts`: "id:path", for who has the same key */
+	const char *module; /* in `texts`: "id:path"; others may have the same key */
 	uint64_t offset;
-	char *texts; /* each with a NUL, then an empty one */
+	char *texts; /* each text with a NUL, then an empty text */
 	size_t len;
 };
 
@@ -81,7 +81,7 @@ static const struct answer *find_answer(const struct symbolize_module *m, uint64
 	return a && a->key ? a : NULL;
 }
 
-/* The module's name is kept behind the texts, in one allocation. */
+/* Keeps an answer. The module's name is behind the texts, in one allocation. */
 static bool keep_answer(const struct symbolize_module *m, uint64_t offset,
 			const char *texts, size_t len)
 {
@@ -106,10 +106,10 @@ static bool keep_answer(const struct symbolize_module *m, uint64_t offset,
 	return true;
 }
 
-/* ---- what has to be found out ---- */
+/* ---- finding out what is not known ---- */
 
 struct learning {
-	const struct symbolize_module *m; /* its unknown frames */
+	const struct symbolize_module *m; /* the module with its unknown frames */
 	size_t next;
 	bool failed;
 };
@@ -122,7 +122,7 @@ static int learn_answers(void *arg, const char *text, size_t len)
 		size_t n = symbolize_length(text, len);
 
 		if (!n)
-			return -EINVAL; /* no whole answer: nobody sends that */
+			return -EINVAL; /* half an answer: nobody sends that */
 		if (!keep_answer(l->m, l->m->offset[l->next++], text, n))
 			return -ENOMEM;
 		text += n;
@@ -131,8 +131,8 @@ static int learn_answers(void *arg, const char *text, size_t len)
 	return 0;
 }
 
-/* Only what is not known yet is asked for, in the question's order: answers come
- * without a number. */
+/* Asks only for frames that are not known yet, in the question's order, as answers have
+ * no numbers. */
 static int find_out(const struct symbolize_module *m, int64_t until)
 {
 	struct symbolize_module asked = { .path = m->path, .id = m->id };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* By dlopen: where there is no libdw, names come from symbol tables, without lines,
- * and nothing else is lost. */
+/* libdw is opened by dlopen: without it names come from symbol tables, without lines, and
+ * nothing else is lost. */
 #include "launcher/symbols/libdw.h"
 #include "launcher/find.h"
 #include "launcher/symbols/frames.h"
@@ -11,11 +11,10 @@
 
 struct symbol_libdw libdw;
 
-/* The copy beside us, or where the agent lies, before the system's. `make install` puts
- * none there, for it needs liblzma and libbz2 as its system names them. There is one
- * where somebody has put it, with its libelf: for a machine without libdw1, or with an
- * old one.
- */
+/* Looks for a copy beside the launcher, or where the agent lies, before the system's.
+ * `make install` puts none there, as libdw needs liblzma and libbz2 as its own system
+ * names them. A user may have put one there, with its libelf: for a machine without
+ * libdw1, or with an old one. */
 static void *open_library(const char *name)
 {
 	char path[PATH_MAX + 64];
@@ -42,9 +41,9 @@ bool symbol_libdw_open(void)
 	if (tried)
 		return good;
 	tried = true;
-	/* It would ask the network for what is not on this machine. */
+	/* libdw would ask the network for files that are not on this machine. */
 	unsetenv("DEBUGINFOD_URLS");
-	open_library("libelf.so.1"); /* libdw takes the one that is there */
+	open_library("libelf.so.1"); /* libdw takes the libelf that is loaded */
 	library = open_library("libdw.so.1");
 	good = library != NULL;
 	for (size_t i = 0; good && i < sizeof(all) / sizeof(*all); i++) {

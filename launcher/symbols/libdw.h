@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdw - elfutils' libdw, opened at run time: its types as far as we need them,
- * so that neither building nor running depends on it.
+ * libdw - elfutils' libdw, opened at run time: the types of it that are needed here, so
+ * that neither building nor running depends on it.
  *
  * Threads  one.
  * Memory   as libdw's own documentation says.
- * Errors   libdw.name is NULL for all until symbol_libdw_open has said true.
+ * Errors   all members of `libdw` are NULL until symbol_libdw_open has returned true.
  * Units    as libdw's.
  */
 #ifndef LAUNCHER_SYMBOLS_LIBDW_H
@@ -57,7 +57,7 @@ _Static_assert(sizeof(Dwarf_Attribute) == 24, "libdw's");
 _Static_assert(sizeof(Dwarf_Die) == 32, "libdw's");
 _Static_assert(sizeof(Dwfl_Callbacks) == 32, "libdw's");
 
-/* DWARF's own numbers. */
+/* Numbers that DWARF defines. */
 enum {
 	TAG_CLASS_TYPE = 0x02,
 	TAG_LEXICAL_BLOCK = 0x0b,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A question is a list of items, each with a NUL behind it: "m<build id>:<path>" for a
- * module, "f<offset>" for a frame of the last one, in hex. The answer has for each
- * frame its texts, the innermost call first, and an empty one at the end. Each module
- * is looked into by a child of its own: a first one with libdw; when that dies, or is
- * too slow, a second one goes on with the symbol table alone from the first frame that
- * has no answer. */
+ * module, "f<offset>" for a frame of the last one, in hex. The answer has for each frame
+ * its texts, the innermost call first, and an empty text at the end. A child of its own
+ * looks into each module: a first child with libdw; when that dies, or is too slow, a
+ * second one goes on with the symbol table alone from the first frame that has no
+ * answer. */
 #include "launcher/symbols/symbolize.h"
 #include "base/array.h"
 #include "base/sys.h"
@@ -22,13 +22,13 @@
 #include <unistd.h>
 
 #define QUESTION_MOST (256u << 20)
-#define PATIENCE_S    60 /* we end by ourselves, whoever asked */
-#define MODULE_CPU_S  20 /* one file may take ... */
+#define PATIENCE_S    60 /* then the process ends by itself, whoever asked */
+#define MODULE_CPU_S  20 /* processor time for one module */
 #define BEAT_NS       1000000000ll
 #define MODULE_DATA   (8ull << 30)
 
 #if defined SANITIZED_ADDRESS || defined SANITIZED_THREAD
-#define SANITIZED true /* maps terabytes */
+#define SANITIZED true /* the sanitizer maps terabytes */
 #else
 #define SANITIZED false
 #endif
@@ -77,7 +77,8 @@ static bool add_frame(struct symbolize_question *q, const char *item)
 	return end != item && !*end;
 }
 
-/* As far as it can be read: what is behind a bad item is not answered. */
+/* Parses the question as far as it can be read: frames behind a bad item get no
+ * answer. */
 void symbolize_parse(struct symbolize_question *q)
 {
 	for (char *at = q->text; at < q->text + q->len; at += strlen(at) + 1)
@@ -125,10 +126,10 @@ static int by_pc(const void *left, const void *right)
 static void write_answer(int fd, const char *text, size_t len)
 {
 	if (sys_write_all(fd, text, len))
-		_exit(1); /* nobody listens */
+		_exit(1); /* nobody reads the answer */
 }
 
-/* The frames from `first` on; with libdw if `dwarf`, else by names alone. */
+/* Answers the frames from `first` on; with libdw if `dwarf`, else by names alone. */
 static void look_up_frames(const struct symbolize_module *m, size_t first, bool dwarf,
 			   int fd)
 {
@@ -152,7 +153,7 @@ static void look_up_frames(const struct symbolize_module *m, size_t first, bool 
 		symbol_dwarf_names(d, &names);
 	if (!names.n)
 		symbol_file_read(&f, &names);
-	symbol_put_end(&found); /* so that no text lies at 0 */
+	symbol_put_end(&found); /* an empty text first, so that no text lies at 0 */
 	if (d)
 		symbol_dwarf_find(d, frame, n, &found, &names);
 	for (size_t i = 0; i < n; i++) {
@@ -171,12 +172,12 @@ static void look_up_frames(const struct symbolize_module *m, size_t first, bool 
 		symbol_put_offset(&out, symbol_find(&names, key.pc), m->path, key.pc);
 		symbol_put_end(&out);
 		if (out.failed)
-			return; /* the next answer would be taken for this frame's */
+			return; /* else the next answer would be taken for this one */
 		write_answer(fd, out.mem, out.n);
 	}
 }
 
-/* Debug information can be made to be read for ever, or to fill all memory. */
+/* Debug information can be made so that reading it never ends, or fills all memory. */
 static void lower_limit(int what, rlim_t most)
 {
 	struct rlimit l;
@@ -187,7 +188,7 @@ static void lower_limit(int what, rlim_t most)
 	}
 }
 
-/* Is there more to read before the time is up? */
+/* Waits for more to read; false: the time is up, or the caller ends it. */
 static bool wait_for_more(int fd, const struct symbolize_to *to)
 {
 	for (;;) {
@@ -215,7 +216,7 @@ static size_t pass_on(int fd, size_t most, const struct symbolize_to *to)
 	while (wait_for_more(fd, to)) {
 		ssize_t n = read(fd, buf + used, sizeof(buf) - used);
 		size_t whole = 0;
-		bool begin = true; /* of a text: an empty one ends an answer */
+		bool begin = true; /* of a text; an empty text ends an answer */
 
 		if (!n || (n < 0 && errno != EINTR))
 			break;
@@ -234,7 +235,7 @@ static size_t pass_on(int fd, size_t most, const struct symbolize_to *to)
 		used -= whole;
 		memmove(buf, buf + whole, used);
 		if (used == sizeof(buf))
-			break; /* no frame has that much to tell */
+			break; /* no frame has that many texts */
 	}
 	return answers;
 }
@@ -250,8 +251,8 @@ static size_t look_apart(const struct symbolize_module *m, size_t first, bool dw
 		return 0;
 	pid = fork();
 	if (!pid) {
-		/* Who asked may be killed for taking too long: nobody would end this
-		 * one then. */
+		/* The process that asked may be killed for taking too long: this child
+		 * must end with it. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(pipes[0]);
 		lower_limit(RLIMIT_CPU, MODULE_CPU_S);
@@ -264,7 +265,7 @@ static size_t look_apart(const struct symbolize_module *m, size_t first, bool dw
 	answers = pid > 0 ? pass_on(pipes[0], m->n - first, to) : 0;
 	close(pipes[0]);
 	if (pid > 0)
-		kill(pid, SIGKILL); /* it has said all, or its time is up */
+		kill(pid, SIGKILL); /* the child has told all, or its time is up */
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return answers;
@@ -277,7 +278,7 @@ void symbolize_answer(const struct symbolize_module *m, const struct symbolize_t
 	if (done < m->n)
 		done += look_apart(m, done, false, to);
 	if (to->beat && to->beat())
-		return; /* it was ended: nothing is known of the rest */
+		return; /* the caller ended it: nothing is known of the rest */
 	for (; done < m->n; done++)
 		to->take(to->arg, "", 1);
 }

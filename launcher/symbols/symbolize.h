@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * symbolize - answers what frames of files mean, by libdw or symbol tables.
+ * symbolize - tells functions and lines of frames, by libdw or symbol tables.
  *
- * Each file is looked at by a process of its own, bounded in time and memory: debug
- * information may be damaged, or made to harm.
+ * A process of its own looks at each file, bounded in time and memory: debug information
+ * may be damaged, or made to harm.
  *
  * Threads  one at a time.
  * Memory   the question; known_ask keeps what it has learnt, up to a bound.
@@ -30,29 +30,29 @@ struct symbolize_question {
 	size_t modules, room;
 };
 
-struct symbolize_to { /* whole answers go there */
+struct symbolize_to { /* takes whole answers */
 	int (*take)(void *arg, const char *text, size_t len);
-	int (*beat)(void); /* now and then; not 0 ends it. May be NULL */
+	int (*beat)(void); /* called now and then; not 0 ends the work. May be NULL */
 	int64_t until; /* CLOCK_MONOTONIC; 0 = for as long as it takes */
 	void *arg;
 };
 
-/* As far as it can be read: what is behind a bad item is not answered. */
+/* Parses the question as far as it can be read: frames behind a bad item get no
+ * answer. */
 void symbolize_parse(struct symbolize_question *q);
-/* One answer for each frame of the module. */
+/* Gives one answer for each frame of the module. */
 void symbolize_answer(const struct symbolize_module *m, const struct symbolize_to *to);
 void symbolize_free(struct symbolize_question *q);
 
-/* Bytes of the answer that `text` begins with, the empty text at its end included; 0: it
- * is not all there. */
+/* How many bytes the answer at the begin of `text` has, with the empty text at its end;
+ * 0: it is not all there. */
 size_t symbolize_length(const char *text, size_t len);
 
 /* `proflaunch symbolize`: the question comes by standard input. */
 int symbolize_main(void);
 
-/* The same in this process, for symbols_ask (writer/symbols/symbols.h): an answer that
- * was given once is known for all windows of all processes, by build id, path and offset.
- */
+/* Answers in this process, for symbols_ask (writer/symbols/symbols.h), and keeps each
+ * answer for all windows of all processes, by build id, path and offset. */
 int known_ask(const char *question, size_t len, int64_t ns,
 	      int (*take)(void *arg, const char *text, size_t len), void *arg);
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BACK 64 /* symbols before the nearest one that may still reach over a place */
+#define BACK 64 /* symbols looked at that begin before a place and may still cover it */
 
-/* A function before a label, a public name before a local one, and of an alias's two
- * names the one that people call: "flock" before "__flock". */
+/* Prefers a function to a label, a public name to a local one, and of an alias's two
+ * names the one that people call: "flock", not "__flock". */
 static unsigned rank_symbol(const char *name, unsigned char info)
 {
 	unsigned dashes = strncmp(name, "_Z", 2) ? (unsigned)strspn(name, "_") : 0;
@@ -34,7 +34,7 @@ void symbol_add(struct symbol_table *t, const char *name, uint64_t value, uint64
 	t->sorted = false;
 }
 
-/* The best one of a place comes last. */
+/* Sorts by address; the best symbol of a place comes last. */
 static int by_address(const void *left, const void *right)
 {
 	const struct symbol *a = left, *b = right;
@@ -56,7 +56,7 @@ const char *symbol_find(struct symbol_table *t, uint64_t pc)
 		qsort(t->at, t->n, sizeof(*t->at), by_address);
 	t->sorted = true;
 	behind = SEARCH_FIRST(i, 0, t->n, t->at[i].value > pc);
-	/* A name without a size goes as far as the next one. */
+	/* A symbol without a size goes as far as the next one. */
 	if (behind && !t->at[behind - 1].size)
 		return t->at[behind - 1].name;
 	for (size_t i = behind; i && i + BACK > behind; i--)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NAME_MOST 4096 /* of a name as it is shown */
+#define NAME_MOST 4096 /* bytes of a name that are shown */
 
 struct shown {
 	char text[NAME_MOST];
@@ -24,7 +24,8 @@ static void keep(const char *text, size_t len, void *arg)
 	s->len += len;
 }
 
-/* A template's name can be longer than anybody reads: its begin is shown. */
+/* Writes a name. A template's name can be longer than anybody reads: its begin is
+ * shown. */
 static void put_name(struct text *t, const char *name)
 {
 	static struct shown s;
@@ -56,7 +57,7 @@ void symbol_put_line(struct text *t, const char *name, const char *file, unsigne
 	char number[16];
 
 	snprintf(number, sizeof(number), ":%u)", line);
-	/* Some templates are named in DWARF only, and without what they are in. */
+	/* Some templates are named in DWARF only, and there without their namespace. */
 	if (name && strncmp(name, "_Z", 2) && strstr(file, "/include/c++/"))
 		text_put(t, "std::", 5);
 	put_place(t, name, file, number);
