@@ -17,9 +17,9 @@
 struct input {
 	int fd;
 	bool packed; /* gzip */
-	bool inside; /* a member has begun and not ended */
+	bool inside; /* a member of the gzip file has begun and not ended */
 	bool ended; /* no more bytes in the file */
-	size_t at, end; /* of `room`, not taken yet */
+	size_t at, end; /* bytes of `room` that are not taken yet */
 	z_stream z;
 	unsigned char room[ROOM];
 };
@@ -35,7 +35,7 @@ static ssize_t read_bytes(struct input *in, void *bytes, size_t size)
 	return n;
 }
 
-/* Bytes into the empty room; false on an error. */
+/* Reads bytes into the empty room; false on an error. */
 static bool refill_room(struct input *in, const char **why)
 {
 	ssize_t n = read_bytes(in, in->room, ROOM);
@@ -100,15 +100,16 @@ static ssize_t read_plain(struct input *in, void *bytes, size_t size, const char
 	return got;
 }
 
-/* After a member: another one, or what is no gzip and is left alone, as gzip does. */
+/* Behind a member comes another one, or bytes that are no gzip: these are left alone, as
+ * gzip does. */
 static bool next_member(struct input *in)
 {
 	in->inside = false;
 	return inflateReset(&in->z) == Z_OK;
 }
 
-/* Members follow each other as in the files of a writer that packs block by block. At
- * most ROOM bytes a call. */
+/* Inflates at most ROOM bytes a call. Members follow each other in files of a writer that
+ * packs block by block. */
 static ssize_t read_packed(struct input *in, void *bytes, size_t size, const char **why)
 {
 	in->z.next_out = bytes;

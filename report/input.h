@@ -4,7 +4,7 @@
  *
  * Threads  one at a time.
  * Memory   one buffer of fixed size; input_close frees all.
- * Errors   NULL or -1; `why` then says it in words that name no path.
+ * Errors   NULL or -1; `why` then has the reason, without the path.
  * Units    bytes.
  */
 #ifndef REPORT_INPUT_H
@@ -15,11 +15,11 @@
 
 struct input;
 
-/* NULL: no such file, a directory, or no memory. */
+/* NULL: there is no such file, it is a directory, or there is no memory. */
 struct input *input_open(const char *path, const char **why);
-/* 0 at the end, -1 on an error. */
+/* Returns 0 at the end, -1 on an error. */
 ssize_t input_read(struct input *in, void *bytes, size_t size, const char **why);
-/* NULL is fine. */
+/* `in` may be NULL. */
 void input_close(struct input *in);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace file taken into tables, event by event. */
+/* Takes a trace file into tables, event by event. */
 #include "report/model.h"
 #include "base/search.h"
 
@@ -11,7 +11,8 @@
 
 /* ---- categories ---- */
 
-/* Each spelling that a writer has used; -1 = of no interest. */
+/* The kind of a category, in each spelling that a writer has used; -1 = of no
+ * interest. */
 static int kind_of(const char *cat, const char *name)
 {
 	static const struct {
@@ -35,7 +36,8 @@ static int kind_of(const char *cat, const char *name)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strcasecmp(cat, kinds[i].cat))
 			continue;
-		/* The tb043 dialect, and torch up to 1.11. */
+		/* In the tb043 dialect, and in torch up to 1.11, annotations are
+		 * operators. */
 		if (kinds[i].kind == SLICE_OP &&
 		    (text_starts_with(name, "Optimizer.") ||
 		     text_starts_with(name, "enumerate(Data") ||
@@ -48,7 +50,7 @@ static int kind_of(const char *cat, const char *name)
 
 /* ---- rows ---- */
 
-/* The slot of a row, or the empty one where it belongs. */
+/* The slot of a row, or the empty slot where that row belongs. */
 static size_t thread_slot(const struct model *m, int64_t pid, int64_t tid)
 {
 	uint64_t h = ((uint64_t)pid * 31 + (uint64_t)tid) * 0x9e3779b97f4a7c15ull;
@@ -96,7 +98,8 @@ static bool thread_of(struct model *m, const struct event *e, uint32_t *id)
 	return true;
 }
 
-/* A "ProfilerStep#N" with a number; any other annotation is no step, and no error. */
+/* Adds the step of a "ProfilerStep#N" with a number; any other annotation is no step, and
+ * no error. */
 static bool add_step(struct model *m, const struct event *e, const char *name)
 {
 	const char *digits = name + strlen("ProfilerStep#");
@@ -142,7 +145,8 @@ static bool add_slice(struct model *m, const struct event *e)
 
 #define SUM_MOST (INT64_C(1) << 61)
 
-/* Too many devices: the last one stands for the rest. */
+/* The number of the event's device. Where there are too many the last one stands for the
+ * rest. */
 static uint32_t device_of(struct model *m, const struct event *e)
 {
 	int64_t type = event_number(e, ARG_DEVICE_TYPE, 0);
@@ -158,7 +162,7 @@ static uint32_t device_of(struct model *m, const struct event *e)
 	return m->devices_n++;
 }
 
-/* Without "Bytes" it is none of torch's. */
+/* Adds a memory event. An event without "Bytes" is none of torch's. */
 static bool add_memory(struct model *m, const struct event *e, bool oom)
 {
 	uint32_t thread;
@@ -167,7 +171,7 @@ static bool add_memory(struct model *m, const struct event *e, bool oom)
 
 	if (!event_has(e, ARG_BYTES) || m->memory_n >= NO_ROW)
 		return true;
-	/* No sum of what is kept may overflow. */
+	/* Events are left out that would let a sum overflow. */
 	moved = e->arg[ARG_BYTES] < 0 ? -(e->arg[ARG_BYTES] + 1) : e->arg[ARG_BYTES];
 	if (moved > SUM_MOST - m->moved || total > SUM_MOST)
 		return true;
@@ -201,7 +205,7 @@ static bool add_counters(struct model *m, const struct event *e)
 	return true;
 }
 
-/* Only "thread_name" matters here; sort indices and labels are the viewers'. */
+/* Takes the name of "thread_name"; sort indices and labels are for viewers only. */
 static bool name_thread(struct model *m, const struct event *e)
 {
 	uint32_t thread;
@@ -238,7 +242,7 @@ static bool take_event(void *arg, const struct event *e)
 	return strcmp(name, "[OutOfMemory]") || add_memory(m, e, true);
 }
 
-/* ---- views' questions ---- */
+/* ---- questions of the views ---- */
 
 long model_step(const struct model *m, int64_t ts)
 {
@@ -247,8 +251,8 @@ long model_step(const struct model *m, int64_t ts)
 	return behind && ts <= m->steps[behind - 1].end ? (long)behind - 1 : -1;
 }
 
-/* c10::DeviceType's numbers and names; a type that is newer than the list reads
- * "device". */
+/* The device's name, by c10::DeviceType's numbers; a type that is newer than the list
+ * reads "device". */
 const char *model_device(const struct model *m, unsigned device, char *to, size_t size)
 {
 	static const char *const types[] = { "cpu",    "cuda",  "mkldnn", "opengl",

@@ -6,8 +6,8 @@
  * in flight, and steps are in order. A view is a file of its own above this.
  *
  * Threads  one at a time.
- * Memory   48 bytes a slice and 64 a memory event of the kinds that are wanted, each
- *          text once; model_free frees all.
+ * Memory   48 bytes a slice and 56 a memory event of the kinds that are wanted, each text
+ *          once; model_free frees all.
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.
  */
@@ -63,7 +63,7 @@ struct thread {
 	uint32_t name; /* TEXT_NONE = it has none */
 };
 
-struct whose { /* as the file says; torch's own files say nothing */
+struct whose { /* as the file says; torch's own files do not */
 	int64_t pid, rank, window; /* rank -1 = none */
 	uint32_t name; /* of the program; TEXT_NONE = not said */
 	bool torch;
@@ -92,20 +92,20 @@ struct model {
 	int64_t moved; /* sum of all memory events */
 	int64_t begin, end; /* first and last time in the file */
 	int64_t base_ns;
-	bool ours, says_memory; /* written by us; memory was asked for */
+	bool ours, says_memory; /* written by proflaunch; memory was asked for */
 	struct whose whose;
-	struct sites *heap; /* NULL = none */
+	struct sites *heap; /* NULL = the file has none */
 };
 
-/* `want`: WANT(...) of the slices to keep; all else is read in any case. After -1 there
- * is nothing to free. */
+/* `want`: WANT(...) of the slices to keep; all other events are read in any case. After
+ * -1 there is nothing to free. */
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size);
 void model_free(struct model *m);
 bool model_link(struct model *m); /* parts of model_read; false: not enough memory */
 bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken);
 
-/* How many of n lost records, at most, are missing in the window: reasons are not told
- * by kind. */
+/* How many of n lost records can be missing in the window, at most: the file does not
+ * tell reasons by kind. */
 uint64_t model_missing(const struct model *m, uint64_t n);
 /* The step that a moment lies in; -1 = in none. */
 long model_step(const struct model *m, int64_t ts);

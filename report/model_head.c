@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands before a file's events: what was lost, whose it is, and the heap. */
+/* The members before a file's events: what was lost, whose trace it is, and the heap. */
 #include "report/model.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 struct tally {
 	const char *key; /* NULL = any */
-	uint64_t *sum; /* NULL = no more of them */
+	uint64_t *sum; /* NULL = the end of the list */
 };
 
-/* An object of counts. */
+/* Adds up an object of counts. */
 static void add_counts(struct parse *p, const struct tally *t)
 {
 	if (!parse_value(p, TOKEN_OBJECT))
@@ -36,9 +36,9 @@ uint64_t model_missing(const struct model *m, uint64_t n)
 	return n < inside ? n : inside;
 }
 
-/* ---- whose it is ---- */
+/* ---- whose trace it is ---- */
 
-/* An object, behind its key: `one` takes each member whole. */
+/* Takes an object, behind its key: `one` takes each member whole. */
 static void members_of(struct model *m, struct parse *p,
 		       void (*one)(struct model *m, struct parse *p))
 {
@@ -82,7 +82,7 @@ static void take_fact(struct model *m, struct parse *p)
 	parse_skip(p, TOKEN_KEY);
 }
 
-/* Options are texts: "256". */
+/* Takes buffer_mb; options are texts: "256". */
 static void take_option(struct model *m, struct parse *p)
 {
 	if (!parse_is(p, "buffer_mb"))
@@ -91,7 +91,7 @@ static void take_option(struct model *m, struct parse *p)
 		m->whose.buffer_mb = strtoull(p->text, NULL, 10);
 }
 
-/* The size comes behind the rank; the one process of a job is no rank. */
+/* Takes the rank; the size comes behind it. The only process of a job is no rank. */
 static void take_rank(struct model *m, struct parse *p)
 {
 	bool size = parse_is(p, "world_size");
@@ -104,7 +104,7 @@ static void take_rank(struct model *m, struct parse *p)
 		m->whose.rank = -1;
 }
 
-/* The object "proflaunch": what was lost, and the heap by call site. */
+/* Reads the object "proflaunch": what was lost, and the heap by call site. */
 static bool read_proflaunch_object(struct model *m, struct parse *p)
 {
 	const struct tally drops[] = { { NULL, &m->dropped },
@@ -145,7 +145,7 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 	return enough;
 }
 
-/* Members of the file itself; *taken false leaves the value to the reader. */
+/* Takes members of the file itself; *taken false leaves the value to the reader. */
 bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 {
 	struct model *m = arg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace's slices nested, and its memory events joined to them. */
+/* Nests a trace's slices, and joins its memory events to them. */
 #include "base/order.h"
 #include "report/model.h"
 
@@ -8,7 +8,7 @@
 
 /* ---- order ---- */
 
-/* What is equal keeps the order of the file. */
+/* Equal slices keep the order of the file. */
 static int by_slice(const void *a, const void *b, void *arg)
 {
 	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
@@ -37,7 +37,7 @@ static int by_thread(const void *a, const void *b, void *arg)
 	return order_of(x->thread, y->thread) ?: by_time(a, b, arg);
 }
 
-/* Moves each row to its place, along the circles that an order is made of. */
+/* Moves each row to its place, along the cycles of the permutation. */
 static void permute_rows(char *rows, uint32_t *order, size_t n, size_t each, char *spare)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -58,8 +58,8 @@ static void permute_rows(char *rows, uint32_t *order, size_t n, size_t each, cha
 	}
 }
 
-/* Sorts numbers of rows and moves each row once: rows are large. False: no memory, and
- * the rows are as they were. */
+/* Sorts the rows' numbers and moves each row once, as rows are large. False: no memory,
+ * and the rows are as they were. */
 static bool sort_rows(void *rows, size_t n, size_t each,
 		      int (*compare)(const void *, const void *, void *))
 {
@@ -90,7 +90,7 @@ static int by_begin(const void *a, const void *b)
 	return order_of(x->begin, y->begin) ?: order_of(x->end, y->end);
 }
 
-/* In order, each number once, and none inside another. */
+/* Sorts steps, and keeps each number once and no step inside another. */
 static void sort_steps(struct model *m)
 {
 	size_t kept = 0;
@@ -106,8 +106,8 @@ static void sort_steps(struct model *m)
 
 /* ---- nesting ---- */
 
-/* Times are rounded, and Python's frames are off by a little (pytorch 174555): so much
- * may a slice stand out of the one around it. */
+/* Times are rounded, and Python's frames are off by a little (pytorch 174555): by so much
+ * a slice may stand out of the slice around it. */
 #define SLACK_NS 1000
 
 /* The innermost slice around [begin, end] among those that are open; NO_ROW: none. */
@@ -120,7 +120,8 @@ static uint32_t enclosing_slice(const struct model *m, uint32_t top, int64_t beg
 	return top;
 }
 
-/* One thread's slices [at, last) and memory events from `memory` on, both by time. */
+/* Nests one thread's slices [at, last) and memory events from `memory` on, both by
+ * time. */
 static size_t nest_thread(struct model *m, size_t at, size_t last, size_t memory,
 			  uint32_t thread)
 {
@@ -147,8 +148,7 @@ static size_t nest_thread(struct model *m, size_t at, size_t last, size_t memory
 	}
 }
 
-/* Slices and memory events lie by thread here; thread after thread is walked through
- * both. */
+/* Nests thread after thread: slices and memory events are sorted by thread here. */
 static void nest_all(struct model *m)
 {
 	size_t at = 0, memory = 0;

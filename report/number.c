@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers in JSON. */
+/* The values of numbers in JSON. */
 #include "report/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits before the point; UINT64_MAX when they are too many. */
+/* The digits before the point; UINT64_MAX where they are too many. */
 static uint64_t whole_part(const struct parse *p, size_t *at)
 {
 	uint64_t n = 0;
@@ -24,7 +24,7 @@ static uint64_t whole_part(const struct parse *p, size_t *at)
 	return n;
 }
 
-/* Is there an exponent? Then doubles do. */
+/* Has the number an exponent? Then a double is exact enough. */
 static bool has_exponent(const struct parse *p)
 {
 	return memchr(p->text, 'e', p->len) || memchr(p->text, 'E', p->len);
@@ -55,7 +55,7 @@ uint64_t number_u64(const struct parse *p)
 			       : whole_part(p, &at);
 }
 
-/* With the sign that the text has. */
+/* Gives n the sign that the text has. */
 static int64_t signed_number(const struct parse *p, uint64_t n)
 {
 	if (n > INT64_MAX)
@@ -73,7 +73,7 @@ int64_t number_i64(const struct parse *p)
 			       : signed_number(p, whole_part(p, &at));
 }
 
-/* By digits and not by a double: 19 digits of an absolute time do not fit one. */
+/* Goes by digits, not by a double: the 19 digits of an absolute time do not fit one. */
 int64_t number_us(const struct parse *p)
 {
 	uint64_t n, part = 0;

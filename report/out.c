@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Eight texts may stand in one printf. */
+/* A buffer for a text: eight texts may stand in one printf. */
 static char *next_buffer(void)
 {
 	static char ring[8][48];
@@ -57,14 +57,15 @@ const char *out_ms(int64_t ns)
 	return out;
 }
 
-/* The length of the UTF-8 character there; 0 = it is none. The NUL at the text's end is
- * part of no longer one. */
+/* The length of the UTF-8 character at p; 0 = there is none. The NUL at the text's end
+ * belongs to no longer character. */
 static size_t character_length(const unsigned char *p)
 {
 	return utf8_length(p, 4);
 }
 
-/* Not control characters, those of C1, and what turns the direction of a line. */
+/* Is the character harmless? Not control characters, those of C1, and characters that
+ * turn the direction of a line. */
 static bool is_harmless(const unsigned char *p, size_t n)
 {
 	return n && *p >= 0x20 && *p != 0x7f && !(*p == 0xc2 && p[1] < 0xa0) &&
@@ -107,7 +108,8 @@ void out_text(FILE *out, const char *text, size_t most)
 
 /* ---- call sites ---- */
 
-/* Behind what opens there: what closes it, or the end. "operator<" opens nothing. */
+/* Skips from an opening bracket to behind the one that closes it, or to the end.
+ * "operator<" opens nothing. */
 static const char *skip_bracketed(const char *p)
 {
 	char open = *p, close = open == '(' ? ')' : '>';
@@ -121,7 +123,7 @@ static const char *skip_bracketed(const char *p)
 	return p;
 }
 
-/* The text between two pointers, which no NUL ends. */
+/* Does the text between two pointers, which no NUL ends, end with `word`? */
 static bool ends_with(const char *begin, const char *end, const char *word)
 {
 	size_t len = strlen(word);
@@ -129,7 +131,7 @@ static bool ends_with(const char *begin, const char *end, const char *word)
 	return (size_t)(end - begin) >= len && !memcmp(end - len, word, len);
 }
 
-/* A C++ name without its parameters and without its templates' arguments. */
+/* Writes a C++ name without its parameters and its templates' arguments. */
 static size_t shorten_cxx_name(char *to, const char *p, const char *end)
 {
 	static const char nameless[] = "(anonymous namespace)";
@@ -157,7 +159,8 @@ static size_t shorten_cxx_name(char *to, const char *p, const char *end)
 	return (size_t)(to - begin);
 }
 
-/* What is too long loses what says least first: the place in the source stays. */
+/* Writes a frame. One that is too long loses the part that says least first: the place in
+ * the source stays. */
 static void put_frame(FILE *out, const char *text, size_t len, size_t most)
 {
 	char part[1100], name[1100];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may come next. */
+/* The tokens that may come next. */
 enum { VALUE, FIRST_VALUE, KEY, FIRST_KEY, MORE, NOTHING, BROKEN };
 
 bool parse_start(struct parse *p, parse_source *source, void *arg)
@@ -34,7 +34,7 @@ static enum token give_up(struct parse *p, const char *why)
 	return TOKEN_ERROR;
 }
 
-/* More bytes behind those from `start` on. false: there are none (or it is broken). */
+/* Reads bytes behind those from `start` on. false: there are none (or it is broken). */
 static bool read_more(struct parse *p)
 {
 	const char *why = "cannot be read";
@@ -49,7 +49,7 @@ static bool read_more(struct parse *p)
 		p->end -= p->start;
 		p->start = 0;
 	}
-	/* One byte stays free: for the NUL behind a token. */
+	/* One byte stays free for the NUL behind a token. */
 	if (p->end + 1 == p->size) {
 		char *grown =
 			p->size < PARSE_TEXT_MOST ? realloc(p->buf, 2 * p->size) : NULL;
@@ -69,7 +69,7 @@ static bool read_more(struct parse *p)
 	return n > 0;
 }
 
-/* The next byte without taking it; -1 at the end. */
+/* The next byte, which stays; -1 at the end. */
 static inline int peek_byte(struct parse *p)
 {
 	if (p->at == p->end && !read_more(p))
@@ -110,7 +110,7 @@ static int take_hex4(struct parse *p)
 	return value;
 }
 
-/* After "\u": the character, a lone half of a pair as U+FFFD. -1: no escape. */
+/* After "\u": the character; half of a pair alone gives U+FFFD. -1: no escape. */
 static int take_code_point(struct parse *p)
 {
 	int high = take_hex4(p), low;
@@ -119,7 +119,7 @@ static int take_code_point(struct parse *p)
 		return high;
 	if (high > 0xdbff || peek_byte(p) != '\\')
 		return 0xfffd;
-	/* Another escape must follow; it may not be ours. */
+	/* A second escape must follow; one that is no \u is left alone. */
 	if (p->at + 1 == p->end)
 		read_more(p);
 	if (p->at + 1 >= p->end || p->buf[p->at + 1] != 'u')
@@ -133,7 +133,7 @@ static int take_code_point(struct parse *p)
 	return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* One escape, taken behind its backslash. Its text goes to `to`; 0 = no such escape. */
+/* Takes an escape behind its backslash; its text goes to `to`. 0 = no such escape. */
 static size_t take_escape(struct parse *p, char *to)
 {
 	static const char from[] = "\"\\/bfnrt", is[] = "\"\\/\b\f\n\r\t";
@@ -152,7 +152,7 @@ static size_t take_escape(struct parse *p, char *to)
 	return 1;
 }
 
-/* The bytes up to a quote or a backslash. */
+/* Skips the bytes up to a quote or a backslash. */
 static void skip_plain(struct parse *p)
 {
 	const char *at = p->buf + p->at, *end = p->buf + p->end;
@@ -162,7 +162,7 @@ static void skip_plain(struct parse *p)
 	p->at = (size_t)(at - p->buf);
 }
 
-/* A text behind its opening quote: decoded in place, which only ever shrinks it. */
+/* Takes a text behind its opening quote; decoding in place only ever shrinks it. */
 static bool take_text(struct parse *p)
 {
 	size_t len = 0, from;
@@ -177,7 +177,7 @@ static bool take_text(struct parse *p)
 		if (len + p->start != at)
 			memmove(p->buf + p->start + len, p->buf + at, n);
 		len += n;
-		/* What is decoded stays; what was read of it is not needed again. */
+		/* The decoded part stays; the bytes before it are not needed again. */
 		if (p->at == p->end) {
 			from = p->at - (p->start + len);
 			if (from)
@@ -337,7 +337,7 @@ static enum token take_key(struct parse *p)
 	if (c != ':')
 		return give_up(p, c < 0 ? "the file ends early" : "no colon after a key");
 	p->at++;
-	/* The search for the colon may have moved the text. */
+	/* The search for the colon may have moved the buffer's bytes. */
 	p->text = p->buf + p->start;
 	p->expect = VALUE;
 	return TOKEN_KEY;

@@ -2,8 +2,8 @@
 /*
  * parse - JSON, pulled token by token out of a stream.
  *
- * Strict about the grammar, with what real trace files have in them let through: raw
- * control characters in texts, and N/A, NaN and Infinity where a value stands (null).
+ * The parser is strict about the grammar, but lets through what real trace files have:
+ * raw control characters in texts, and N/A, NaN and Infinity in place of a value (null).
  *
  * Threads  one at a time.
  * Memory   a buffer that holds the longest token, at most PARSE_TEXT_MOST; a token's
@@ -43,7 +43,7 @@ struct parse {
 	parse_source *source;
 	void *arg;
 	char *buf;
-	size_t size, at, end, start; /* start: of the token that is being read */
+	size_t size, at, end, start; /* start: of the token being read */
 	uint64_t before; /* bytes of the stream that have left the buffer */
 	uint8_t kind[PARSE_DEPTH_MOST / 8]; /* a bit a level: 1 object, 0 array */
 	unsigned depth, expect;
@@ -59,13 +59,15 @@ struct parse {
 bool parse_start(struct parse *p, parse_source *source, void *arg);
 void parse_stop(struct parse *p);
 
-/* TOKEN_END behind the one value of the stream; anything behind that is an error. */
+/* TOKEN_END comes behind the one value of the stream; anything behind that is an
+ * error. */
 enum token parse_next(struct parse *p);
-/* What is left of a value whose first token was `token`; after a key, give TOKEN_KEY. */
+/* Skips the rest of a value whose first token was `token`; after a key, give
+ * TOKEN_KEY. */
 enum token parse_skip(struct parse *p, enum token token);
-/* Is what comes next, behind a key or not, of that kind? What is not is skipped. */
+/* Takes the next value, behind a key or not, if it is of that kind; else skips it. */
 bool parse_value(struct parse *p, enum token kind);
-/* The first token of a list's next element; false: there are no more. */
+/* Takes the first token of a list's next element; false: there are no more. */
 bool parse_element(struct parse *p, enum token *token);
 
 static inline bool parse_is(const struct parse *p, const char *text)
@@ -78,11 +80,11 @@ static inline bool parse_is(const struct parse *p, const char *text)
 	return i == p->len;
 }
 
-/* The last number's value; clamped to what fits, 0 when it is none. */
+/* The last number's value, clamped to the type; 0 where the token is no number. */
 int64_t number_i64(const struct parse *p);
 uint64_t number_u64(const struct parse *p);
 double number_double(const struct parse *p);
-/* Microseconds with decimals, as nanoseconds: exact to the third decimal. */
+/* Microseconds with decimals, given as nanoseconds: exact to the third decimal. */
 int64_t number_us(const struct parse *p);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of a Kineto-schema file, one at a time, to a visitor. What is not known is
- * passed by: writers add members with each version. */
+/* Gives the events of a Kineto-schema file to a visitor, one at a time. Unknown members
+ * are passed by: writers add members with each version. */
 #include "report/read.h"
 #include "report/input.h"
 
@@ -12,9 +12,9 @@ struct reader {
 	struct parse p;
 	struct event e;
 	int64_t elements; /* of the first input; -1 = not a tensor */
-	unsigned element; /* its size; 0 = not known */
+	unsigned element; /* size of its element; 0 = not known */
 	bool full; /* not enough memory */
-	bool events; /* there was an array of them */
+	bool events; /* the file has an array of events */
 };
 
 static uint32_t keep_text(struct reader *r)
@@ -27,8 +27,8 @@ static uint32_t keep_text(struct reader *r)
 
 /* ---- shapes: how large is the first input? ---- */
 
-/* C++ spellings of torch's dtypes, those of old files among them; 0: a type whose size
- * is not known. */
+/* The size of a dtype in C++'s spelling, old files' spellings among them; 0: it is not
+ * known. */
 static unsigned element_size(const struct parse *p)
 {
 	static const struct {
@@ -57,7 +57,8 @@ static unsigned element_size(const struct parse *p)
 	return 0;
 }
 
-/* [64, 32]: their product; a scalar has none and is one element. */
+/* Reads dimensions like [64, 32] and gives their product; a scalar has none and is one
+ * element. */
 static void read_product(struct reader *r, int64_t *n)
 {
 	enum token token;
@@ -72,7 +73,7 @@ static void read_product(struct reader *r, int64_t *n)
 	}
 }
 
-/* The list behind a key, of which `first` takes the first element, whole. */
+/* Reads the list behind a key; `first` takes its first element, whole. */
 static void read_first(struct reader *r,
 		       void (*first)(struct reader *r, enum token token))
 {
@@ -89,7 +90,7 @@ static void read_first(struct reader *r,
 	}
 }
 
-/* ["float", ...] */
+/* Takes the first of ["float", ...]. */
 static void input_type(struct reader *r, enum token token)
 {
 	if (token == TOKEN_STRING)
@@ -97,7 +98,7 @@ static void input_type(struct reader *r, enum token token)
 	parse_skip(&r->p, token);
 }
 
-/* [[64, 32], [], ...] */
+/* Takes the first of [[64, 32], [], ...]. */
 static void input_dims(struct reader *r, enum token token)
 {
 	if (token == TOKEN_ARRAY)
@@ -114,7 +115,7 @@ static void text_value(struct reader *r, uint32_t *id)
 		*id = keep_text(r);
 }
 
-/* Addresses have 64 bits and no sign. */
+/* Reads a number. Addresses have 64 bits and no sign. */
 static void read_number_arg(struct reader *r, enum event_arg arg)
 {
 	if (!parse_value(&r->p, TOKEN_NUMBER))
@@ -168,7 +169,8 @@ static void read_args(struct reader *r)
 
 /* ---- events ---- */
 
-/* Kineto's own rows have texts as "pid" and "tid": those become numbers below zero. */
+/* Reads "pid" or "tid". Kineto's own rows have texts there: these become numbers below
+ * zero. */
 static void id_value(struct reader *r, int64_t *id)
 {
 	enum token token = parse_next(&r->p);
@@ -222,13 +224,13 @@ static void read_member(struct reader *r)
 		parse_skip(&r->p, TOKEN_KEY);
 }
 
-/* An event that breaks off is not given to the visitor. */
+/* Reads an event; one that breaks off is not given to the visitor. */
 static void one_event(struct reader *r)
 {
 	struct event *e = &r->e;
 	enum token token;
 
-	/* The values need no clearing: `has` and `series` say which count. */
+	/* The arguments need no clearing: `has` and `series` say which count. */
 	e->ph = 0;
 	e->name = e->cat = e->label = TEXT_NONE;
 	e->pid = e->tid = e->ts = e->dur = 0;
@@ -259,7 +261,7 @@ static void all_events(struct reader *r)
 	}
 }
 
-/* The key is copied: its text is gone with the next token. A longer one than fits is
+/* Copies the key, as its text is gone with the next token. A key too long for the copy is
  * none that anybody wants. */
 static void top_key(struct reader *r)
 {

@@ -2,8 +2,8 @@
 /*
  * read - a Kineto-schema trace file, event by event.
  *
- * Ours or torch's own, plain or gzip; an object with "traceEvents", or the bare array.
- * A view that needs another argument of events adds a row to EVENT_ARGS.
+ * A file of proflaunch's or torch's own, plain or gzip; an object with "traceEvents", or
+ * the bare array. A view that needs another argument of events adds a row to EVENT_ARGS.
  *
  * Threads  one at a time.
  * Memory   bounded by the longest text of the file; texts that are kept go to `texts`.
@@ -16,7 +16,7 @@
 #include "report/parse.h"
 #include "report/texts.h"
 
-/* X(what JSON says, what C says): numbers. */
+/* X(the key in JSON, the name in C): arguments that are numbers. */
 #define EVENT_ARGS(X)                         \
 	X("Bytes", BYTES)                     \
 	X("Addr", ADDR)                       \
@@ -49,11 +49,11 @@ struct event {
 		tid; /* a text's number, negated and less one, where they are texts */
 	int64_t ts, dur;
 	bool has_ts, has_dur;
-	uint32_t has; /* a bit an argument */
+	uint32_t has; /* one bit for each argument */
 	int64_t arg[ARGS];
 	uint32_t label; /* the argument "name" of metadata */
 	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
-	unsigned series; /* of a counter */
+	unsigned series; /* how many values a counter has */
 	struct {
 		uint32_t key;
 		int64_t value;
@@ -75,13 +75,14 @@ struct read_visitor {
 	struct texts *texts;
 	/* false ends the reading with "not enough memory". */
 	bool (*event)(void *arg, const struct event *e);
-	/* A key of the file's own: takes its value, whole, or leaves all of it (true). */
+	/* Takes the value of a member of the file's own, whole, or leaves all of it.
+	 * false: no memory. */
 	bool (*top)(void *arg, const char *key, struct parse *p, bool *taken);
 	void *arg;
 };
 
-/* The file, event by event, in its own order. What the visitor was given stays with it
- * after an error. */
+/* Reads the file, event by event, in its own order. The visitor keeps what it got after
+ * an error, too. */
 int read_trace(const char *path, const struct read_visitor *v, char *why, size_t size);
 
 #endif

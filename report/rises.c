@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Low-water marks, what lies between them, and how sure that is. */
+/* Low-water marks, the rises between them, and how sure these are. */
 #include "report/rises.h"
 
 #include <stdlib.h>
 
-#define PAIRS_OF 100u /* marks that slopes are taken between */
+#define PAIRS_OF 100u /* marks between which slopes are taken */
 
 #define BOUND 2.33 /* one in a hundred, one-sided */
-#define APART 3.0 /* one in 740: it is asked of many tails */
+#define APART 3.0 /* one in 740, as many tails are tested */
 
 double rises_root(double n)
 {
@@ -22,7 +22,7 @@ double rises_root(double n)
 
 /* ---- marks ---- */
 
-/* Stretches end with the last step; what is left over is at the beginning. */
+/* Stretches end with the last step; steps that are left over are at the beginning. */
 void rises_find(struct rises *r, const int64_t *level, size_t n, size_t from, size_t b)
 {
 	size_t blocks = (n - from) / b, at = n - blocks * b;
@@ -54,8 +54,8 @@ double rises_slope(const struct rises *r)
 
 /* ---- how sure ---- */
 
-/* The slope at which rises, less it, are as often above 0 as their signs thrown by
- * chance in one of a hundred cases: (sum)^2 = BOUND^2 x sum of squares, solved. */
+/* The slope's lower bound: with it taken off, rises with signs thrown by chance reach
+ * such a sum in one of a hundred cases: (sum)^2 = BOUND^2 x sum of squares, solved. */
 double rises_low(const struct rises *r)
 {
 	double n = (double)r->n, mean = r->sum / n, var = r->squares / n - mean * mean;
@@ -73,7 +73,7 @@ int rises_by_size(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Theil and Sen's: the middle one of the slopes between any two marks. */
+/* Theil and Sen's slope: the middle one of the slopes between any two marks. */
 double rises_middle(const struct rises *r)
 {
 	static double slopes[PAIRS_OF * PAIRS_OF / 2];
@@ -87,7 +87,7 @@ double rises_middle(const struct rises *r)
 	return n ? slopes[n / 2] : 0;
 }
 
-/* Of all pairs of an earlier rise and one of the tail, in how many the earlier one is
+/* Counts the pairs of an earlier rise and one of the tail in which the earlier one is
  * larger; ties count half. */
 static double pairs_above(const struct rises *r, size_t tail)
 {
@@ -100,8 +100,8 @@ static double pairs_above(const struct rises *r, size_t tail)
 }
 
 /* Are the last `tail` rises, `sum` in all, smaller than the others (way 1), or larger
- * (-1), by more than chance? Sums are compared, and ranks: neither a few large rises nor
- * many small ones mislead both. */
+ * (-1), by more than chance? The test compares sums, and ranks: neither a few large rises
+ * nor many small ones mislead both. */
 bool rises_differ(const struct rises *r, size_t tail, double sum, int way)
 {
 	double n = (double)r->n, t = (double)tail, mean = r->sum / n;

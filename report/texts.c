@@ -13,7 +13,7 @@ struct text_block {
 	char bytes[];
 };
 
-/* The slot of this text, or the empty one where it would go. */
+/* The slot of this text, or the empty slot where it would go. */
 static size_t slot_of(const struct texts *t, uint32_t hash, const char *text, size_t len)
 {
 	size_t at = hash & (t->slots_n - 1);
@@ -84,7 +84,7 @@ uint32_t texts_add(struct texts *t, const char *text, size_t len)
 	uint32_t hash;
 	size_t at;
 
-	if (nul) /* "\u0000" in a name: what is behind it is not shown */
+	if (nul) /* a "\u0000" in a name: the text behind it is not shown */
 		len = (size_t)(nul - text);
 	hash = (uint32_t)hash_bytes(text, len);
 	if (2 * (t->n + 1) > t->slots_n && !more_slots(t))

@@ -23,11 +23,11 @@ struct texts {
 	size_t n, room, slots_n;
 };
 
-/* The text's number, a new one at its first time. A NUL inside ends it. */
+/* Returns the text's number, a new one at its first time. A NUL inside ends the text. */
 uint32_t texts_add(struct texts *t, const char *text, size_t len);
-/* The same text again, without adding it; TEXT_NONE = not there. */
+/* Finds a text without adding it; TEXT_NONE = it is not there. */
 uint32_t texts_find(const struct texts *t, const char *text);
-/* "?" for TEXT_NONE, and for any number that is none. */
+/* "?" for TEXT_NONE, and for any number without a text. */
 const char *texts_get(const struct texts *t, uint32_t id);
 void texts_free(struct texts *t);
 

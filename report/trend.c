@@ -5,18 +5,18 @@
 
 #include <stdlib.h>
 
-#define BLOCKS 10u /* low-water marks that a scale has at least */
+#define BLOCKS 10u /* low-water marks of a scale at least */
 
 /* Five rises of one height and no fall: chance does it in one of 32 cases. */
 #define BY_CHANCE  2.2
-#define EXPECTED   12 /* samples of a growth of the limit: then five are none */
+#define EXPECTED   12 /* samples expected of a leak of the limit: five are no leak then */
 #define SAMPLED    2.0 /* errors of an estimate, up and down */
-#define STOPPED    3.0 /* errors, of many tails of which one may stand still by chance */
-#define ROUGHLY    1.25 /* times the limit, of levels that were seen now and then */
+#define STOPPED    3.0 /* errors, as one of many tails may stand still by chance */
+#define ROUGHLY    1.25 /* times the limit, for levels that are seen only now and then */
 #define STEPS_MOST 10000
-#define GOES_ON    1.5 /* errors, of its second half */
+#define GOES_ON    1.5 /* errors of the growth's second half */
 
-/* What a sampled growth may be in truth, at most. */
+/* The most that a sampled growth may be in truth. */
 static double at_most(const struct trend_of *t, double growth, double error,
 		      double errors)
 {
@@ -29,8 +29,8 @@ static double at_most(const struct trend_of *t, double growth, double error,
 	return root * root;
 }
 
-/* The error of the growth in the last `tail` rises: of blocks that were there before and
- * after there is none, so what came and went, or all that there is, bounds it. */
+/* The error of the growth in the last `tail` rises. Blocks that were there before and
+ * after have none; so the bytes that came and went bound it, or all that are there. */
 static double growth_error(const struct trend_of *t, const struct rises *r, size_t tail)
 {
 	double first = r->lows[r->n - tail], last = r->lows[r->n];
@@ -40,8 +40,8 @@ static double growth_error(const struct trend_of *t, const struct rises *r, size
 	return rises_root(t->error * (moved < first + last ? moved : first + last));
 }
 
-/* Is a sampled growth above the limit, whatever the sample; and, less strictly, that of
- * its second half? */
+/* Is a sampled growth above the limit, whatever the sample; and, less strictly, the
+ * growth of its second half? */
 static bool sample_is_above(const struct trend_of *t, const struct rises *r)
 {
 	double low = r->sum - SAMPLED * growth_error(t, r, r->n) +
@@ -55,8 +55,8 @@ static bool sample_is_above(const struct trend_of *t, const struct rises *r)
 	       half > t->limit * n * (double)r->b;
 }
 
-/* Nothing has risen at the end for three times as long as ever before between two rises,
- * and for longer than samples of the limit are apart. */
+/* Finds a silent end: nothing has risen for three times as long as ever between two
+ * rises, and for longer than samples of the limit are apart. */
 static size_t find_silence(const struct trend_of *t, const struct rises *r)
 {
 	double least = r->ups / (double)r->n / 10, silent, hidden;
@@ -76,8 +76,9 @@ static size_t find_silence(const struct trend_of *t, const struct rises *r)
 	return r->n;
 }
 
-/* The first of the tail whose growth is no more than the limit, and less than before by
- * more than chance; r->n: there is none. Of a sampled tail the growth is at most that. */
+/* The first rise of the tail whose growth is no more than the limit, and less than before
+ * by more than chance; r->n: there is none. A sampled tail counts with the most it may
+ * have grown. */
 static size_t find_slowing(const struct trend_of *t, const struct rises *r)
 {
 	double sum = 0;
@@ -114,7 +115,7 @@ static bool is_faster(const struct trend_of *t, size_t from)
 }
 
 /* Growth at the end alone counts where it is faster than all before, or slower, and what
- * grew before was never given back; and only what lies above all that was there. */
+ * grew before was never given back; and only the part above all earlier levels. */
 static bool is_new_growth(const struct trend_of *t, const struct rises *r, bool slowed)
 {
 	double most = (double)t->level[0], falls = 0, above, before;
@@ -131,8 +132,8 @@ static bool is_new_growth(const struct trend_of *t, const struct rises *r, bool 
 	       (slowed || (10 * before <= above && is_faster(t, r->from)));
 }
 
-/* One large step, or a few, are no growth that goes on, and hide none: rises count up to
- * four times the limit, or the middle one of them. */
+/* Do rises go on? One large step, or a few, are no growth that goes on, and must hide
+ * none: so a rise counts up to four times the limit, or up to the middle rise. */
 static bool rises_always(const struct trend_of *t, const struct rises *r)
 {
 	static double sorted[RISES_MOST];
@@ -154,7 +155,8 @@ static bool rises_always(const struct trend_of *t, const struct rises *r)
 	       sum > t->limit * (double)(r->n * r->b);
 }
 
-/* Of the last third. Levels seen now and then hide how a growth slows down. */
+/* The slope of the last third. Levels seen only now and then hide how a growth slows
+ * down. */
 static double third_slope(const struct rises *r)
 {
 	size_t third = r->n / 3;
@@ -185,8 +187,8 @@ static struct trend growth_from(const struct rises *r)
 			       .since = r->from };
 }
 
-/* Stretches of 1, 2, 3, 5, ... steps, as long as there are enough of them. What slows
- * down step by step does so in all of them. */
+/* Judges stretches of 1, 2, 3, 5, ... steps, as long as there are enough of them. Growth
+ * that slows down step by step does so in all of them. */
 static enum growing grows_since(const struct trend_of *t, size_t from, bool slowed,
 				struct trend *found)
 {
@@ -219,7 +221,8 @@ static enum growing grows_since(const struct trend_of *t, size_t from, bool slow
 	return best;
 }
 
-/* Low-water marks of the first and the last third: what is there to stay. */
+/* The growth of the low-water mark from the first to the last third: of bytes that
+ * stay. */
 static double kept_by_thirds(const struct trend_of *t)
 {
 	size_t third = t->n / 3;
@@ -232,8 +235,8 @@ static double kept_by_thirds(const struct trend_of *t)
 	return (double)(last - first) * (double)t->n / (double)(t->n - third);
 }
 
-/* So many steps that the growth differs from the limit by two errors, as long as that is
- * a number that anybody would record. */
+/* How many more steps let the growth differ from the limit by two errors; 0: more than
+ * anybody would record. */
 static size_t steps_more(const struct trend_of *t, double slope)
 {
 	double apart = slope - t->limit, n;
@@ -245,8 +248,8 @@ static size_t steps_more(const struct trend_of *t, double slope)
 	return n > STEPS_MOST ? 0 : (size_t)n + 1 - t->n;
 }
 
-/* It does not grow for all that is seen; may it all the same? A sample of so few rises
- * is that of a leak only where a leak would be in few samples. */
+/* The level does not seem to grow; may it all the same? So few rises of a sample can be a
+ * leak's only where a leak would be in few samples. */
 static bool may_grow(const struct trend_of *t, const struct rises *r)
 {
 	double kept = kept_by_thirds(t), n = (double)t->n, whole;
@@ -260,7 +263,7 @@ static bool may_grow(const struct trend_of *t, const struct rises *r)
 	return at_most(t, whole, growth_error(t, r, r->n), SAMPLED) > t->limit * n;
 }
 
-/* Too few steps for chance: each must have grown by more than the limit. */
+/* Judges too few steps for chance: each must have grown by more than the limit. */
 static struct trend few_steps(const struct trend_of *t, const struct rises *r)
 {
 	struct trend found = growth_from(r);
@@ -282,7 +285,7 @@ static struct trend few_steps(const struct trend_of *t, const struct rises *r)
 	return found;
 }
 
-/* The last step before anything rises. */
+/* The last step before the first rise. */
 static size_t find_begin(const struct trend_of *t)
 {
 	size_t at = 0;
@@ -292,8 +295,8 @@ static size_t find_begin(const struct trend_of *t)
 	return at;
 }
 
-/* The window, what is left of it when something rises at last, its second half and its
- * last quarter. */
+/* Judges the window, the rest of it from the first rise on, its second half and its last
+ * quarter. */
 static enum growing grows_anywhere(const struct trend_of *t, bool slowed,
 				   struct trend *found)
 {
@@ -313,7 +316,7 @@ static enum growing grows_anywhere(const struct trend_of *t, bool slowed,
 	return best;
 }
 
-/* The step at which all but a hundredth of the growth had come. */
+/* The step at which all but a hundredth of the growth was there. */
 static size_t nearly_all(const struct trend_of *t)
 {
 	double first = (double)t->level[0], growth = (double)t->level[t->n - 1] - first;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose trace it is, and what is missing in it: said first. */
+/* Tells first whose trace it is, and what is missing in it. */
 #include "report/whose.h"
 #include "base/buffer_need.h"
 #include "report/out.h"
@@ -18,7 +18,8 @@ void whose_print(const struct model *m, FILE *out)
 	fprintf(out, "), window %lld\n", (long long)w->window);
 }
 
-/* Where something else is missing as well it would not have helped enough. */
+/* 0 where records are missing for another reason as well: a larger buffer would not be
+ * enough. */
 uint64_t whose_buffer(const struct model *m)
 {
 	const struct whose *w = &m->whose;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * whose - the lines that a report begins with: whose it is, and what is missing in it.
+ * whose - the lines that a report begins with: whose trace it is, and what is missing.
  *
  * Threads  one at a time.
  * Memory   none.
@@ -14,12 +14,12 @@
 
 #include <stdio.h>
 
-/* "process: python (pid 7, rank 3), window 2"; nothing where the file does not
+/* Prints "process: python (pid 7, rank 3), window 2"; nothing where the file does not
  * say. */
 void whose_print(const struct model *m, FILE *out);
-/* "INCOMPLETE: ..."; nothing where it is not. */
+/* Prints "INCOMPLETE: ..."; nothing where the trace is complete. */
 void whose_print_missing(const struct model *m, FILE *out);
-/* --buffer-mb that would have held all; 0: something else was in the way. */
+/* The --buffer-mb that would have held all records; 0: another reason lost some, too. */
 uint64_t whose_buffer(const struct model *m);
 
 #endif
