@@ -10,9 +10,9 @@
 
 #define LABEL_MOST 1024
 
-/* ---- what was in flight ---- */
+/* ---- the operator in flight ---- */
 
-/* The slice itself or the next operator around it; NO_ROW: none. */
+/* The slice itself, or the next operator around it; NO_ROW: there is none. */
 static uint32_t innermost_op(const struct model *m, uint32_t slice)
 {
 	while (slice != NO_ROW && m->slices[slice].kind != SLICE_OP)
@@ -46,7 +46,8 @@ uint32_t blocks_within(const struct model *m, uint32_t slice, const char *prefix
 
 /* ---- labels ---- */
 
-/* TEXT_NONE: outside of all operators. False: no memory. */
+/* Makes the label of the operator around a slice; TEXT_NONE: outside of all operators.
+ * False: no memory. */
 static bool find_op_label(struct model *m, uint32_t slice, uint32_t *label)
 {
 	uint32_t op = innermost_op(m, slice), outer;
@@ -67,7 +68,7 @@ static bool find_op_label(struct model *m, uint32_t slice, uint32_t *label)
 	return *label != TEXT_NONE;
 }
 
-/* Names that tell nobody where in his program he is. */
+/* Is it a name that does not tell users where in their program they are? */
 static bool is_noise(const struct model *m, uint32_t slice)
 {
 	const char *name = slice_name(m, slice);
@@ -78,7 +79,8 @@ static bool is_noise(const struct model *m, uint32_t slice)
 	return is_node(name) || text_starts_with(name, "ProfilerStep#");
 }
 
-/* The names around an allocation, innermost first, without repetitions. */
+/* Makes the label of a call site: the names around an allocation, innermost first,
+ * without repetitions. */
 static bool site_label(struct model *m, uint32_t slice, unsigned depth, uint32_t *label)
 {
 	char text[LABEL_MOST];
@@ -106,7 +108,8 @@ static bool site_label(struct model *m, uint32_t slice, unsigned depth, uint32_t
 
 /* ---- pairing ---- */
 
-/* Open blocks by address and device: open addressing, never emptied by halves. */
+/* Open blocks by address and device: open addressing; slots of ended blocks stay GONE
+ * until the table is made anew. */
 struct open {
 	uint32_t *slots; /* a block's number, FREE or GONE */
 	size_t n, used;
@@ -168,7 +171,8 @@ static bool add_row(struct blocks *b, const struct block *row)
 	return true;
 }
 
-/* An address that is live already was freed unseen: the old block ends here. */
+/* Adds an allocation. Where a block is live at the address its free was not seen: it ends
+ * here. */
 static bool add_allocation(struct blocks *b, struct open *o, uint32_t event,
 			   unsigned depth)
 {
@@ -199,7 +203,7 @@ static bool add_allocation(struct blocks *b, struct open *o, uint32_t event,
 	return add_row(b, &row);
 }
 
-/* A free without its allocation is a block from before the window. */
+/* Adds a free. One without its allocation makes a block from before the window. */
 static bool add_free(struct blocks *b, struct open *o, uint32_t event)
 {
 	const struct model *m = b->model;

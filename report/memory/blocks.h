@@ -3,9 +3,9 @@
  * blocks - tensor memory: each allocation with its free, its operator and its category.
  *
  * A [memory] event with positive bytes begins a block, the next negative one of the same
- * device and address ends it. What is freed without a beginning was there before the
- * window. The operator is the innermost one in flight on the same thread; where that is
- * an aten::empty* the one around it is meant, and the label says both, as TensorBoard
+ * device and address ends it. A block that is freed without a beginning was there before
+ * the window. The operator is the innermost one in flight on the same thread; where that
+ * is an aten::empty* the one around it is meant, and the label says both, as TensorBoard
  * does: "aten::randn (aten::empty)".
  *
  * Threads  one at a time.
@@ -45,13 +45,13 @@ struct block {
 
 struct blocks {
 	struct model *model;
-	struct block *rows; /* by begin; those from before come first */
+	struct block *rows; /* by begin; blocks from before the window come first */
 	size_t n, room;
-	uint64_t overwritten; /* an address given out again without a free */
-	int64_t parameters; /* bytes of those that are older than the window */
+	uint64_t overwritten; /* addresses given out again without a free */
+	int64_t parameters; /* bytes of parameters that are older than the window */
 };
 
-/* depth: how many names a site's label has. */
+/* depth: how many names the label of a call site has. */
 bool blocks_make(struct blocks *b, struct model *m, unsigned depth);
 void blocks_free(struct blocks *b);
 
@@ -60,7 +60,7 @@ static inline bool block_is_live(const struct block *b, int64_t ts)
 	return b->begin <= ts && ts < b->end;
 }
 
-/* The innermost slice of that name's beginning around `slice`; NO_ROW = none. */
+/* The innermost slice around `slice` whose name begins with `prefix`; NO_ROW = none. */
 uint32_t blocks_within(const struct model *m, uint32_t slice, const char *prefix);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Categories in torch's order (memory profiler: PARAMETER to UNKNOWN), told by names
- * and times: the rules stand in category_rules, and on the HTML page. */
+/* Categories in torch's order (memory profiler: PARAMETER to UNKNOWN), found by names and
+ * times: the rules are in category_rules, and on the HTML page. */
 #include "report/memory/category.h"
 #include "base/order.h"
 #include "base/search.h"
@@ -37,7 +37,7 @@ const char *const category_rules[CATEGORIES] = {
 /* A backward pass with the forward pass before it. */
 struct pass {
 	int64_t forward; /* its first operator that makes a node; INT64_MAX = none seen */
-	int64_t begin, end; /* of backward */
+	int64_t begin, end; /* of the backward pass */
 	int64_t accumulated; /* bytes of the inputs of AccumulateGrad */
 };
 
@@ -62,14 +62,14 @@ static int by_number(const void *a, const void *b)
 	return order_of(*(const int64_t *)a, *(const int64_t *)b);
 }
 
-/* Whether a backward node has that number. */
+/* Has a backward node that sequence number? */
 static bool has_seq(const struct marks *k, int64_t seq)
 {
 	return seq >= 0 && k->seqs_n &&
 	       bsearch(&seq, k->seqs, k->seqs_n, sizeof(seq), by_number);
 }
 
-/* False: no memory; as in the other finders. */
+/* Collects the numbers of backward nodes. False: no memory, as in the other finders. */
 static bool find_seqs(struct marks *k)
 {
 	for (size_t i = 0; i < k->m->slices_n; i++) {
@@ -86,7 +86,7 @@ static bool find_seqs(struct marks *k)
 	return true;
 }
 
-/* -1: a slice that says nothing of passes. */
+/* What a slice tells of passes; -1: nothing. */
 static int mark_of(const struct marks *k, uint32_t i)
 {
 	const struct slice *s = &k->m->slices[i];
@@ -98,7 +98,7 @@ static int mark_of(const struct marks *k, uint32_t i)
 		return -1;
 	if (text_starts_with(name, NODE))
 		return BACKWARD;
-	/* Operators inside a backward pass may carry the number of one outside. */
+	/* Operators inside a backward pass may carry the number of a node outside. */
 	if (has_seq(k, s->seq) && !s->backward && blocks_within(k->m, i, NODE) == NO_ROW)
 		return FORWARD;
 	return -1;
@@ -158,7 +158,7 @@ static bool find_passes(struct marks *k)
 	return true;
 }
 
-/* The first pass whose backward ends after `ts`. */
+/* The first pass whose backward pass ends at or after `ts`. */
 static struct pass *pass_after(const struct marks *k, int64_t ts)
 {
 	size_t at = SEARCH_FIRST(i, 0, k->passes_n, k->passes[i].end >= ts);
@@ -187,13 +187,15 @@ static enum category of_forward(const struct marks *k, const struct block *b)
 
 	if (!p || p->forward == INT64_MAX)
 		return CATEGORY_UNKNOWN;
-	/* The operator that makes the first node begins before what it allocates. */
+	/* The operator that makes the first node begins before the blocks that it
+	 * allocates. */
 	if (b->begin >= p->forward)
 		return CATEGORY_ACTIVATION;
 	return b->end > p->forward ? CATEGORY_INPUT : CATEGORY_UNKNOWN;
 }
 
-/* A block that was allocated in the window, by where it was and when it ended. */
+/* The category of a block that was allocated in the window: by the place of its
+ * allocation, and by its end. */
 static enum category of_new(const struct marks *k, const struct block *b)
 {
 	uint32_t slice = k->m->memory[b->from].slice, found;
@@ -218,7 +220,8 @@ static enum category of_new(const struct marks *k, const struct block *b)
 	return of_forward(k, b);
 }
 
-/* Of what is older than the window only the place of its end is known. */
+/* The category of a block that is older than the window: only the place of its end is
+ * known. */
 static enum category of_old(const struct marks *k, const struct block *b)
 {
 	uint32_t slice = k->m->memory[b->to].slice;
@@ -232,7 +235,8 @@ static enum category of_old(const struct marks *k, const struct block *b)
 
 /* ---- parameters ---- */
 
-/* The sizes of what gradients are accumulated for in the largest pass, sorted. */
+/* Collects the sizes of the tensors whose gradients the largest pass accumulates,
+ * sorted. */
 static bool parameter_sizes(const struct marks *k, int64_t **sizes, size_t *n)
 {
 	size_t room = 0, first = 0, best = 0, best_n = 0, all = 0;
@@ -281,8 +285,9 @@ static int64_t allocator_size(int64_t size, int64_t type)
 		    : size; /* the CUDA allocator's smallest unit */
 }
 
-/* Each size stands for one block. */
-/* Only what lies before the first forward pass and is never freed can be a parameter. */
+/* Each size stands for one parameter. */
+/* Only a block from before the first forward pass that is never freed can be a
+ * parameter. */
 static void find_parameters(const struct marks *k, struct blocks *b, int64_t *sizes,
 			    size_t n)
 {

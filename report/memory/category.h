@@ -3,8 +3,8 @@
  * category - what a block of tensor memory is for, as far as a trace can tell.
  *
  * torch's own export follows tensors from operator to operator inside the process. A
- * trace has names, nesting, times and sizes only; the rules below are what these allow,
- * and docs/memory.md says how far both agree.
+ * trace has names, nesting, times and sizes only; the rules use these, and docs/memory.md
+ * says how far both agree.
  *
  * Threads  one at a time.
  * Memory   none that is kept.
@@ -19,8 +19,9 @@
 /* Sets the category of every block. */
 bool category_set_all(struct blocks *b);
 
-/* Bytes on `device` from before the window that stay, so that no block tells of them:
- * parameters, optimizer states, inputs, and what is unknown, each in to[its category]. */
+/* Sums up the bytes on `device` from before the window that stay, so that no block tells
+ * of them: parameters, optimizer states, inputs, and unknown ones, each in to[its
+ * category]. */
 void preexisting_set(const struct blocks *b, uint32_t device, int64_t to[CATEGORIES]);
 
 extern const char *const category_names[CATEGORIES];

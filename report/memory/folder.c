@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A directory of trace files: what is in it, and who held most. */
+/* A directory of trace files: which memory is in them, and which process held most. */
 #include "report/memory/folder.h"
 #include "base/order.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SMALL_PEAK (4 << 20) /* of what does not use libtorch */
+#define SMALL_PEAK (4 << 20) /* the most of a small process, without libtorch */
 
 /* ---- files ---- */
 
@@ -20,7 +20,7 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* Spools lie below names with a dot. */
+/* Is it a trace file? Spools lie below names with a dot. */
 static bool is_trace(const FTSENT *e)
 {
 	return e->fts_info == FTS_F && (text_ends(e->fts_name, ".pt.trace.json") ||
@@ -73,7 +73,7 @@ void folder_free(struct folder *f)
 	*f = (struct folder){ 0 };
 }
 
-/* ---- what is in them ---- */
+/* ---- what the files hold ---- */
 
 static int64_t growth_of(const struct memory_space *s)
 {

@@ -14,15 +14,15 @@
 
 struct folder_file {
 	char *path;
-	char *name; /* the program's; NULL = the file does not say */
+	char *name; /* the program's name; NULL = the file does not say */
 	int64_t pid, rank, window;
 	int64_t peak; /* of the space that held most */
-	int64_t resident; /* at most; 0 = not known */
-	int64_t growth; /* of that space, a step; 0 with fewer than two */
+	int64_t resident; /* the most resident bytes; 0 = not known */
+	int64_t growth; /* of that space, bytes a step; 0 with fewer than two steps */
 	uint64_t missing;
-	bool read; /* it could be */
-	bool memory; /* it has some */
-	bool small; /* neither libtorch nor more than a few MiB */
+	bool read; /* the file could be read */
+	bool memory; /* the file has memory events */
+	bool small; /* no libtorch, and no more than a few MiB */
 	bool table; /* it is itself a table of small processes */
 };
 
@@ -31,11 +31,11 @@ struct folder {
 	size_t n, room;
 };
 
-/* The *.pt.trace.json[.gz] below a directory, whatever they hold. */
+/* Lists the *.pt.trace.json[.gz] below a directory, whatever they hold. */
 int folder_list(struct folder *f, const char *path, char *why, size_t size);
-/* What is known of one, out of its report. */
+/* Notes what the view tells of a file. */
 void folder_note(struct folder_file *file, const struct memory_view *v);
-/* The largest peak first; small processes are one row. */
+/* Prints the largest peak first; small processes are one row. */
 void folder_print(struct folder *f, const char *path, FILE *out);
 void folder_json(const struct folder *f, const char *path, FILE *out);
 void folder_free(struct folder *f);

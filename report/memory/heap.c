@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heap of a trace as rows: by operator and by call site. */
+/* The heap of a trace as rows, by operator and by call site. */
 #include "base/frame_text.h"
 #include "report/memory/memory.h"
 
@@ -9,8 +9,8 @@
 
 /* ---- call sites ---- */
 
-/* The innermost frames outside of the allocator, at most `depth`; `all`: also those
- * inside, where there is nothing else. Returns the length. */
+/* Writes the innermost frames outside of the allocator, at most `depth`; `all`: also
+ * those inside, where there are no others. Returns the length. */
 static size_t put_frames(char *text, size_t size, const struct model *m,
 			 const struct site *site, unsigned depth, bool all)
 {
@@ -56,7 +56,7 @@ static uint32_t site_label(struct model *m, const struct site *site, unsigned de
 
 /* ---- sums ---- */
 
-/* Sites with one label are one row. */
+/* Adds a site to its row: sites with the same label are one row. */
 static void add_site(struct memory_row *r, const struct site *site, int64_t last)
 {
 	r->peak += site->peak;
@@ -69,7 +69,7 @@ static void add_site(struct memory_row *r, const struct site *site, int64_t last
 	r->last += last;
 }
 
-/* One pass to make the rows, one for their steps. */
+/* Makes the rows in one pass, and fills their steps in another. */
 static bool add_all_sites(struct memory_view *v, struct memory_space *s, bool steps)
 {
 	struct model *m = v->model;
@@ -109,7 +109,7 @@ static bool add_all_sites(struct memory_view *v, struct memory_space *s, bool st
 	return true;
 }
 
-/* The last of those that are wanted: numbers rise. */
+/* Chooses the last of the steps that are wanted; their numbers rise. */
 static void choose_steps(const struct memory_view *v, struct memory_space *s)
 {
 	const struct sites *h = v->model->heap;
@@ -125,7 +125,7 @@ static void choose_steps(const struct memory_view *v, struct memory_space *s)
 	s->steps_n = last - s->steps_from;
 }
 
-/* The whole heap's numbers are the file's own; rows add up its sites and "other". */
+/* The whole heap's numbers are the file's own; the rows add up its sites and "other". */
 bool memory_heap(struct memory_view *v, struct memory_space *s)
 {
 	const struct sites *h = v->model->heap;

@@ -6,13 +6,13 @@
 
 #include <inttypes.h>
 
-/* A member with a comma behind it. */
+/* Writes a member with a comma behind it. */
 static void put_member(FILE *out, const char *key, int64_t n)
 {
 	fprintf(out, "\"%s\": %" PRId64 ", ", key, n);
 }
 
-/* null: outside of all operators. No comma. */
+/* Writes a label, without a comma; null: outside of all operators. */
 static void put_label(const struct memory_view *v, const char *key, uint32_t label,
 		      FILE *out)
 {
@@ -73,7 +73,7 @@ static void put_churn(const struct memory_space *s, FILE *out)
 	putc(']', out);
 }
 
-/* One space: the heap has no categories and no churn, and tensors have both. */
+/* Writes one space: the heap has no categories and no churn, tensors have both. */
 static void put_space(const struct memory_view *v, const struct memory_space *s,
 		      FILE *out)
 {

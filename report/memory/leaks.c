@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What grows from step to step, and whether chance would do as much. */
+/* Call sites that grow from step to step, and whether chance would do as much. */
 #include "report/memory/marks.h"
 #include "report/memory/resident.h"
 #include "report/out.h"
@@ -12,26 +12,26 @@
 
 static const char together[] = "(all call sites together; none alone grows that much)";
 
-#define NOTED 3u /* sites that levelled off, or may grow, that are named */
+#define NOTED 3u /* named sites that levelled off, or may grow */
 
-/* What is not a leak, and worth a line. */
+/* A site that is no leak, but worth a line. */
 struct noted {
 	const char *label;
 	struct trend trend;
 	int64_t growth;
 };
 
-/* One space while it is judged. */
+/* A space that is being judged. */
 struct judge {
 	const struct memory_view *v;
 	const struct memory_space *s;
 	const struct leak_options *o;
 	const char *path;
 	FILE *out;
-	const int64_t *numbers; /* of the last steps, which are judged */
+	const int64_t *numbers; /* numbers of the last steps, which are judged */
 	size_t from, n;
 	struct noted levelled[NOTED], unsure[NOTED];
-	size_t levelled_n, unsure_n; /* of all */
+	size_t levelled_n, unsure_n; /* how many there are, named or not */
 };
 
 static const char *space_name(const struct judge *j)
@@ -39,7 +39,7 @@ static const char *space_name(const struct judge *j)
 	return j->s->heap ? "the heap" : j->s->name;
 }
 
-/* ---- how far a sample is right ---- */
+/* ---- the error of a sample ---- */
 
 /* e^x, for x from 0 to 40. */
 static double power_of_e(double x)
@@ -51,9 +51,10 @@ static double power_of_e(double x)
 	return p;
 }
 
-/* A block of s bytes is in the sample by the chance p = 1 - e^-x, x = s / distance. So N
- * bytes of such blocks are known to +- sqrt(N x s / (e^x - 1)): the distance for small
- * ones, nothing for large ones. Where sizes differ the small ones decide. */
+/* A block of s bytes is in the sample with the chance p = 1 - e^-x, x = s / distance. So
+ * N bytes of such blocks are known to +- sqrt(N x s / (e^x - 1)): s / (e^x - 1) is the
+ * distance for small blocks, 0 for large ones. Where sizes differ the small blocks
+ * decide. */
 static double sample_error(const struct judge *j, const struct memory_row *r)
 {
 	double distance = (double)j->v->model->heap->sample_bytes, x = 0;
@@ -115,7 +116,7 @@ static void print_leak(const struct judge *j, const int64_t *level, const char *
 			100 * rises_root(error / (double)growth));
 }
 
-/* Is it a leak? What is none, and cannot be told, is noted. */
+/* Is the level a leak's? A level that has stopped rising, or cannot be told, is noted. */
 static bool judge_level(struct judge *j, const int64_t *level, const char *label,
 			double error, int64_t freed)
 {
@@ -138,7 +139,7 @@ static bool judge_level(struct judge *j, const int64_t *level, const char *label
 	return t.is == TREND_GROWS;
 }
 
-/* All sites together: many small ones leak, too. */
+/* Sums up all sites: many small ones leak, too. */
 static struct memory_row sum_of_rows(const struct judge *j, int64_t *steps)
 {
 	const struct memory_table *t = &j->s->by_site;
@@ -155,7 +156,7 @@ static struct memory_row sum_of_rows(const struct judge *j, int64_t *steps)
 	return all;
 }
 
-/* How many rows leak; 1 where only all of them together do. */
+/* Counts the rows that leak; 1 where only all of them together do. */
 static unsigned report_sites(struct judge *j)
 {
 	static int64_t steps[MEMORY_STEPS];
@@ -178,7 +179,7 @@ static unsigned report_sites(struct judge *j)
 			   all.freed);
 }
 
-/* Without call sites live bytes are judged, as low as the counters saw them. */
+/* Without call sites the live bytes are judged, by the lowest that the counters saw. */
 static unsigned report_counted(struct judge *j)
 {
 	static int64_t level[MEMORY_STEPS];
@@ -189,7 +190,7 @@ static unsigned report_counted(struct judge *j)
 		0, 0);
 }
 
-/* ---- what cannot be judged ---- */
+/* ---- spaces that cannot be judged ---- */
 
 /* A lost allocation or free of any size, or a lost step, can make growth or hide it. */
 static uint64_t lost_records(const struct judge *j)
@@ -200,14 +201,14 @@ static uint64_t lost_records(const struct judge *j)
 		m, m->dropped_steps + (j->s->heap ? m->dropped_heap : m->dropped_memory));
 }
 
-/* Counters are some ms apart: where most steps are shorter, nothing is known of them. */
+/* Counters are some ms apart: where most steps are shorter, these cannot be judged. */
 static bool counters_too_far(const struct judge *j)
 {
 	return j->s->counted &&
 	       (j->n > j->v->steps_n || !marks_are_close(j->v, j->v->steps_n - j->n));
 }
 
-/* Why this space cannot be judged; NULL = it can. */
+/* The reason why this space cannot be judged; NULL = it can. */
 static const char *find_unjudged_reason(const struct judge *j)
 {
 	const struct sites *h = j->v->model->heap;
@@ -216,7 +217,7 @@ static const char *find_unjudged_reason(const struct judge *j)
 		return "records are missing";
 	if (j->n < TREND_LEAST)
 		return "it has too few steps";
-	/* In a window of ours nothing may have been allocated. */
+	/* A window of proflaunch's own may have no allocation at all. */
 	if (j->s->heap && h->mode == TEXT_NONE && !h->rows_n && !h->other.allocs)
 		return "it has no call sites of the heap: record with --malloc all";
 	if (counters_too_far(j))
@@ -245,7 +246,7 @@ static void print_unjudged(const struct judge *j, const char *why)
 	putc('\n', j->out);
 }
 
-/* What would help: as many steps more as the error of the growth asks for. */
+/* Prints what would help: as many more steps as the error of the growth asks for. */
 static void print_unsure(const struct judge *j)
 {
 	size_t more = 0;
@@ -307,7 +308,7 @@ static size_t last_steps(const struct leak_options *o, size_t n)
 	return o->steps && o->steps < n ? o->steps : n;
 }
 
-/* 0 or more leaks; -1: nobody knows. */
+/* Returns the number of leaks; -1: it cannot be told. */
 static int judge_space(struct judge *j)
 {
 	unsigned found;
@@ -356,7 +357,7 @@ int leaks_print(const struct memory_view *v, const struct leak_options *o,
 	}
 	if (!v->options.device)
 		found += resident_print(v, o, last_steps(o, v->steps_n), out);
-	/* "No leak" is said of all that was asked about, or not at all. */
+	/* "No leak" is said only where all spaces asked about have been judged. */
 	if (!found && !sure)
 		return 2;
 	print_verdict(&j, steps, found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters as one level a step. */
+/* Counters turned into one level for each step. */
 #include "report/memory/marks.h"
 #include "base/search.h"
 
@@ -19,7 +19,8 @@ bool marks_are_close(const struct memory_view *v, size_t from)
 	       v->ends[v->steps_n - 1] - v->begins[from] >= (int64_t)n * COUNTER_NS / 2;
 }
 
-/* Differences of two do not overflow, whatever a file says. */
+/* Bounds a value, so that the difference of two does not overflow, whatever a file
+ * says. */
 static int64_t bound_value(int64_t n)
 {
 	int64_t most = INT64_C(1) << 48;
@@ -27,8 +28,8 @@ static int64_t bound_value(int64_t n)
 	return n > most ? most : n < -most ? -most : n;
 }
 
-/* A step without a value has what the one before ended with; before the first value of
- * all it was that. */
+/* A step without a value gets the last value of the step before; steps before the first
+ * value get `before` or, without that, that first value. */
 static void fill_gaps(int64_t *level, const int64_t *last, size_t n, int64_t before)
 {
 	for (size_t i = 0; i < n && before == INT64_MAX; i++)

@@ -13,13 +13,13 @@
 
 #include "report/memory/memory.h"
 
-/* Marks of the view's steps [from, steps_n); a step without a value of its own has the
- * one before: a value that stays is noted once. False: the counter is not there, and the
- * marks are nothing. */
+/* Finds the marks of the view's steps [from, steps_n). A step without a value gets the
+ * one before: a counter is noted only when it changes. False: there is no such counter,
+ * and the marks mean nothing. */
 bool marks_of_counter(const struct memory_view *v, const char *name, const char *key,
 		      size_t from, int64_t *level);
 
-/* Of counters that are 20 ms apart: has every other step one? */
+/* Counters are 20 ms apart: has every other step one? */
 bool marks_are_close(const struct memory_view *v, size_t from);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory view put together: its steps, its spaces, and what is given back. */
+/* Puts the memory view together: its steps and its spaces; and frees it. */
 #include "report/memory/memory.h"
 #include "report/memory/category.h"
 
@@ -15,7 +15,7 @@ int64_t memory_growth(const struct memory_row *r, size_t i)
 
 /* ---- the view ---- */
 
-/* The last MEMORY_STEPS of the steps that were asked for, in their order. */
+/* Chooses the last MEMORY_STEPS of the steps that were asked for, in their order. */
 static bool choose_steps(struct memory_view *v)
 {
 	const struct model *m = v->model;
@@ -47,8 +47,8 @@ static bool is_wanted(const struct memory_view *v, const char *name)
 	return !v->options.device || !strcmp(v->options.device, name);
 }
 
-/* A space for each device with tensor memory and one for the heap, as far as they are
- * wanted. */
+/* Makes a space for each device with tensor memory and one for the heap, as far as they
+ * are wanted. */
 static bool add_spaces(struct memory_view *v)
 {
 	struct model *m = v->model;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- what is older and stays ---- */
+/* ---- memory that is older than the window and stays ---- */
 
 /* How many tensors of a parameter's size an optimizer keeps for it. */
 static int64_t state_factor(const struct model *m)
@@ -33,7 +33,7 @@ static int64_t state_factor(const struct model *m)
 	return 0;
 }
 
-/* SGD keeps something only with momentum, which is a multiplication in place. */
+/* SGD has state only with momentum, which shows as a multiplication in place. */
 static bool has_momentum(const struct model *m)
 {
 	uint32_t in;
@@ -60,7 +60,8 @@ static bool picks_items(const char *name)
 	       !strcmp(name, "aten::index_select") || !strcmp(name, "aten::slice");
 }
 
-/* What a DataLoader itself allocated is no data set. */
+/* Did a DataLoader allocate a block of that size itself? Then it is a batch, no data
+ * set. */
 static bool is_batch(const struct blocks *b, int64_t bytes)
 {
 	for (size_t i = 0; i < b->n; i++)
@@ -71,7 +72,7 @@ static bool is_batch(const struct blocks *b, int64_t bytes)
 	return false;
 }
 
-/* Each size that items are picked from in a DataLoader of this process, once. */
+/* Adds up each size that items are picked from in a DataLoader of this process, once. */
 static int64_t sum_dataset_bytes(const struct blocks *b)
 {
 	const struct model *m = b->model;
@@ -96,9 +97,9 @@ static int64_t sum_dataset_bytes(const struct blocks *b)
 	return sum;
 }
 
-/* Of the totals at the first event of a device: parameters, then the optimizer's
- * states for them, then data sets on the CPU; what is left is unknown. Parameters are
- * on the device that has most gradients. */
+/* Divides the totals at a device's first event: parameters, then the optimizer's states
+ * for them, then data sets on the CPU; the rest is unknown. Parameters are on the device
+ * that has most gradients. */
 void preexisting_set(const struct blocks *b, uint32_t device, int64_t to[CATEGORIES])
 {
 	const struct model *m = b->model;

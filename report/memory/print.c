@@ -29,7 +29,7 @@ static int by_key(const void *a, const void *b)
 	return order_of(y->key, x->key) ?: order_of((intptr_t)x->row, (intptr_t)y->row);
 }
 
-/* Rows in order, those whose key is not above 0 left out. NULL = none, or no memory. */
+/* Sorts rows, and leaves out those whose key is not above 0. NULL = no memory. */
 static struct ranked *rank_rows(const struct memory_table *t, size_t steps,
 				enum order order, size_t *n)
 {
@@ -61,7 +61,7 @@ static void put_rest(FILE *out, size_t shown, size_t n)
 		fprintf(out, "  ... and %s more\n", out_count((int64_t)(n - shown)));
 }
 
-/* 0 where there is no whole. */
+/* The percentage; 0 where there is no whole. */
 static double percent_of(int64_t part, int64_t whole)
 {
 	return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
@@ -69,8 +69,8 @@ static double percent_of(int64_t part, int64_t whole)
 
 /* ---- the peak ---- */
 
-/* The allocator's own peak holds what is older than the window; the second line tells
- * both apart. */
+/* The allocator's own peak includes blocks that are older than the window; the second
+ * line tells both apart. */
 static void print_peak(const struct memory_view *v, const struct memory_space *s,
 		       FILE *out)
 {
@@ -125,7 +125,7 @@ static void print_live(const struct memory_view *v, const struct memory_space *s
 	size_t n;
 	struct ranked *list = rank_rows(site ? &s->by_site : &s->by_op, 0, BY_PEAK, &n);
 
-	/* A program without operators. */
+	/* The program has no operators. */
 	if (!site && n == 1 && list[0].row->label == TEXT_NONE)
 		n = 0;
 	if (n)
@@ -147,8 +147,8 @@ static void print_live(const struct memory_view *v, const struct memory_space *s
 
 /* ---- growth and churn ---- */
 
-/* A leak suspect: its growth over all steps goes on, whatever single steps do. Of a few
- * it never fell, and stood still in no two thirds of them. */
+/* Is the row a leak suspect? Its growth over all steps goes on, whatever single steps do.
+ * With few steps it never fell, and rose in a third of them. */
 static bool goes_on_growing(const struct memory_space *s, const struct memory_row *r)
 {
 	struct trend_of of = { .level = r->steps, .n = s->steps_n };
@@ -166,7 +166,7 @@ static bool goes_on_growing(const struct memory_space *s, const struct memory_ro
 	return 3 * rises >= s->steps_n - 1;
 }
 
-/* Without steps what is left says most. */
+/* Prints blocks that are left: without steps they say most. */
 static void print_left(const struct memory_view *v, const struct memory_space *s,
 		       FILE *out)
 {
@@ -226,7 +226,7 @@ static void print_growth(const struct memory_view *v, const struct memory_space 
 	free(list);
 }
 
-/* `end`: live bytes are known at a step's end and nowhere else. */
+/* `end`: prints live bytes, which are known at a step's end and nowhere else. */
 static void churn_line(FILE *out, const char *name, const struct memory_churn *c,
 		       bool end)
 {
@@ -281,7 +281,7 @@ static void print_churn(const struct memory_view *v, const struct memory_space *
 	free(list);
 }
 
-/* ---- what the numbers are ---- */
+/* ---- notes on the numbers ---- */
 
 static void note_stacks(const struct sites *h, FILE *out)
 {
@@ -303,7 +303,7 @@ static void note_stacks(const struct sites *h, FILE *out)
 	putc('\n', out);
 }
 
-/* How far the numbers can be believed, in the words of docs/memory.md. */
+/* Tells how far the numbers can be believed, in the words of docs/memory.md. */
 static void note_heap(const struct model *m, const struct sites *h, FILE *out)
 {
 	const char *mode = texts_get(&m->texts, h->mode);
@@ -348,7 +348,7 @@ static void print_notes(const struct memory_view *v, FILE *out)
 		      out);
 }
 
-/* The process as the kernel sees it, where somebody noted that. */
+/* Prints the process's size as the kernel sees it, where counters noted that. */
 static void print_rss(const struct model *m, FILE *out)
 {
 	uint32_t name = texts_find(&m->texts, "RSS");

@@ -28,7 +28,7 @@ static bool take_event(void *arg, const struct event *e)
 	struct list *l = arg;
 
 	if (!l->is || !event_has(e, ARG_PROCESS))
-		return l->is; /* else another view's file: no more of it is read */
+		return l->is; /* another view's file: no more of it is read */
 	if (!GROW(l->at, l->room, l->n))
 		return false;
 	l->at[l->n++] = (struct process){ .pid = e->arg[ARG_PROCESS],
@@ -43,7 +43,7 @@ static bool take_event(void *arg, const struct event *e)
 	return true;
 }
 
-/* "proflaunch": {"processes": ...} marks such a file. */
+/* Looks for "proflaunch": {"processes": ...}, which marks such a file. */
 static bool take_top(void *arg, const char *key, struct parse *p, bool *taken)
 {
 	struct list *l = arg;
@@ -113,7 +113,7 @@ static void print_json(const struct list *l, FILE *out)
 	fputs("]}\n", out);
 }
 
-/* Any event of another view's file ends the reading. */
+/* Reads the list; any event of another view's file ends the reading. */
 static bool read_list(struct list *l, const char *path)
 {
 	struct read_visitor v = {

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Prints them by their peak, the `top` largest ones; as JSON all of them. */
+/* Prints the processes by their peak, the `top` largest; as JSON all of them. */
 bool processes_print(const char *path, unsigned top, bool json, FILE *out);
 
-/* Is it such a file? */
+/* Are the file's rows processes? */
 bool processes_is(const char *path);
 
 #endif

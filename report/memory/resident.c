@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resident memory beside the heap: what grows there and is in no malloc. */
+/* Resident memory beside the heap: growth of it that no malloc explains. */
 #include "report/memory/resident.h"
 #include "report/memory/marks.h"
 #include "report/out.h"
 #include "report/trend.h"
 
-/* Growth of the heap a step over the last n, as far as it was recorded. */
+/* The heap's growth a step over the last n steps, as far as it was recorded. */
 static double heap_slope(const struct memory_view *v, size_t n)
 {
 	for (size_t i = 0; i < v->spaces_n; i++) {
@@ -25,8 +25,8 @@ static double heap_slope(const struct memory_view *v, size_t n)
 	return 0;
 }
 
-/* What the heap does not hold: maps, and the pools of allocators that have their own.
- * Pages of files are the kernel's to drop, and not looked at. */
+/* Tells of growth that the heap does not hold: maps, and pools of other allocators. Pages
+ * of files are left out, as the kernel may drop them. */
 unsigned resident_print(const struct memory_view *v, const struct leak_options *o,
 			size_t n, FILE *out)
 {
@@ -35,7 +35,7 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 	struct trend t;
 	double heap;
 
-	/* Beside tensors alone, or a heap with gaps, nobody knows what the rest is. */
+	/* Beside tensors alone, or a heap with gaps, nobody can tell what the rest is. */
 	if ((v->spaces_n && !v->model->heap) ||
 	    model_missing(v->model, v->model->dropped_heap))
 		return 0;
@@ -45,7 +45,8 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 	of.limit = (double)o->growth > (double)level[0] / 100 ? (double)o->growth
 							      : (double)level[0] / 100;
 	t = trend_find(&of);
-	/* Over the same steps: what began late grew less in all of them. */
+	/* The heap counts over the same steps: growth that began late is less over all of
+	 * them. */
 	heap = heap_slope(v, n - t.since);
 	if (t.is != TREND_GROWS || t.slope - heap <= of.limit)
 		return 0;

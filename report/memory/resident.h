@@ -4,7 +4,8 @@
  *
  * Threads  one at a time.
  * Memory   8 kB of its own, static.
- * Errors   none: without counters of it, or with few steps, nothing is said.
+ * Errors   none: without counters of resident memory, or with few steps, there is no
+ *          line.
  * Units    bytes a step.
  */
 #ifndef REPORT_MEMORY_RESIDENT_H
@@ -12,7 +13,7 @@
 
 #include "report/memory/memory.h"
 
-/* Of the last n steps. A line and 1, or 0. */
+/* Judges the last n steps. Prints a line and returns 1, or returns 0. */
 unsigned resident_print(const struct memory_view *v, const struct leak_options *o,
 			size_t n, FILE *out);
 

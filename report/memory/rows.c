@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The row of a label, made at its first use; NULL: no memory. The row may move with
- * the next call. */
+/* Returns the row of a label, made at its first use; NULL: no memory. The row may move
+ * with the next call. */
 struct memory_row *memory_row(struct memory_table *t, struct texts *texts, uint32_t label)
 {
 	size_t key = label == TEXT_NONE ? 0 : (size_t)label + 1;
@@ -40,8 +40,8 @@ static int most_at_last(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Steps are kept for the MEMORY_GROWING rows that hold most at the end; those that
- * hold nothing then have not grown. */
+/* Keeps steps for the MEMORY_GROWING rows that hold most at the end; rows that hold
+ * nothing then have not grown. */
 bool memory_keep_steps(struct memory_table *t, size_t steps)
 {
 	struct memory_row **order;

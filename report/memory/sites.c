@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The object "heap" of a trace, member by member. A value of another kind than
+/* Reads the object "heap" of a trace, member by member. A value of another kind than
  * expected is passed by. */
 #include "report/memory/sites.h"
 
@@ -12,7 +12,7 @@ struct pull {
 	bool full;
 };
 
-/* Sums of ROWS_MOST of them do not overflow. */
+/* So many bounded numbers do not overflow when they are summed up. */
 #define ROWS_MOST 8000
 
 static int64_t bound_number(int64_t n)
@@ -36,7 +36,7 @@ static void get_text(struct pull *u, uint32_t *to)
 	u->full |= *to == TEXT_NONE;
 }
 
-/* A list, behind its key: `one` takes each element whole. */
+/* Takes a list, behind its key: `one` takes each element whole. */
 static void get_list(struct pull *u, void (*one)(struct pull *u, enum token token))
 {
 	enum token token;
@@ -46,7 +46,7 @@ static void get_list(struct pull *u, void (*one)(struct pull *u, enum token toke
 			one(u, token);
 }
 
-/* A list of numbers, behind its key. */
+/* Takes a list of numbers, behind its key. */
 static void get_numbers(struct pull *u, int64_t **list, size_t *room, size_t *n)
 {
 	enum token token;
@@ -68,7 +68,7 @@ struct field {
 	int64_t *to;
 };
 
-/* The number behind a key, if it is that of one of the fields. */
+/* Takes the number behind a key, if the key is one of the fields'. */
 static void take_field(struct pull *u, const struct field *f)
 {
 	while (f->key && !parse_is(u->p, f->key))
@@ -79,7 +79,7 @@ static void take_field(struct pull *u, const struct field *f)
 		parse_skip(u->p, TOKEN_KEY);
 }
 
-/* An object of numbers, behind its key. */
+/* Takes an object of numbers, behind its key. */
 static void get_fields(struct pull *u, const struct field *fields)
 {
 	if (parse_value(u->p, TOKEN_OBJECT))
@@ -89,7 +89,7 @@ static void get_fields(struct pull *u, const struct field *fields)
 
 /* ---- frames and stacks ---- */
 
-/* What is no text keeps its number: stacks count frames by their place. */
+/* Takes a frame. One that is no text keeps its number: stacks count frames by place. */
 static void take_frame(struct pull *u, enum token token)
 {
 	struct sites *s = u->s;
@@ -102,7 +102,8 @@ static void take_frame(struct pull *u, enum token token)
 	parse_skip(u->p, token);
 }
 
-/* stack_at has one place more than there are stacks: where the last one ends. */
+/* Takes a stack. stack_at has one place more than there are stacks: the end of the
+ * last. */
 static void take_stack(struct pull *u, enum token token)
 {
 	struct sites *s = u->s;
@@ -157,7 +158,8 @@ static void site_member(struct pull *u, struct site *site, int64_t *sites)
 	}
 }
 
-/* An object whose opening brace was read. The list of steps has a place for each. */
+/* Takes a site whose opening brace was read. Its list of steps must have a number for
+ * each. */
 static void one_site(struct pull *u, struct site *site, int64_t *sites)
 {
 	struct sites *s = u->s;
@@ -258,7 +260,7 @@ static void heap_member(struct pull *u)
 		one_site(u, &s->other, &s->other_sites);
 }
 
-/* *enough false: no memory. What was read then is still the caller's to free. */
+/* *enough false: no memory. The caller then still frees what was read. */
 struct sites *sites_read(struct parse *p, struct texts *texts, bool *enough)
 {
 	struct sites *s;
@@ -281,7 +283,7 @@ struct sites *sites_read(struct parse *p, struct texts *texts, bool *enough)
 	return s;
 }
 
-/* Members come in any order, so numbers can be checked at the end only. */
+/* Checks numbers at the end, as members come in any order. */
 void sites_check(struct sites *s)
 {
 	for (size_t i = 0; i < s->stack_pool_n; i++)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sites - the heap part of our trace files: who allocated how much, by call site.
+ * sites - the heap part of proflaunch's trace files: how much each call site allocated.
  *
  * Threads  one at a time.
  * Memory   sites_free frees all; texts lie in the `texts` that were given.
- * Errors   what is missing is 0, TEXT_NONE or SITE_NONE; a number that points nowhere is
+ * Errors   a missing member is 0, TEXT_NONE or SITE_NONE; a number that points nowhere is
  *          made SITE_NONE by sites_check, which must be called before use.
  * Units    bytes, nanoseconds as events have them.
  */
@@ -20,7 +20,7 @@ struct site {
 	uint32_t stack; /* SITE_NONE = not known */
 	uint32_t op, call; /* texts */
 	int64_t allocs, bytes, frees, freed, live, blocks, peak, max;
-	size_t steps; /* where its live bytes at the steps' ends begin in steps_pool */
+	size_t steps; /* where in steps_pool its live bytes at the steps' ends begin */
 };
 
 struct sites {
@@ -30,7 +30,8 @@ struct sites {
 	int64_t peak_ts, peak_bytes, peak_step, end_bytes,
 		end_blocks; /* peak_step -1 = none */
 	int64_t allocs, bytes, frees, freed, foreign_frees;
-	/* Walks of a stack, those done in both ways, and what is off about them. */
+	/* How many stacks were walked, how many in both ways, and what went wrong with
+	 * them. */
 	int64_t walks, checked, disagreed, cut, ended, unknown;
 	int64_t *steps, *steps_pool;
 	size_t steps_n, steps_room, pool_n, pool_room;
@@ -42,16 +43,16 @@ struct sites {
 	size_t stacks_n, stack_at_room, stack_pool_n, stack_pool_room;
 	struct site *rows;
 	size_t rows_n, rows_room;
-	struct site other; /* what did not fit */
+	struct site other; /* sums of the sites that have no row */
 	int64_t other_sites;
 };
 
-/* The value whose key was just read. NULL: it was no object. */
+/* Reads the value whose key was just read. NULL: it is no object. */
 struct sites *sites_read(struct parse *p, struct texts *texts, bool *enough);
 void sites_check(struct sites *s);
-/* NULL is fine. */
+/* `s` may be NULL. */
 void sites_free(struct sites *s);
-/* Live bytes of a site at the end of step i, counted from the window's first. */
+/* Live bytes of a site at the end of step i, where 0 is the window's first step. */
 int64_t sites_at_step(const struct sites *s, const struct site *site, size_t i);
 
 #endif

@@ -8,7 +8,8 @@
 
 /* ---- the peak ---- */
 
-/* The allocator's own totals when it has any, else what was seen being allocated. */
+/* Finds the peak by the allocator's own totals, or without any by the events of the
+ * window. */
 static void find_peak(const struct memory_view *v, struct memory_space *s)
 {
 	const struct model *m = v->model;
@@ -42,7 +43,7 @@ static void find_peak(const struct memory_view *v, struct memory_space *s)
 
 /* ---- rows ---- */
 
-/* `last`: the end of the last step, INT64_MIN without steps. */
+/* Adds a block to a row. `last`: the end of the last step, INT64_MIN without steps. */
 static void add_block_to_row(struct memory_row *r, const struct memory_space *s,
 			     const struct block *b, int64_t last)
 {
@@ -108,7 +109,7 @@ static size_t step_ending(const struct memory_view *v, int64_t ts)
 	return SEARCH_FIRST(i, 0, v->steps_n, v->ends[i] >= ts);
 }
 
-/* The churn of the step that a moment lies in. */
+/* The churn of the step in which a moment lies, or the churn outside. */
 static struct memory_churn *churn_at(const struct memory_view *v, struct memory_space *s,
 				     int64_t ts)
 {
@@ -117,7 +118,8 @@ static struct memory_churn *churn_at(const struct memory_view *v, struct memory_
 	return i < v->steps_n && v->begins[i] <= ts ? &s->churn[i] : &s->outside;
 }
 
-/* Live at the ends of steps [from, to): noted at the edges, summed up at the end. */
+/* Notes a block as live at the ends of steps [from, to), at the edges; sum_steps adds
+ * up. */
 static void add_to_steps(struct memory_row *r, int64_t bytes, size_t from, size_t to)
 {
 	if (r->steps && from < to) {
@@ -179,12 +181,13 @@ static bool count_steps(struct memory_view *v, struct memory_space *s)
 	return true;
 }
 
-/* What was there before the window, as far as it is known what it is. */
+/* Adds memory that was there before the window, as far as its category is known. */
 static void add_older_bytes(struct memory_view *v, struct memory_space *s)
 {
 	int64_t before[CATEGORIES], part;
 
-	/* Memory shared between processes is in no allocator's totals. */
+	/* Memory shared between processes is in no allocator's totals: so the seen peak
+	 * may be higher. */
 	if (s->peak < s->peak_seen)
 		s->peak = s->peak_seen;
 	s->older = s->peak - s->peak_seen;
@@ -196,7 +199,8 @@ static void add_older_bytes(struct memory_view *v, struct memory_space *s)
 	}
 }
 
-/* The allocator's totals tell the peak; the blocks of the window tell whose it was. */
+/* The allocator's totals tell the peak; the blocks of the window tell which operators and
+ * call sites held it. */
 bool memory_tensors(struct memory_view *v, struct memory_space *s)
 {
 	long step;

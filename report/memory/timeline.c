@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* torch's export_memory_timeline: rows of changes, or sizes by category for each
- * microsecond with a change. */
+ * microsecond in which they change. */
 #include "report/memory/timeline.h"
 #include "base/order.h"
 #include "report/memory/category.h"
@@ -14,7 +14,8 @@
 
 /* ---- rows ---- */
 
-/* Since 1970, as torch's export has it; a base that overflows is not added. */
+/* Nanoseconds since 1970, as torch's export has them; a base that would overflow is not
+ * added. */
 static int64_t absolute_time(const struct timeline *t, int64_t ts)
 {
 	int64_t ns;
@@ -42,7 +43,8 @@ static int by_time(const void *a, const void *b)
 	       order_of(x->bytes, y->bytes);
 }
 
-/* Creations and frees by time; what is older than the window comes first, at -1. */
+/* Makes rows of allocations and frees, by time; memory older than the window comes first,
+ * at -1. */
 static bool make_rows(struct timeline *t)
 {
 	const struct blocks *b = &t->view->blocks;
@@ -86,13 +88,14 @@ static void put_raw(const struct timeline *t, FILE *out)
 	putc(']', out);
 }
 
-/* As torch does it: in doubles, which round some up. */
+/* Rounds as torch does: by doubles, which round some values up. */
 static int64_t ns_to_us(int64_t ns)
 {
 	return ns < 0 ? -1 : (int64_t)(double)((long double)ns / 1000);
 }
 
-/* What is older than the window gets the time of the first row that is not. */
+/* A row of memory older than the window gets the time of the first row that is not
+ * older. */
 static int64_t us_of(const struct timeline *t, int64_t ts)
 {
 	for (size_t i = 0; ts < 0 && i < t->n; i++)
@@ -100,7 +103,7 @@ static int64_t us_of(const struct timeline *t, int64_t ts)
 	return ns_to_us(ts);
 }
 
-/* The last row of the same microsecond. */
+/* The last row of the same microsecond as row i. */
 static size_t last_of(const struct timeline *t, size_t i)
 {
 	int64_t this = ns_to_us(t->rows[i].ts);
@@ -149,7 +152,7 @@ static void put_by_suffix(const struct timeline *t, const char *path, FILE *out)
 		put_sizes(t, out);
 }
 
-/* stdio into gzip. */
+/* gz_put and gz_end let stdio write into gzip. */
 static ssize_t gz_put(void *arg, const char *bytes, size_t size)
 {
 	return gzwrite(arg, bytes, (unsigned)size);
@@ -160,7 +163,7 @@ static int gz_end(void *arg)
 	return gzclose(arg) == Z_OK ? 0 : -1;
 }
 
-/* A file that was not there: in /tmp a link of another user may have its name. */
+/* Makes a new file: in /tmp a link of another user may have its name. */
 static FILE *open_part(const char *part, bool packed)
 {
 	cookie_io_functions_t io = { .write = gz_put, .close = gz_end };
@@ -178,7 +181,7 @@ static FILE *open_part(const char *part, bool packed)
 	return out;
 }
 
-/* Renamed when it is whole: nobody reads half a page. */
+/* Renames the file when it is whole: so nobody reads half a page. */
 static int write_file(const struct timeline *t, const char *path, char *why, size_t size)
 {
 	char part[4096];
@@ -205,7 +208,7 @@ static int write_file(const struct timeline *t, const char *path, char *why, siz
 	return 0;
 }
 
-/* NULL: no tensor memory of that device. */
+/* The space of a device; NULL: there is no tensor memory of it. */
 static const struct memory_space *choose_space(const struct memory_view *v,
 					       const char *device)
 {

@@ -2,7 +2,7 @@
 /*
  * timeline - tensor memory of one device over time, in torch's memory-timeline formats.
  *
- * By the name's end: .html a page, .raw.json.gz and .raw.json rows of
+ * The name's end tells the format: .html a page, .raw.json.gz and .raw.json rows of
  * [time_ns, action, bytes, category], other .json[.gz] [times_us, sizes by category].
  *
  * Threads  one at a time.
@@ -23,7 +23,7 @@ enum timeline_action {
 
 struct timeline_row {
 	int64_t ts; /* -1 = before the window */
-	int64_t bytes; /* negative when it is freed */
+	int64_t bytes; /* negative for a free */
 	uint8_t action, category;
 };
 
@@ -34,11 +34,11 @@ struct timeline {
 	size_t n, room;
 };
 
-/* NULL as device: the one with the highest peak. */
+/* device NULL: the one with the highest peak. */
 int timeline_write(const struct memory_view *v, const char *device, const char *path,
 		   char *why, size_t size);
 
-/* The page. */
+/* Writes the page. */
 void timeline_html(const struct timeline *t, FILE *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A screen has no more columns than this; of each bin the fullest moment is kept. */
+/* A screen has no more columns than these points; each bin keeps its fullest moment. */
 #define POINTS 3000
 
 static const char head[] =
@@ -19,7 +19,7 @@ static const char head[] =
 	"td{padding:.1em 1em .1em 0;vertical-align:top}pre{margin:.3em 0}</style>\n"
 	"</head><body>\n";
 
-/* No library and no network: the page is one file. D is put_data's. */
+/* The page is one file: it needs no library and no network. put_data writes D. */
 static const char script[] =
 	"const B=n=>{let u=['B','KiB','MiB','GiB','TiB'],i=0;while(n>=1024&&i<4){n/=1024;i++}"
 	"return (i?n.toFixed(1):n)+' '+u[i]};\n"
@@ -57,7 +57,7 @@ static const char script[] =
 	"k.name+' '+B(D.s[j][i]):'').filter(x=>x).join('   ')};\n"
 	"onresize=draw;draw();\n</script>\n</body></html>\n";
 
-/* Text inside a page. */
+/* Writes text inside a page. */
 static void put_text(FILE *out, const char *text)
 {
 	for (; *text; text++)
@@ -83,7 +83,7 @@ static void put_legend(const struct timeline *t, FILE *out)
 	fputs("</table></details>\n", out);
 }
 
-/* One moment: what is live by category. */
+/* A moment, and the live bytes of each category at it. */
 struct point {
 	int64_t ts, size[CATEGORIES], all;
 };
@@ -102,7 +102,7 @@ static void keep_point(struct thinned *h, const struct point *p)
 	h->points[h->n++] = *p;
 }
 
-/* Of a bin: the fullest moment, and how it ends. */
+/* Keeps the fullest moment of a bin, and its end. */
 static void flush_bin(struct thinned *h)
 {
 	if (h->bin < 0)
@@ -112,7 +112,7 @@ static void flush_bin(struct thinned *h)
 		keep_point(h, &h->now);
 }
 
-/* Bins are equally wide; POINTS / 2 of them, for each leaves two points at most. */
+/* Bins are equally wide; there are POINTS / 2, for each leaves two points at most. */
 static void add_to_bin(struct thinned *h, const struct timeline_row *r)
 {
 	int64_t ts = r->ts < 0 ? h->first : r->ts, bin;
@@ -158,8 +158,8 @@ static void put_points(const struct thinned *h, FILE *out)
 	putc(']', out);
 }
 
-/* D: t in ms from the first change, s the sizes by category, c the categories, steps
- * [number, ms], and the peak. */
+/* Writes D: t in ms from the first change, s the sizes by category, c the categories,
+ * steps [number, ms], and the peak. */
 static void put_data(const struct timeline *t, FILE *out)
 {
 	const struct memory_view *v = t->view;
@@ -179,7 +179,8 @@ static void put_data(const struct timeline *t, FILE *out)
 	for (size_t i = 0; i < v->steps_n; i++) {
 		int64_t at = v->begins[i] + v->model->base_ns - h.first;
 
-		/* The first step begins before anything is allocated in it. */
+		/* The first step begins before its first allocation, and so before the
+		 * first change. */
 		at = at > 0 ? at : 0;
 		if (at > h.last - h.first)
 			continue;
