@@ -113,7 +113,5 @@ enum life life_look(const struct life_who *who)
 		found = line_names_spool(line, who) ? LIFE_HERE : LIFE_GONE;
 	if (f)
 		fclose(f);
-	/* It may have replaced its image, or ended, as we looked. */
-	return found == LIFE_GONE && sys_start_time(who->pid) != start ? LIFE_GONE
-								       : found;
+	return found;
 }
