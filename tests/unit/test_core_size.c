@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the spool gets smaller, for a moment or for good. */
+#include "agent/core/chunk.h"
+#include "base/sys.h"
+#include "tests/unit/seam.h"
+#include "tests/unit/spool_open.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define MIB (1ull << 20)
+
+#define CAP (4u << 20)
+
+static uint8_t *open_spool(void)
+{
+	ck_assert_int_eq(spool_open(NULL, CAP), 0);
+	ck_assert_int_eq(spool_prepare(CAP), 0);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	return spool.base;
+}
+
+/* A page that is not mapped has no rights to change. */
+static bool is_mapped(const uint8_t *page)
+{
+	unsigned char core;
+
+	return !mincore((void *)(uintptr_t)page, 4096, &core);
+}
+
+START_TEST(while_it_is_small_nothing_is_handed_out)
+{
+	uint8_t *base = open_spool();
+	uint64_t used = atomic_load(&spool.head->used), at;
+
+	errno = 4711;
+	spool_shrink(0);
+	ck_assert_int_eq(errno, 4711);
+	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+	ck_assert_uint_eq(spool.now, used);
+	ck_assert(is_mapped(base + used - 4096) && !is_mapped(base + used));
+	errno = 4711;
+	spool_regrow();
+	ck_assert_int_eq(errno, 4711);
+	ck_assert_ptr_eq(spool.base, base);
+	ck_assert_uint_eq(spool.cap, CAP);
+	ck_assert_uint_eq(spool.now, CAP);
+	ck_assert(is_mapped(base + CAP - 4096));
+	while ((at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1)))
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+	ck_assert_uint_eq(atomic_load(&spool.head->used), CAP);
+}
+END_TEST
+
+START_TEST(what_is_small_for_good_has_the_room_that_was_left)
+{
+	uint8_t *base = open_spool();
+	uint64_t used = atomic_load(&spool.head->used), at;
+
+	spool_shrink(4 * CHUNK_LARGE);
+	ck_assert_uint_eq(spool.now, used + 4 * CHUNK_LARGE);
+	spool_settle();
+	ck_assert_uint_eq(spool.cap, used + 4 * CHUNK_LARGE);
+	ck_assert(!is_mapped(base + spool.cap));
+	for (int i = 0; i < 4; i++) {
+		at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1);
+		ck_assert_uint_ne(at, 0);
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+	}
+	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+}
+END_TEST
+
+/* Where much was recorded the mapping is of two parts. */
+START_TEST(what_has_large_pages_grows_again)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+	uint64_t cap = 8 << 20;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, cap), 0);
+	ck_assert_int_eq(unlink(spool.path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+	ck_assert_int_eq(spool_prepare(4 << 20), 0);
+	while (atomic_load(&spool.head->used) < 3 << 20)
+		ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	for (int i = 0; i < 2; i++) {
+		spool_shrink(0);
+		spool_regrow();
+		ck_assert_uint_eq(spool.now, cap);
+		ck_assert_uint_eq(spool.cap, cap);
+		ck_assert(is_mapped(spool.base + cap - 4096));
+		ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	}
+}
+END_TEST
+
+/* Somebody else has mapped something there meanwhile. */
+START_TEST(what_another_has_taken_is_not_taken_back)
+{
+	uint8_t *base = open_spool(), *theirs;
+	uint64_t used = atomic_load(&spool.head->used), at;
+
+	spool_shrink(CHUNK_LARGE);
+	theirs = mmap(base + used + CHUNK_LARGE, 4096, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	*theirs = 42;
+	spool_regrow();
+	ck_assert_uint_eq(spool.cap, used + CHUNK_LARGE);
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), used + CHUNK_LARGE);
+	while ((at = chunk_take(CHUNK_DATA, CHUNK_SMALL, 1)))
+		memset(chunk_at(at) + 1, 1, CHUNK_SMALL - sizeof(struct chunk));
+	ck_assert_uint_eq(atomic_load(&spool.head->used), used + CHUNK_LARGE);
+	ck_assert_uint_eq(*theirs, 42);
+}
+END_TEST
+
+static bool shrink_first(long nr, const long a[6], long *result)
+{
+	(void)a;
+	if (nr != SYS_madvise)
+		return false;
+	seam = NULL;
+	spool_shrink(0);
+	*result = -ENOMEM; /* what is asked for is not mapped now */
+	return true;
+}
+
+/* Another thread locks its memory just when a chunk is to be populated. */
+START_TEST(what_was_away_for_a_moment_is_no_full_disk)
+{
+	uint64_t limit;
+
+	ck_assert_int_eq(spool_open(NULL, CAP), 0);
+	limit = atomic_load(&spool.head->limit);
+	seam = shrink_first;
+	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	ck_assert_ptr_null(seam);
+	spool_regrow();
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+}
+END_TEST
+
+static unsigned long locked_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	unsigned long n = 0;
+	char line[256];
+
+	while (fgets(line, sizeof(line), f) && sscanf(line, "VmLck: %lu", &n) != 1)
+		;
+	fclose(f);
+	return n;
+}
+
+START_TEST(what_was_locked_is_not_locked_any_more)
+{
+	open_spool();
+	spool_shrink(0);
+	if (mlock(spool.base, spool.now))
+		return; /* not allowed here */
+	ck_assert_uint_gt(locked_kib(), 0);
+	spool_regrow();
+	ck_assert_uint_eq(locked_kib(), 0);
+}
+END_TEST
+
+static bool silent;
+
+static bool refuse_all(long nr, const long a[6], long *result)
+{
+	(void)nr;
+	(void)a;
+	*result = -EPERM;
+	return silent;
+}
+
+/* Behind seccomp there are no pages but those that are there. */
+START_TEST(a_confined_spool_ends_where_its_pages_do)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+	uint64_t at, end;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, CAP), 0);
+	spool_confine(MIB);
+	seam = refuse_all;
+	silent = true;
+	end = atomic_load(&spool.head->limit);
+	ck_assert_uint_ge(end, MIB);
+	ck_assert_uint_lt(end, CAP);
+	ck_assert(spool_head_has(spool.base, SPOOL_HEADER));
+	while ((at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1)))
+		ck_assert_uint_le(at + CHUNK_LARGE, end);
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), end);
+	silent = false;
+}
+END_TEST
+
+START_TEST(who_is_free_again_has_the_room_of_before)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+	uint64_t limit;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, CAP), 0);
+	spool_unconfine();
+	limit = atomic_load(&spool.head->limit);
+	for (unsigned i = 0; i < 2; i++) {
+		spool_confine(MIB);
+		ck_assert_uint_lt(atomic_load(&spool.head->limit), limit);
+		spool_unconfine();
+		ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+	}
+	/* All of it was ready: there was nothing to take away, and nothing to give. */
+	spool_confine(CAP);
+	spool_share(2);
+	limit = atomic_load(&spool.head->limit);
+	spool_unconfine();
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+}
+END_TEST
+
+START_TEST(without_a_spool_nothing_is_done)
+{
+	spool_shrink(0);
+	spool_settle();
+	spool_regrow();
+	spool_confine(MIB);
+	spool_unconfine();
+	spool_leave();
+	ck_assert_ptr_null(spool.base);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("core size");
+
+	unit_not_under_thread_sanitizer(
+		"it does not know tasks that share its thread's data");
+	tcase_add_test(tc, while_it_is_small_nothing_is_handed_out);
+	tcase_add_test(tc, what_is_small_for_good_has_the_room_that_was_left);
+	tcase_add_test(tc, what_has_large_pages_grows_again);
+	tcase_add_test(tc, what_another_has_taken_is_not_taken_back);
+	tcase_add_test(tc, what_was_away_for_a_moment_is_no_full_disk);
+	tcase_add_test(tc, what_was_locked_is_not_locked_any_more);
+	tcase_add_test(tc, a_confined_spool_ends_where_its_pages_do);
+	tcase_add_test(tc, who_is_free_again_has_the_room_of_before);
+	tcase_add_test(tc, without_a_spool_nothing_is_done);
+	return unit_run(tc, "core size");
+}
