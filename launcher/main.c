@@ -7,6 +7,7 @@
 #include "launcher/help.h"
 #include "launcher/memory.h"
 #include "launcher/recover/recover.h"
+#include "launcher/release.h"
 #include "launcher/room.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
@@ -140,6 +141,7 @@ int main(int argc, char **argv)
 	static struct args a;
 	int status;
 
+	release_standard();
 	/* The writer asks for `symbolize`: no option and no file concerns it. */
 	if (argc == 2 && !strcmp(argv[1], "symbolize"))
 		return symbolize_main();

@@ -59,6 +59,15 @@ static bool release_listed(int dir, int null)
 	return n == 0;
 }
 
+/* A descriptor of a mere path: reading and writing fail, as with a closed one. The lowest
+ * free number is taken first. */
+void release_standard(void)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/", O_PATH | O_CLOEXEC);
+}
+
 void release_descriptors(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

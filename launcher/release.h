@@ -18,4 +18,9 @@
  * would go with it. */
 void release_descriptors(void);
 
+/* Takes the standard descriptors that the caller has closed, so that no file of the
+ * launcher's gets their numbers: a message would be written into it. They act as closed
+ * ones do, and are closed in the command. Before anything is opened. */
+void release_standard(void);
+
 #endif

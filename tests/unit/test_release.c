@@ -72,10 +72,38 @@ START_TEST(what_others_wait_for_is_closed)
 }
 END_TEST
 
+/* What is opened next gets none of their numbers; they act as closed ones do. */
+START_TEST(what_the_caller_has_closed_stays_so)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		char byte;
+
+		for (int fd = 0; fd <= 2; fd++)
+			if (_i >> fd & 1)
+				close(fd);
+		release_standard();
+		for (int fd = 0; fd <= 2; fd++)
+			if (_i >> fd & 1 &&
+			    (fcntl(fd, F_GETFD) != FD_CLOEXEC || write(fd, "x", 1) >= 0 ||
+			     read(fd, &byte, 1) >= 0))
+				_exit(LOST);
+			else if (!(_i >> fd & 1) && fcntl(fd, F_GETFD))
+				_exit(KEPT);
+		_exit(open("/dev/null", O_RDONLY) > 2 ? FINE : STANDARD);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("release");
 
 	tcase_add_test(tc, what_others_wait_for_is_closed);
+	tcase_add_loop_test(tc, what_the_caller_has_closed_stays_so, 0, 8);
 	return unit_run(tc, "release");
 }
