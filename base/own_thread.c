@@ -97,7 +97,8 @@ void own_thread_forget(void)
 	atomic_store(&count, 0);
 }
 
-/* The kernel may refuse it: where filters that are older than this call say so. */
+/* A container's seccomp filter may refuse close_range, which is newer than the filter,
+ * and unshare. */
 static int make_table(struct own_thread *t)
 {
 	int err = t->files == OWN_THREAD_NONE ? 0 : sys_unshare_files();

@@ -62,7 +62,8 @@ static int run_task(struct unseen *a)
 	uint64_t mask, cancel = 1ull << (32 - 1);
 
 	sys_block_signals(&mask);
-	/* A caller that is cancelled at any moment would leave the task its stack. */
+	/* Signal 32 cancels a thread: a caller cancelled here would never unmap the
+	 * task's stack. */
 	SYS_CALL(SYS_rt_sigprocmask, SIG_BLOCK, &cancel, NULL, sizeof(cancel));
 	if (stack)
 		made = clone(begin_task, stack + UNSEEN_STACK,

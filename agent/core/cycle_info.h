@@ -98,7 +98,7 @@ struct cycle_info {
 	uint64_t begin, end; /* ticks; end 0 while open */
 	int64_t stamp_ns; /* epoch ns in the file name, unique in the process */
 	int64_t first_step; /* ProfilerStep number of the first step, -1 = none */
-	_Atomic uint64_t events; /* chunks' records, as far as counted */
+	_Atomic uint64_t events; /* used by nobody: the next SPOOL_VERSION goes without */
 	_Atomic uint64_t drops[REC_KINDS]; /* by kind */
 	_Atomic uint64_t whys[DROP_WHYS]; /* the same drops, by reason */
 	_Atomic uint64_t faulted; /* chunks a host thread had to fault in itself */

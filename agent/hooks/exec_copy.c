@@ -58,7 +58,9 @@ static struct copy *map_copy(size_t least)
 	return c;
 }
 
-/* A kernel that does not tell what it would clear is not asked for anything else. */
+/* The kernel clears a word of the child's as that execs or ends: for the time of the call
+ * it clears c->user, so that the copy is free then. Where the kernel does not tell which
+ * word it would clear, that word stays: it could not be put back. */
 static void free_at_child_exit(struct copy *c)
 {
 	int saved = errno;

@@ -56,8 +56,9 @@ struct client {
 	_Atomic(cupti_completed) completed;
 	_Atomic(cupti_callback) callback; /* as subscriber */
 	void *callback_arg;
-	/* The client was the first to subscribe, through us: its handle serves both, on
-	 * our callback, and error 39 means nobody else. NULL: it was not. */
+	/* The client was the first to subscribe, through us: its handle serves both, with
+	 * our callback, and CUPTI's error 39 (subscribed already) then means the client
+	 * itself. NULL: it was not the first. */
 	void *handle;
 	_Atomic bool pthreads; /* thread ids as pthread_self: CUPTI's default */
 	_Atomic bool latency, event_times; /* it asked for these fields */
