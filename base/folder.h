@@ -3,7 +3,7 @@
  * folder - directories by descriptor, so that nobody puts a link of theirs in the way.
  *
  * Threads  any.
- * Memory   some 5 KiB of stack.
+ * Memory   some 5 KiB of stack, 9 where a link is followed.
  * Errors   a descriptor, or -errno: -EPERM, without a system call, once the program has
  *          confined itself (sys_confined). The global errno is left alone.
  * Units    none.

@@ -34,7 +34,7 @@ struct known {
 	bool meanwhile; /* of a dead process: its window is kept back ... */
 	int64_t until_ns; /* ... until then */
 	bool lockless; /* its process lives, though nobody holds its lock (overlayfs) */
-	bool watched; /* its memory is sampled */
+	bool watched; /* the finisher samples its memory while a window is open */
 	int held; /* the launcher's number of a spool in memory; -1 = a file */
 	uint32_t pid; /* 0 = of another pid namespace */
 	uint32_t own_pid; /* the pid that the process has for itself */

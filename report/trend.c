@@ -8,10 +8,12 @@
 #define BLOCKS 10u /* low-water marks of a scale at least */
 
 /* Five rises of one height and no fall: chance does it in one of 32 cases. */
-#define BY_CHANCE  2.2
-#define EXPECTED   12 /* samples expected of a leak of the limit: five are no leak then */
-#define SAMPLED    2.0 /* errors of an estimate, up and down */
-#define STOPPED    3.0 /* errors, as one of many tails may stand still by chance */
+#define BY_CHANCE 2.2
+#define EXPECTED  12 /* samples expected of a leak of the limit: five are no leak then */
+#define SAMPLED   2.0 /* errors of an estimate, up and down */
+/* Standard errors for "growth has stopped": of the many last stretches that are tried one
+ * may look flat by chance. */
+#define STOPPED    3.0
 #define ROUGHLY    1.25 /* times the limit, for levels that are seen only now and then */
 #define STEPS_MOST 10000
 #define GOES_ON    1.5 /* errors of the growth's second half */

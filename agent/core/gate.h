@@ -2,10 +2,12 @@
 /*
  * gate - is a window open, and which.  Hot path.
  *
- * Threads  gate_cycle: any.  gate_set: the holder of the scheduler's lock.
+ * Threads  gate_cycle: any.  gate_set: the holder of the scheduler's lock; a fork child,
+ *          and a thread that ends recording for good, close the gate without it.
  * Memory   one page that the kernel wipes in every child (MADV_WIPEONFORK), so
  *          that no child can ever append to its parent's chunks.
- * Errors   none: without that page the atfork handler closes the gate.
+ * Errors   gate_start: -ENOMEM.  Where the kernel cannot wipe the page (before Linux
+ *          4.14) the atfork handler closes the gate.
  * Units    the value is the open cycle's number; 0 = closed.
  */
 #ifndef CORE_GATE_H

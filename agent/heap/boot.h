@@ -8,9 +8,10 @@
  *          boot_posix_memalign.
  * Units    bytes.
  *
- * Few blocks ever lie here: the first call of all finds the real functions without
- * asking the dynamic linker, which would itself allocate. So a library that frees by
- * another path (RTLD_DEEPBIND) never meets one.
+ * Only calls that come while the first call of all looks for the real functions are
+ * served here. That call reads the list of objects itself, for the dynamic linker would
+ * allocate, and asks the linker only for a symbol that it cannot read. So these blocks
+ * are few, and a library that frees by another path (RTLD_DEEPBIND) hardly ever has one.
  */
 #ifndef HEAP_BOOT_H
 #define HEAP_BOOT_H

@@ -96,8 +96,8 @@ __attribute__((noinline)) void heap_count(unsigned what, size_t usable)
 	atomic_fetch_add_explicit(&orphans[what + 1], usable, memory_order_relaxed);
 }
 
-/* For blocks whose size must be asked for: a thread's first one, a mapped one, another
- * allocator's. */
+/* The slow way: the thread has no counters yet, or the block's size cannot be read in
+ * front of it: a mapped block, or another allocator's. */
 static __attribute__((noinline)) void *count_made(void *p)
 {
 	if (p)

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AUTO_LEARN 3u /* boundaries after which a choice stands for good */
+#define AUTO_LEARN 3u /* boundaries after which a choice stands, but for an optimizer */
 #define AUTO_HOLD \
 	32u /* batches (or backwards) to wait for an optimizer known to be there */
 #define AUTO_UPDATES \

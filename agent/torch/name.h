@@ -34,7 +34,11 @@ struct name_text {
 struct name_text name_of(const void *rf);
 uint32_t name_id(struct name_cache *cache, const void *rf);
 
-enum { NAME_OWN = 0, NAME_SCHEMA = 1 }; /* the variant's index */
+enum {
+	NAME_OWN = 0,
+	NAME_SCHEMA = 1
+}; /* what RecordFunction's std::variant
+    * holds: a string, or the schema */
 
 /* A std::string: pointer and length, or (old ABI) a pointer behind its length. */
 static inline struct name_text name_string(const void *p)

@@ -4,9 +4,10 @@
  *
  * Threads  any, also in signal handlers, without a lock; unwind_rules_start and
  *          unwind_rules_end while nobody walks.
- * Memory   anonymous: 128 KiB at first, 2 MiB more once 1,024 rules have been kept.
- * Errors   RULE_NONE: nothing is known of that code.
- * Units    addresses of code: the byte before a return address, which is the call's.
+ * Memory   anonymous: 128 KiB at first, 2 MiB more once 1,024 rules have been kept;
+ * static: 384 KiB at most, as far as unwind_rule_fresh uses them. Errors   RULE_NONE:
+ * nothing is known of that code. Units    addresses of code: the byte before a return
+ * address, which is the call's.
  */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H

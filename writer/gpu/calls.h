@@ -40,9 +40,9 @@ struct cuda_annotation {
 	uint32_t spare;
 };
 
-struct gpu_collective { /* an operator that is one: what it was is looked up again */
-	struct cursor behind;
-	uint64_t at;
+struct gpu_collective { /* a collective operator: each kernel of its asks for details */
+	struct cursor behind; /* just behind its record */
+	uint64_t at; /* its record's offset */
 };
 
 /* An operator, annotation or step around the writer's current place. */

@@ -32,7 +32,7 @@ struct symbols {
 	uint32_t *slot; /* of entries, + 1; a power of two */
 	size_t slots;
 	struct pile texts; /* char */
-	struct pile order; /* uint32_t: entries that are asked for, by module */
+	struct pile order; /* struct asked: by module, then offset */
 };
 
 /* The texts of the last process's frames; NULL while a caller has them. */
