@@ -26,6 +26,27 @@ START_TEST(an_error_is_no_number)
 }
 END_TEST
 
+static void refuse_one(void)
+{
+	uint8_t *mem;
+	size_t size, most;
+
+	do
+		buffers_requested(&mem, &size, &most);
+	while (mem);
+}
+
+START_TEST(an_error_tells_of_no_refused_buffer)
+{
+	records_start("13.0");
+	refuse_one();
+	ck_assert_uint_eq(buffers_refused(), 1);
+	cupti.ActivityGetNumDroppedRecords = dropped_error;
+	round_drops();
+	ck_assert_uint_eq(buffers_refused(), 1);
+}
+END_TEST
+
 /* A buffer with `n` kernels and their calls in it comes back. */
 static void comes_back(bool last_resort, unsigned n)
 {
@@ -217,6 +238,7 @@ int main(void)
 	TCase *tc = tcase_create("small");
 
 	tcase_add_test(tc, an_error_is_no_number);
+	tcase_add_test(tc, an_error_tells_of_no_refused_buffer);
 	tcase_add_test(tc, each_record_that_is_discarded_counts);
 	tcase_add_test(tc, what_was_refused_is_not_decoded);
 	tcase_add_test(tc, a_gap_goes_on);

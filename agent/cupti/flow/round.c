@@ -107,10 +107,12 @@ void round_drops(void)
 	uint64_t refused = buffers_refused();
 	size_t dropped = 0;
 
-	/* Without a context the call succeeds and leaves the number as it was. */
+	/* Without a context the call succeeds and leaves the number as it was. Where it
+	 * fails, the refused buffers stay the only sign of what was dropped. */
 	if (cupti.ActivityGetNumDroppedRecords(NULL, 0, &dropped))
 		dropped = 0;
-	buffers_told(refused);
+	else
+		buffers_told(refused);
 	windows_count(CUDA_DROPPED, dropped + tell_dropped(dropped));
 }
 
