@@ -3,6 +3,7 @@
 #include "agent/core/chunk.h"
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
+#include "agent/core/job.h"
 #include "agent/core/thread.h"
 #include "base/own_thread.h"
 #include "base/sys.h"
@@ -250,6 +251,9 @@ END_TEST
  * that by itself. */
 START_TEST(a_window_brings_the_keeper)
 {
+	static struct job_page own;
+
+	job = &own; /* the keeper tells there of the window */
 	begin("none", false);
 	seal_one();
 	atomic_store(&spool.head->used, SPOOL_HEADER + (2 << 20));
