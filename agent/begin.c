@@ -14,6 +14,7 @@
 #include "agent/heap/heap.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "base/memory_group.h"
 #include "base/roomy.h"
 #include "base/sys.h"
 #include "base/sys_call.h"
@@ -148,7 +149,7 @@ static int place_within_limits(void *arg)
 	(void)arg;
 	if (agent.out)
 		return -ECANCELED;
-	group = job ? job->memory : spool_group_limit();
+	group = job ? job->memory : memory_group_left();
 	cap = spool_room(asked, group);
 	sys_scarce = cap < asked;
 	self_settle(job ? atomic_load(&job->launcher) : 0);

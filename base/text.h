@@ -11,6 +11,7 @@
 #define BASE_TEXT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 
 /* In some locales tolower('I') is no ASCII letter. */
@@ -41,6 +42,16 @@ static inline bool text_is_in(const char *word, const char *const *list)
 	while (*list && strcmp(word, *list))
 		list++;
 	return *list;
+}
+
+/* The digits at the beginning; too many of them are a very large number. */
+static inline uint64_t text_number(const char *text)
+{
+	uint64_t n = 0;
+
+	for (; *text >= '0' && *text <= '9' && n < UINT64_MAX / 16; text++)
+		n = n * 10 + (uint64_t)(*text - '0');
+	return n;
 }
 
 /* What stands behind a path's last slash. */

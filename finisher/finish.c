@@ -10,8 +10,10 @@
 #include "base/sys.h"
 #include "finisher/apart.h"
 #include "finisher/command.h"
+#include "finisher/held.h"
 #include "finisher/known.h"
 #include "finisher/ready.h"
+#include "finisher/share.h"
 #include "finisher/small.h"
 #include "finisher/worker.h"
 
@@ -21,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ static struct {
 	struct small_rows rows;
 	struct page page;
 	struct worker worker;
+	struct share share;
 	enum shared_phase phase;
 	_Atomic bool alone; /* the launcher has gone */
 	int64_t ended_ns, alive_ns; /* when the command ended; when a process was seen */
@@ -134,43 +136,6 @@ static void look_back(void)
 	if (s->now.kills >= lives_of(died, s->now.spool))
 		leave_spool(s->now.spool);
 	atomic_store(&s->now.on, 0);
-}
-
-/* ---- spools in memory ---- */
-
-/* Descriptors come with the launcher's number for each. MSG_DONTWAIT: this thread has
- * other things to do; MSG_CMSG_CLOEXEC: on_trace's command must not hold a spool. */
-static void receive_spools(void)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
-	int number, fd;
-	struct iovec data = { &number, sizeof(number) };
-	struct msghdr m = { .msg_iov = &data,
-			    .msg_iovlen = 1,
-			    .msg_control = &control,
-			    .msg_controllen = sizeof(control) };
-
-	while (me.f->spools >= 0 && !atomic_load(&me.alone) &&
-	       recvmsg(me.f->spools, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0) {
-		struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-		if (c && c->cmsg_type == SCM_RIGHTS &&
-		    c->cmsg_len == CMSG_LEN(sizeof(fd))) {
-			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-			known_hold(&me.all, fd, number);
-		}
-		m.msg_controllen = sizeof(control);
-	}
-}
-
-static void take_held_spools(void)
-{
-	for (size_t i = 0; i < me.f->held_n; i++)
-		if (me.f->held[i] >= 0)
-			known_hold(&me.all, me.f->held[i], (int)i);
 }
 
 /* ---- the end ---- */
@@ -318,7 +283,8 @@ static int64_t look_at_spools(void)
 	unsigned left;
 
 	worker_lock(&me.worker);
-	receive_spools();
+	if (!atomic_load(&me.alone))
+		held_receive(&me.all, me.f);
 	known_find(&me.all);
 	known_judge(&me.all, now, me.phase == PHASE_END);
 	if (handed != me.handed)
@@ -328,6 +294,9 @@ static int64_t look_at_spools(void)
 	if (atomic_load(&me.alone))
 		lines_say(&me.page, &me.f->shared->lines, NULL, false);
 	open = sample_all(&me.all);
+	share_tend(&me.share, &me.all, now);
+	/* Once the command has ended its memory is there. */
+	me.worker.waits = me.phase == PHASE_RUN && me.share.little;
 	left = worker_left(&me.worker);
 	known_sweep(&me.all);
 	worker_unlock(&me.worker);
@@ -385,10 +354,11 @@ _Noreturn void finish_main(const struct finish *f)
 	me.all.shared = f->shared;
 	me.all.page = &me.page;
 	open_job();
+	share_start(&me.share, &me.page, f->config->buffer_mb);
 	me.rows = (struct small_rows){ me.all.folder, -1 };
 	how.rows = &me.rows;
 	look_back();
-	take_held_spools();
+	held_take(&me.all, f);
 	worker_start(&me.worker, &me.all, &how,
 		     atomic_load(&f->shared->phase) == PHASE_RUN);
 	for (;;) {

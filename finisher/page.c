@@ -307,6 +307,16 @@ void page_set_own(const struct page *p, uint32_t n)
 	write_field(p, AT(own), n);
 }
 
+uint64_t page_memory(const struct page *p)
+{
+	return read_field(p, AT(memory), sizeof(uint64_t));
+}
+
+void page_set_heap(const struct page *p, uint32_t kib)
+{
+	write_field(p, AT(heap_most), kib);
+}
+
 uint32_t page_launcher(const struct page *p)
 {
 	return (uint32_t)read_field(p, AT(launched), sizeof(uint32_t));

@@ -59,6 +59,10 @@ bool page_keeps_locks(const struct page *p);
 /* Processes with files of their own so far: for recover. */
 uint32_t page_own(const struct page *p);
 void page_set_own(const struct page *p, uint32_t n);
+/* What the control group left when the job began; UINT64_MAX = it limits nobody. */
+uint64_t page_memory(const struct page *p);
+/* KiB of its spool that each process may use before its heap gets no more; 0 = all. */
+void page_set_heap(const struct page *p, uint32_t kib);
 /* Pid of the launcher of the job's command, whether it is there or not; 0 = none. */
 uint32_t page_launcher(const struct page *p);
 /* Notes that nobody finishes what is left in the job's folder. */

@@ -71,6 +71,8 @@ void totals_add_header(struct totals *t, const struct spool_header *h)
 	const struct spool_totals *own = &h->totals;
 
 	t->spools++;
+	if (!t->cap || h->cap < t->cap)
+		t->cap = h->cap;
 	add_bounded(&t->discarded, GET(own->discarded));
 	add_bounded(&t->cost_ns, GET(h->rare_ns));
 	add_all(t->drops, own->drops, REC_KINDS);

@@ -35,6 +35,7 @@ struct totals {
 	/* Of the window that lost the largest share: records that the buffer held, and
 	 * those it had no room for. */
 	uint64_t held, unheld;
+	uint64_t cap; /* bytes of the smallest spool; 0 = none is known */
 	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;

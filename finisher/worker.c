@@ -34,6 +34,8 @@ static struct known *next_spool(struct worker *w)
 {
 	struct known *dead = NULL;
 
+	if (w->waits)
+		return NULL;
 	for (size_t i = 0; i < w->all->n; i++) {
 		struct known *k = w->all->at[i];
 
@@ -209,7 +211,7 @@ unsigned worker_left(struct worker *w)
 		living += has_work(k) && k->state == KNOWN_LIVE;
 		left += k->busy || (k->headed && k->state == KNOWN_DEAD);
 	}
-	if (work)
+	if (work && !w->waits)
 		pthread_cond_signal(&w->more);
 	atomic_store(&w->how->shared->left, left);
 	return left + living;

@@ -27,6 +27,7 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	_Atomic bool low; /* the thread is to give way */
+	_Atomic bool waits; /* no file is begun: memory is short */
 	bool is_low, quit, idle;
 	bool has_less; /* the session has less of the processor */
 	int normal; /* priority that the finisher was born with */

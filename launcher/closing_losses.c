@@ -37,6 +37,13 @@ static bool is_possible(uint64_t mb)
 	return mb && mb <= room_memory();
 }
 
+/* Did limits on memory make a spool smaller than the option asks for? Then more of the
+ * option is no advice. */
+static bool is_limited(const struct closing *c)
+{
+	return c->totals->cap && c->totals->cap >> 20 < c->config->buffer_mb;
+}
+
 static void say_full(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -44,7 +51,11 @@ static void say_full(const struct closing *c)
 	uint64_t missed = buffer_need(c->config->buffer_mb, s->windows, s->missed);
 
 	mb = mb > missed ? mb : missed;
-	if (is_possible(mb))
+	if (is_limited(c))
+		say_warn(
+			"the buffer was full: limits on memory (ulimit, control group) left it %lu MiB of buffer_mb = %u: record fewer active steps",
+			(unsigned long)(s->cap >> 20), c->config->buffer_mb);
+	else if (is_possible(mb))
 		say_warn(
 			"buffer_mb = %u was full: --buffer-mb %lu should hold it all, where memory and disk allow; or record fewer active steps",
 			c->config->buffer_mb, (unsigned long)mb);
@@ -75,6 +86,9 @@ static void say_drops(const struct closing *c)
 		"not recorded: no memory or file could be had, or a signal's handler forked in the middle of a record");
 	closing_warn(s->whys[DROP_LATE], "event",
 		     "came after its window had been written");
+	closing_warn(
+		s->whys[DROP_GROUP], "heap record",
+		"lost: the control group (container) has little memory left, and what records take there is missing to the program; --malloc sample needs less");
 	/* More memory would not help a program that uses seccomp. */
 	closing_warn(
 		s->whys[DROP_CONFINED], "record",
@@ -148,7 +162,8 @@ static void say_stack_losses(const struct closing *c)
 			"%s of %s end at code without unwind tables: their outer frames are not there",
 			say_number(n[HEAP_ENDED]),
 			say_count(n[HEAP_STACKS], "call stack"));
-	if (n[HEAP_UNKNOWN_STACK] && is_possible(4 * (uint64_t)c->config->buffer_mb))
+	if (n[HEAP_UNKNOWN_STACK] && !is_limited(c) &&
+	    is_possible(4 * (uint64_t)c->config->buffer_mb))
 		say_warn(
 			"%s without a call stack: there was no room for more; try --buffer-mb %lu",
 			say_count(n[HEAP_UNKNOWN_STACK], "allocation"),

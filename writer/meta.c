@@ -19,6 +19,7 @@ static const char *const whys[DROP_WHYS] = {
 	[DROP_START] = "while recording began",
 	[DROP_BOUNDARY] = "step boundary given up",
 	[DROP_CONFINED] = "after seccomp",
+	[DROP_GROUP] = "control group nearly full",
 };
 
 static void put_key(struct json *j, const char *key)

@@ -6,6 +6,7 @@
  * changed.
  */
 #include "agent/core/chunk.h"
+#include "agent/core/job.h"
 #include "agent/core/rare.h"
 #include "base/sys.h"
 
@@ -69,6 +70,18 @@ void chunk_left(uint64_t bytes)
 	atomic_store(&kept_most, bytes == UINT64_MAX ? bytes : bytes / 4);
 }
 
+/* Pages of the spool count in the control group, and where it is nearly full they take
+ * the place of the program's own code. */
+static bool is_group_full(void)
+{
+	uint64_t most =
+		job ? atomic_load_explicit(&job->heap_most, memory_order_relaxed) : 0;
+	uint64_t used = atomic_load_explicit(&spool.head->used, memory_order_relaxed);
+	uint64_t free = atomic_load_explicit(&free_bytes, memory_order_relaxed);
+
+	return most && used >= free + (most << 10);
+}
+
 bool chunk_spares(void)
 {
 	uint64_t limit = atomic_load_explicit(&spool.head->limit, memory_order_relaxed);
@@ -79,7 +92,7 @@ bool chunk_spares(void)
 	kept = kept < limit / 2 ? kept : limit / 2;
 	if (kept > atomic_load_explicit(&kept_most, memory_order_relaxed))
 		kept = atomic_load_explicit(&kept_most, memory_order_relaxed);
-	return (limit > used ? limit - used : 0) + free >= kept;
+	return (limit > used ? limit - used : 0) + free >= kept && !is_group_full();
 }
 
 /* The program's thread waits for the page, so the time counts as rare. */
@@ -143,9 +156,13 @@ uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle)
 	return at;
 }
 
-enum drop_kind chunk_lacks(void)
+enum drop_kind chunk_lacks(enum record_kind kind)
 {
-	return sys_confined ? DROP_CONFINED : DROP_CAP;
+	bool heap = kind == REC_ALLOC || kind == REC_FREE;
+
+	return sys_confined              ? DROP_CONFINED
+	       : heap && is_group_full() ? DROP_GROUP
+					 : DROP_CAP;
 }
 
 /* All threads fill one chunk: each takes its bytes by a compare-and-swap on `used`. Of

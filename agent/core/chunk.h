@@ -45,12 +45,14 @@ _Static_assert(sizeof(struct chunk) == 64, "chunk header");
 uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle);
 void chunk_give(uint64_t offset);
 /* May the heap have more? A quarter of what there is, and 8 MiB at least, but no more
- * than half, is kept for operators, steps, the GPU's records and names. */
+ * than half, is kept for operators, steps, the GPU's records and names; and where the
+ * control group is nearly full, the job's page says how much may be in use. */
 bool chunk_spares(void);
 /* The limit was lowered: so many bytes are left, of which a quarter is kept at most.
  * UINT64_MAX: the limit is where it was. */
 void chunk_left(uint64_t bytes);
-enum drop_kind chunk_lacks(void); /* why chunk_take gave none */
+/* Why there was no room for a record of `kind`. */
+enum drop_kind chunk_lacks(enum record_kind kind);
 /* Chunks of one kind that all threads put entries into, one chunk after the other. */
 struct chunk_fill {
 	_Atomic uint64_t chunk; /* offset of the chunk that takes new entries */

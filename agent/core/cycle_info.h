@@ -28,6 +28,7 @@ enum drop_kind { /* why records were lost, besides their own kind */
 		 DROP_START, /* came while recording began, which took too long */
 		 DROP_BOUNDARY, /* no record: a step's end whose lock was not to be had */
 		 DROP_CONFINED, /* no room left that was made ready before seccomp */
+		 DROP_GROUP, /* the heap's: the control group is nearly full */
 		 DROP_WHYS
 };
 
@@ -98,7 +99,6 @@ struct cycle_info {
 	uint64_t begin, end; /* ticks; end 0 while open */
 	int64_t stamp_ns; /* epoch ns in the file name, unique in the process */
 	int64_t first_step; /* ProfilerStep number of the first step, -1 = none */
-	_Atomic uint64_t events; /* used by nobody: the next SPOOL_VERSION goes without */
 	_Atomic uint64_t drops[REC_KINDS]; /* by kind */
 	_Atomic uint64_t whys[DROP_WHYS]; /* the same drops, by reason */
 	_Atomic uint64_t faulted; /* chunks a host thread had to fault in itself */

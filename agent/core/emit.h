@@ -79,7 +79,7 @@ static inline void *emit_reserve(struct thread *t, enum record_kind kind, uint32
 				     t->ordinal != t->said_ordinal,
 			     0) &&
 	    !thread_refill(t, kind, cycle, size)) {
-		thread_drop(kind, chunk_lacks());
+		thread_drop(kind, chunk_lacks(kind));
 		return NULL;
 	}
 	return t->at;

@@ -36,7 +36,7 @@ void *gpu_chunk_refill(struct side *s, enum record_kind kind, uint32_t size)
 {
 	if (!take_side_chunk(s, size)) {
 		atomic_fetch_add_explicit(&s->info->drops[kind], 1, memory_order_relaxed);
-		atomic_fetch_add_explicit(&s->info->whys[chunk_lacks()], 1,
+		atomic_fetch_add_explicit(&s->info->whys[chunk_lacks(kind)], 1,
 					  memory_order_relaxed);
 		return NULL;
 	}

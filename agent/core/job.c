@@ -4,6 +4,7 @@
 #include "agent/core/self.h"
 #include "agent/core/spool.h"
 #include "base/fmt.h"
+#include "base/memory_group.h"
 #include "base/seldom.h"
 #include "base/sys.h"
 
@@ -69,10 +70,10 @@ static void describe_page(uint32_t launcher_pid)
 
 	job->boot_id[n > 0 ? strcspn(job->boot_id, "\n") : 0] = '\0';
 	fmt(job->host, sizeof(job->host), "%s", self.host);
-	job->version = 4;
+	job->version = 5;
 	job->base_ns = job_base_ns(sys_clock_ns(CLOCK_REALTIME));
 	fmt(job->id, sizeof(job->id), "%s", strrchr(folder, '/') + 1);
-	job->memory = spool_group_limit();
+	job->memory = memory_group_left();
 	job->launched = launcher_pid;
 	atomic_store(&job->launcher, launcher_pid);
 	/* The magic goes in last: a process that joins before that finds no page. */

@@ -75,6 +75,7 @@ struct job_page {
 	_Atomic uint32_t told; /* bits: lines that one process of a job says for all */
 	char host[72], boot_id[40]; /* of its maker's machine: nobody reads them again */
 	uint64_t memory; /* what the control group leaves, if little; else UINT64_MAX */
+	_Atomic uint32_t heap_most; /* chunk_spares, KiB: the finisher's; 0 = all */
 	_Atomic uint32_t handed; /* futex: windows handed over (CYCLE_QUIET) */
 	_Atomic uint32_t aside[ASIDE_KINDS]; /* programs that ran without the agent */
 	_Atomic uint32_t inner; /* launchers below this one: jobs of their own */

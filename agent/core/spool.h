@@ -42,9 +42,6 @@ extern struct spool spool; /* one per process; forgotten by spool_forget */
  * are some (`group`: of the control group's); 0 = too little to be of use. Opens files.
  */
 uint64_t spool_room(uint64_t cap, uint64_t group);
-/* What is left below memory.max: the least over our control group and all groups above it
- * whose memory.max is below 1 GiB; UINT64_MAX = there is no such group. */
-uint64_t spool_group_limit(void);
 /* What a limit of `bytes` on RLIMIT_AS or RLIMIT_DATA leaves to us: 2 MiB at least, or 0.
  * Opens a file unseen. */
 uint64_t spool_room_below(int resource, uint64_t bytes);

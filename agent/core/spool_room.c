@@ -4,8 +4,7 @@
  * memory is limited ours is a small part of what is left.
  */
 #include "agent/core/spool.h"
-#include "base/fmt.h"
-#include "base/sys.h"
+#include "base/text.h"
 #include "base/unseen.h"
 
 #include <string.h>
@@ -14,16 +13,6 @@
 
 #define SHARE ((uint64_t)16) /* of what is left */
 #define LEAST (2ull << 20)
-#define ROOMY (1ull << 30) /* a control group with so much limits nobody */
-
-static uint64_t number_at(const char *p)
-{
-	uint64_t n = 0;
-
-	for (; *p >= '0' && *p <= '9' && n < UINT64_MAX / 16; p++)
-		n = n * 10 + (uint64_t)(*p - '0');
-	return n;
-}
 
 /* Field n of /proc/self/statm, in bytes: 0 is all that is mapped, 5 data and stacks.
  * Without /proc nobody knows: then all of the limit counts as taken. */
@@ -36,7 +25,7 @@ static uint64_t taken_of(uint64_t limit, unsigned n)
 		return limit;
 	for (; n && (p = strchr(p, ' ')); n--)
 		p++;
-	return p ? number_at(p) * (uint64_t)sysconf(_SC_PAGESIZE) : limit;
+	return p ? text_number(p) * (uint64_t)sysconf(_SC_PAGESIZE) : limit;
 }
 
 static uint64_t left_of(uint64_t cap, uint64_t limit, uint64_t taken)
@@ -61,60 +50,6 @@ uint64_t spool_room_below(int resource, uint64_t bytes)
 				taken_of(bytes, resource == RLIMIT_AS ? 0 : 5));
 
 	return room < LEAST ? 0 : room;
-}
-
-/* "0::/path" is our group in the unified hierarchy; the root's path is "". */
-static bool find_own_group(char *group, size_t size)
-{
-	char text[4096], *line;
-
-	if (sys_read_file("/proc/self/cgroup", text, sizeof(text)) <= 0)
-		return false;
-	line = strncmp(text, "0::", 3) ? strstr(text, "\n0::") : text;
-	if (!line)
-		return false;
-	line += *line == '\n' ? 4 : 3;
-	line[strcspn(line, "\n")] = '\0';
-	return fmt(group, size, "%s", strcmp(line, "/") ? line : "") < size;
-}
-
-static uint64_t group_number(const char *group, const char *name)
-{
-	char path[4200], text[64];
-
-	if (fmt(path, sizeof(path), "/sys/fs/cgroup%s/%s", group, name) >= sizeof(path) ||
-	    sys_read_file(path, text, sizeof(text)) <= 0 || *text < '0' || *text > '9')
-		return UINT64_MAX; /* "max", or no such group */
-	return number_at(text);
-}
-
-static uint64_t left_in(const char *group)
-{
-	uint64_t most = group_number(group, "memory.max"), now;
-
-	if (most >= ROOMY)
-		return UINT64_MAX;
-	now = group_number(group, "memory.current");
-	return now < most ? most - now : 0;
-}
-
-/* A limit holds for all groups below it, so each on the way to the root is asked, and the
- * one that leaves least counts. */
-uint64_t spool_group_limit(void)
-{
-	uint64_t left, least = UINT64_MAX;
-	char group[4096], *last;
-
-	if (!find_own_group(group, sizeof(group)))
-		return UINT64_MAX;
-	for (;;) {
-		left = left_in(group);
-		least = left < least ? left : least;
-		last = strrchr(group, '/');
-		if (!last)
-			return least;
-		*last = '\0';
-	}
 }
 
 uint64_t spool_room(uint64_t cap, uint64_t group)

@@ -156,7 +156,7 @@ static void emit_sample(const void *p, size_t size, unsigned flags)
 	if (heap_samples_add(p))
 		put_alloc(p, size, flags | HEAP_SAMPLED);
 	else
-		thread_drop(REC_ALLOC, chunk_lacks());
+		thread_drop(REC_ALLOC, chunk_lacks(REC_ALLOC));
 	cost_end(span, COST_SAMPLE);
 }
 

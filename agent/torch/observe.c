@@ -221,7 +221,7 @@ static __attribute__((noinline)) void begin_slowly(void **slot, const void *rf,
 	if (t && c)
 		record_event(t, c, kind, rf);
 	else if (t)
-		thread_drop(kind, chunk_lacks());
+		thread_drop(kind, chunk_lacks(kind));
 	if (t)
 		emit_leave(t);
 }

@@ -56,7 +56,7 @@ class Spool:
             at += units * 8
 
     def cycle(self, data, at):
-        drops = struct.unpack_from("<%dQ" % len(KINDS), data, at + 56)
+        drops = struct.unpack_from("<%dQ" % len(KINDS), data, at + 48)
         for kind, n in zip(KINDS, drops):
             self.drops[kind] = self.drops.get(kind, 0) + n
 

@@ -6,7 +6,7 @@
 
 endure.py killed      the finisher is killed every second of a minute's run
 endure.py stopped     ... stopped for 30 s
-endure.py group       ... killed by a control group that the program nearly fills
+endure.py group       a control group that the program nearly fills
 endure.py scribbled   10^6 random bytes all over page and spools, under AddressSanitizer
 endure.py many        3,000 short processes: the disk at most; what the launcher needs
 """
@@ -59,16 +59,17 @@ class Watched:
         until(lambda: not self.is_running(), 600)
         return time.monotonic() - self.begin
 
-    def check(self, seconds, windows, most=1.1):
+    def check(self, seconds, windows, lost=""):
+        """`lost`: why records are missing."""
         out, err = end(self.run)
         print(f"{seconds:.1f} s for {self.bare_seconds:.1f} bare, {len(files(self.log))} windows\n{err}")
         assert out == self.bare, (out, self.bare)
         # All of it is sleep; what a busy machine adds is no wait for a finisher.
-        assert seconds < most * self.bare_seconds + 2, (seconds, self.bare_seconds)
+        assert seconds < 1.1 * self.bare_seconds + 2, (seconds, self.bare_seconds)
         assert windows <= len(files(self.log)) <= windows + 1, (len(files(self.log)), windows, err)
-        dropped = sum(sum(load(path)["proflaunch"].get("drops", {}).values())
-                      for path in files(self.log))
-        assert not dropped and "dropped" not in err, (dropped, err)
+        whys = {why for path in files(self.log)
+                for why in load(path)["proflaunch"].get("drop reasons", {})}
+        assert whys == ({lost} if lost else set()), (whys, err)
         assert not jobs(self.log), err
         prof.strict(files(self.log))
 
@@ -145,19 +146,14 @@ def in_group(path):
 
 
 def small_group():
-    """What the program leaves is too little to write a window: finishers die of that, and
-    the program, which has far more, does not."""
+    """What the program leaves is too little to write a window: that waits for its end."""
     limit, held = 256, 236
     with prof.folder() as log, group(limit << 20) as path:
         # 12 windows of 150,000 allocations.
         watched = Watched(log, [STEPS, "60", "500", str(held), "30000"], in_group(path))
         seconds = watched.command_ends()
-        kills = group_kills(path)
-        print(f"{kills} killed by the group")
-        assert kills, "the group was large enough"
-        # The group's pages are short before each kill, the program's own code among them: it
-        # took 1.0 to 2.0 times as long on a busy machine. It must not be held up for good.
-        watched.check(seconds, 60 // WINDOW, 3)
+        print(f"{group_kills(path)} killed by the group")
+        watched.check(seconds, 60 // WINDOW, "control group nearly full")
 
 
 # ---- random bytes ----

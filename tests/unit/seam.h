@@ -41,10 +41,10 @@ static inline long seam_kernel(long nr, const long a[6])
 
 long sys_raw(long number, long a, long b, long c, long d, long e, long f)
 {
-	long all[6] = { a, b, c, d, e, f }, result;
+	long six[6] = { a, b, c, d, e, f }, result;
 
-	if (!seam || !seam(number, all, &result))
-		result = seam_kernel(number, all);
+	if (!seam || !seam(number, six, &result))
+		result = seam_kernel(number, six);
 	return result;
 }
 

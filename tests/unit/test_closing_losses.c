@@ -25,7 +25,11 @@ START_TEST(why_records_are_missing_is_told)
 		totals_add_window(&totals, &info, &result);
 	}
 	says("buffer_mb = 64 was full: --buffer-mb 256 should hold it all, where memory and disk allow; or record fewer active steps\n");
+	/* Limits that made it smaller would do so again. */
+	totals.cap = 16 << 20;
+	says("the buffer was full: limits on memory (ulimit, control group) left it 16 MiB of buffer_mb = 64: record fewer active steps\n");
 	/* More than the option takes. */
+	totals.cap = 524288ull << 20;
 	config.buffer_mb = 524288;
 	says("buffer_mb = 524288 was full: record fewer active steps\n");
 }
@@ -39,6 +43,7 @@ static const struct {
 	{ DROP_START, "1 event came while recording began" },
 	{ DROP_BOUNDARY, "1 step end not counted" },
 	{ DROP_LATE, "1 event came after its window had been written" },
+	{ DROP_GROUP, "1 heap record lost: the control group" },
 	{ DROP_CONFINED, "1 record lost: the program forbade itself system calls" },
 };
 
@@ -115,6 +120,9 @@ START_TEST(the_buffer_that_was_full_is_named)
 	says("try --cuda-device-buffer-mb 1024\n");
 	says("there was no room for more; try --buffer-mb 8\n");
 	config.buffer_mb = 1 << 24;
+	says("there was no room for more\n");
+	config.buffer_mb = 2;
+	totals.cap = 1 << 20;
 	says("there was no room for more\n");
 }
 END_TEST

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much of the buffer the heap's records may have. */
 #include "agent/core/chunk.h"
+#include "agent/core/job.h"
 #include "tests/unit/emit_bench.h"
 
 #define CAP (3 << 20)
@@ -76,11 +77,45 @@ START_TEST(what_a_limit_leaves_is_shared)
 }
 END_TEST
 
+/* Where the control group is nearly full the finisher says how much may be in use. Other
+ * records have the rest as before. */
+START_TEST(a_full_control_group_leaves_the_heap_less)
+{
+	static struct job_page own;
+	uint64_t most = 512 << 10, used;
+
+	bench_open(0, CAP);
+	bench_cycle(1);
+	job = &own;
+	atomic_store(&own.heap_most, most >> 10);
+	while (put_one(REC_ALLOC, sizeof(struct record) + 8))
+		;
+	used = atomic_load(&spool.head->used);
+	ck_assert_uint_ge(used + CHUNK_SMALL, most);
+	ck_assert_uint_le(used, most + CHUNK_LARGE);
+	ck_assert_uint_eq(atomic_load(&emit_info()->whys[DROP_GROUP]), 1);
+	ck_assert_uint_eq(atomic_load(&emit_info()->whys[DROP_CAP]), 0);
+	for (unsigned i = 0; i < 10000; i++)
+		ck_assert(put_one(REC_OP, 40));
+	ck_assert(!put_one(REC_FREE, sizeof(struct record)));
+	ck_assert_uint_eq(atomic_load(&emit_info()->whys[DROP_GROUP]), 2);
+	atomic_store(&own.heap_most, 0);
+	ck_assert(put_one(REC_ALLOC, sizeof(struct record) + 8));
+	atomic_store(&own.heap_most, most >> 10);
+	while (put_one(REC_OP, 40))
+		;
+	ck_assert_uint_eq(atomic_load(&emit_info()->whys[DROP_GROUP]), 2);
+	ck_assert_uint_eq(atomic_load(&emit_info()->whys[DROP_CAP]), 1);
+	job = NULL;
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("share");
 
 	tcase_add_test(tc, the_heap_leaves_room_for_the_others);
 	tcase_add_test(tc, what_a_limit_leaves_is_shared);
+	tcase_add_test(tc, a_full_control_group_leaves_the_heap_less);
 	return unit_run(tc, "heap share");
 }
