@@ -16,6 +16,7 @@ What only one side can see is said in the program, one line each, with the reaso
     # other threads: reason                         (torch.profiler did not observe them)
     # unordered memory: reason                      (ours may have more, in any order)
     # other inputs: REGULAR EXPRESSION: reason      (of operator names)
+    # later begins: REGULAR EXPRESSION: reason      (torch.profiler's own work lies between)
 
 A torch before 2.4 writes whole microseconds and knows fewer keys.  Of its file alone,
 what it lacks is not compared, with a line that says so, and two events of one
@@ -128,7 +129,7 @@ def nest(events):
 def allowances(program):
     """The header lines of a program: what -> [regular expressions]."""
     found = {"only we see": [], "only torch sees": [], "other threads": [],
-             "unordered memory": [], "other inputs": []}
+             "unordered memory": [], "other inputs": [], "later begins": []}
     if program:
         with open(program, encoding="utf-8") as file:
             for line in file:
@@ -263,7 +264,8 @@ class Comparison:
             self.say(f"{where}: parent {a.parent and a.parent.name}, "
                      f"ours {b.parent and b.parent.name}")
         self.skews.append(b.begin - a.begin)
-        self.ratios.append((a.end - a.begin, b.end - b.begin))
+        late = any(re.fullmatch(name, a.name) for name in self.allowed["later begins"])
+        self.ratios.append((a.end - a.begin, b.end - max(b.begin, a.begin if late else 0)))
 
     def tied(self, tid, a, b):
         """In whole microseconds a slice that ends when another begins may hold it."""
@@ -283,8 +285,7 @@ class Comparison:
         skew = statistics.median(self.skews)
         if abs(skew) > CLOCKS_NS:
             self.say(f"our begins are {skew} ns off (median)")
-        worst = sorted(((abs(ours - theirs), theirs, ours) for theirs, ours in self.ratios),
-                       reverse=True)
+        worst = sorted(((abs(b - a), a, b) for a, b in self.ratios), reverse=True)
         # Between the two profilers' clock reads a thread may have been preempted.
         preempted = max(3, len(worst) // 20)
         odd = sum(far > 20_000 + 0.2 * theirs for far, theirs, _ in worst)
@@ -384,8 +385,7 @@ def match_ordinals(torch, ours, pairs):
 def main(torch_path, our_path, program=None):
     comparison = Comparison(Trace(torch_path), Trace(our_path), allowances(program))
     comparison.run()
-    for problem in comparison.problems[:20]:
-        print(problem)
+    print("".join(f"{problem}\n" for problem in comparison.problems[:20]), end="")
     if comparison.lacks:
         print(f"this torch writes no {', no '.join(comparison.lacks)}: not compared")
     print(f"{comparison.operators} operators, {comparison.instants} memory events, "

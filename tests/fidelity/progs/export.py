@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # packages: torch>=2.1
+# later begins: .*: for a fake tensor it asks Python for the shape, 30 us and more, before it looks at its clock
 """torch.export and fx: a graph is traced with fake tensors, then run."""
 import torch
 from harness import profiled
