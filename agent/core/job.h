@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOB_MAGIC   "PROFJOB3"
+#define JOB_MAGIC   "PROFJOB4"
 #define JOB_PAGE    "page" /* name of the file in the job's folder */
 #define JOB_SLOTS   1024
 #define JOB_WINDOWS 8
