@@ -129,15 +129,10 @@ static void note_memory(struct cycle_read *c, const struct rec_memory *m)
 		c->gpus = (uint32_t)m->device_index + 1;
 }
 
-static bool is_heap(const struct record *r)
-{
-	return r->kind == REC_ALLOC || r->kind == REC_FREE;
-}
-
 /* In the heap's records `end` is no time: it is an address, or a number of bytes. */
 static bool has_end(const struct record *r)
 {
-	return !is_heap(r) && r->kind != REC_HEAP;
+	return !record_is_heap(r->kind) && r->kind != REC_HEAP;
 }
 
 static void note_record(struct scan *s, const struct record *r, uint64_t at)
@@ -152,7 +147,7 @@ static void note_record(struct scan *s, const struct record *r, uint64_t at)
 		return;
 	}
 	/* A block that was moved while the window opened does not belong to it. */
-	if (is_heap(r) && r->begin < s->c->begin)
+	if (record_is_heap(r->kind) && r->begin < s->c->begin)
 		return;
 	s->c->events[r->kind]++;
 	if (r->kind == REC_OP)
@@ -351,7 +346,7 @@ const struct record *read_next(struct cursor *c, uint64_t *offset)
 			c->run++;
 			c->at = 0;
 		} else if (r->kind != REC_NONE && r->kind != REC_THREAD &&
-			   r->kind != REC_HEAP && (c->heap || !is_heap(r)) &&
+			   r->kind != REC_HEAP && (c->heap || !record_is_heap(r->kind)) &&
 			   (r->begin < c->cycle->end || r->begin <= c->cycle->begin)) {
 			return r;
 		}

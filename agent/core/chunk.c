@@ -158,11 +158,9 @@ uint64_t chunk_take(enum chunk_kind kind, uint32_t size, uint64_t cycle)
 
 enum drop_kind chunk_lacks(enum record_kind kind)
 {
-	bool heap = kind == REC_ALLOC || kind == REC_FREE;
-
-	return sys_confined              ? DROP_CONFINED
-	       : heap && is_group_full() ? DROP_GROUP
-					 : DROP_CAP;
+	if (sys_confined)
+		return DROP_CONFINED;
+	return record_is_heap(kind) && is_group_full() ? DROP_GROUP : DROP_CAP;
 }
 
 /* All threads fill one chunk: each takes its bytes by a compare-and-swap on `used`. Of

@@ -4,8 +4,7 @@
  *
  * Threads  none: plain data.  A record is written by one thread; its `end`
  *          may be stored later, by any thread, while its cycle is current.
- * Memory   records lie in chunks of the spool, 8-byte aligned, back to back,
- *          in the order in which they began.
+ * Memory   chunks of the spool, 8-byte aligned, back to back, in the order of begins.
  * Errors   a reader must check `units` against the chunk before it looks
  *          further: a spool may come from a crashed or hostile process.
  * Units    times are clock ticks (clock.h), sizes in `units` are 8 bytes.
@@ -67,6 +66,11 @@ static inline void record_mark(struct record *r, enum record_kind kind, uint8_t 
 	r->units = (uint16_t)(bytes / 8);
 }
 
+static inline _Bool record_is_heap(enum record_kind kind)
+{
+	return kind == REC_ALLOC || kind == REC_FREE;
+}
+
 /* All records after it in this chunk, up to the next REC_THREAD, are this thread's. */
 struct rec_thread {
 	struct record r; /* begin = when it was written */
@@ -108,8 +112,7 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-/* CUDA's calls: record_cuda.h, the GPU's work: record_gpu.h, the heap: record_heap.h,
- * inputs: record_inputs.h. */
+/* The others: record_cuda.h, record_gpu.h, record_heap.h, record_inputs.h. */
 
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");

@@ -312,11 +312,6 @@ static void say_thread(struct thread *t)
 	emit_commit(t, &r->r, REC_THREAD, 0, sizeof(*r));
 }
 
-static bool is_of_heap(enum record_kind kind)
-{
-	return kind == REC_ALLOC || kind == REC_FREE;
-}
-
 /* A REC_THREAD must fit, too: it says whose the records behind it are, in a new chunk and
  * in one where another thread's lie before them. Where the heap has had its share, other
  * kinds get room for one record at a time, so that the heap finds next to none. */
@@ -327,7 +322,7 @@ bool thread_refill(struct thread *t, enum record_kind kind, uint64_t cycle, uint
 	struct rare cost;
 	int saved = errno;
 
-	if (!spare && is_of_heap(kind))
+	if (!spare && record_is_heap(kind))
 		return false;
 	if (t->cycle != cycle) {
 		t->chunks = 0;
