@@ -121,7 +121,7 @@ static int keep_result(struct work *r, const struct cycle_info *info,
 		return err;
 	}
 	set_done(r->task, info->number);
-	totals_add_window(how->totals, info, result);
+	totals_add_window(how->totals, r->copy.view.head, info, result);
 	totals_add_result(how->totals, result);
 	if (!*result->path)
 		return 0;

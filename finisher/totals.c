@@ -64,6 +64,13 @@ static void add_sched(struct totals *t, const struct spool_sched *s)
 	add_bounded(&t->marker_hits, GET(s->marker_hits));
 }
 
+/* A spool of `h` had no room for something. */
+static void note_cap(struct totals *t, const struct spool_header *h)
+{
+	if (!t->cap || h->cap < t->cap)
+		t->cap = h->cap;
+}
+
 /* Results of windows come by totals_add_result: a process with a finisher writes none
  * itself. */
 void totals_add_header(struct totals *t, const struct spool_header *h)
@@ -71,14 +78,14 @@ void totals_add_header(struct totals *t, const struct spool_header *h)
 	const struct spool_totals *own = &h->totals;
 
 	t->spools++;
-	if (!t->cap || h->cap < t->cap)
-		t->cap = h->cap;
 	add_bounded(&t->discarded, GET(own->discarded));
 	add_bounded(&t->cost_ns, GET(h->rare_ns));
 	add_all(t->drops, own->drops, REC_KINDS);
 	add_all(t->whys, own->whys, DROP_WHYS);
 	add_all(t->cuda, own->cuda, CUDA_COUNTS);
 	add_sched(t, &h->sched);
+	if (GET(own->whys[DROP_CAP]) || GET(h->sched.missed))
+		note_cap(t, h);
 	tally_join(&t->seen, &h->seen, TOTALS_EACH);
 }
 
@@ -97,9 +104,11 @@ static void keep_worst(struct totals *t, const uint64_t *events, uint64_t unheld
 	t->unheld = unheld;
 }
 
-void totals_add_window(struct totals *t, const struct cycle_info *info,
-		       const struct writer_result *r)
+void totals_add_window(struct totals *t, const struct spool_header *h,
+		       const struct cycle_info *info, const struct writer_result *r)
 {
+	if (GET(info->whys[DROP_CAP]) || r->heap[HEAP_UNKNOWN_STACK])
+		note_cap(t, h);
 	add_all(t->whys, info->whys, DROP_WHYS);
 	keep_worst(t, r->events, GET(info->whys[DROP_CAP]));
 }

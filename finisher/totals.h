@@ -35,7 +35,7 @@ struct totals {
 	/* Of the window that lost the largest share: records that the buffer held, and
 	 * those it had no room for. */
 	uint64_t held, unheld;
-	uint64_t cap; /* bytes of the smallest spool; 0 = none is known */
+	uint64_t cap; /* bytes of the smallest spool that was full; 0 = none was */
 	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
@@ -49,10 +49,10 @@ struct totals {
 
 /* Adds what a process counted itself: once, when it is gone. */
 void totals_add_header(struct totals *t, const struct spool_header *h);
-/* Adds why records were dropped in a window that its process did not write itself; `r`:
- * the window's result. */
-void totals_add_window(struct totals *t, const struct cycle_info *info,
-		       const struct writer_result *r);
+/* Adds why records were dropped in a window that its process did not write itself; `h`:
+ * that process's header, `r`: the window's result. */
+void totals_add_window(struct totals *t, const struct spool_header *h,
+		       const struct cycle_info *info, const struct writer_result *r);
 void totals_add_result(struct totals *t, const struct writer_result *r);
 
 #endif

@@ -37,8 +37,8 @@ static bool is_possible(uint64_t mb)
 	return mb && mb <= room_memory();
 }
 
-/* Did limits on memory make a spool smaller than the option asks for? Then more of the
- * option is no advice. */
+/* Did limits make the spool that was full smaller than the option asks for? Then more of
+ * the option is no advice. */
 static bool is_limited(const struct closing *c)
 {
 	return c->totals->cap && c->totals->cap >> 20 < c->config->buffer_mb;
@@ -53,7 +53,7 @@ static void say_full(const struct closing *c)
 	mb = mb > missed ? mb : missed;
 	if (is_limited(c))
 		say_warn(
-			"the buffer was full: limits on memory (ulimit, control group) left it %lu MiB of buffer_mb = %u: record fewer active steps",
+			"the buffer was full: limits (ulimit, control group) left a process %lu MiB of buffer_mb = %u: record fewer active steps",
 			(unsigned long)(s->cap >> 20), c->config->buffer_mb);
 	else if (is_possible(mb))
 		say_warn(

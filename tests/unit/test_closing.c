@@ -40,7 +40,7 @@ START_TEST(whatever_a_program_wrote_there)
 		strcpy(result.path, "/tmp/log/a.pt.trace.json");
 		result.is_small = false; /* the writer's own word */
 		totals_add_header(&totals, head);
-		totals_add_window(&totals, &info, &result);
+		totals_add_window(&totals, head, &info, &result);
 		totals_add_result(&totals, &result);
 		say();
 		is_sane();

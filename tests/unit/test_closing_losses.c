@@ -13,7 +13,7 @@ START_TEST(why_records_are_missing_is_told)
 	info.whys[DROP_CAP] = 5;
 	result.drops[REC_OP] = 5;
 	strcpy(result.path, "/tmp/log/a.pt.trace.json");
-	totals_add_window(&totals, &info, &result);
+	totals_add_window(&totals, head, &info, &result);
 	totals_add_result(&totals, &result);
 	config.buffer_mb = 64;
 	says("not recorded: 5 operators");
@@ -22,12 +22,17 @@ START_TEST(why_records_are_missing_is_told)
 	for (unsigned i = 0; i < 3; i++) {
 		result.events[REC_OP] = i == 1 ? 90 : 9000;
 		info.whys[DROP_CAP] = 180;
-		totals_add_window(&totals, &info, &result);
+		totals_add_window(&totals, head, &info, &result);
 	}
 	says("buffer_mb = 64 was full: --buffer-mb 256 should hold it all, where memory and disk allow; or record fewer active steps\n");
 	/* Limits that made it smaller would do so again. */
-	totals.cap = 16 << 20;
-	says("the buffer was full: limits on memory (ulimit, control group) left it 16 MiB of buffer_mb = 64: record fewer active steps\n");
+	head->cap = 16 << 20;
+	totals_add_window(&totals, head, &info, &result);
+	head->cap = 1 << 20; /* a small one that was not full says nothing */
+	info.whys[DROP_CAP] = 0;
+	totals_add_window(&totals, head, &info, &result);
+	totals_add_header(&totals, head);
+	says("the buffer was full: limits (ulimit, control group) left a process 16 MiB of buffer_mb = 64: record fewer active steps\n");
 	/* More than the option takes. */
 	totals.cap = 524288ull << 20;
 	config.buffer_mb = 524288;
