@@ -91,7 +91,8 @@ def same(version, mode, out, expected):
         a, b = numbered(a).splitlines(), numbered(b).splitlines()
         for one, other in zip(a, b):
             assert one == other, f"{version} {mode}:\n{one}\ninstead of\n{other}"
-        assert len(a) == len(b), f"{version} {mode}: {len(a)} lines instead of {len(b)}"
+        surplus = "\n".join((a if len(a) > len(b) else b)[min(len(a), len(b)):])
+        assert len(a) == len(b), f"{version} {mode}: {len(a)} lines instead of {len(b)}:\n{surplus}"
 
 
 def check(version, mode, fake=None, **given):
@@ -107,6 +108,12 @@ def test_sessions():
     for version in VERSIONS:
         for window in WINDOWS:
             check(version, "sessions", **window)
+
+
+def test_no_window_is_near():
+    """Our thread only puts buffers back then: what it asks of CUDA is nobody else's."""
+    for version in VERSIONS:
+        check(version, "sessions", marker="time:10", schedule="wait=100000,warmup=1,active=1")
 
 
 def test_what_both_have_differently():

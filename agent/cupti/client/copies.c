@@ -6,9 +6,9 @@
 #include "agent/cupti/client/wants.h"
 #include "agent/cupti/flow/buffers.h"
 #include "agent/cupti/flow/consumer.h"
+#include "agent/cupti/flow/round.h"
 #include "agent/cupti/lib/kinds.h"
 #include "agent/cupti/lib/layout.h"
-#include "base/sys.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,6 @@ static struct {
 	_Atomic uint64_t late; /* records of buffers up to this turn are due */
 	_Atomic bool ended; /* the process ends: the client may be gone already */
 	_Atomic uint32_t asking; /* ... unless it is flushing: how many threads are */
-	_Atomic uint32_t consumer; /* id of our own thread: its calls are nobody else's */
 } tee;
 
 /* What is handed on with the client's buffers, and how its copies are made. */
@@ -217,9 +216,10 @@ static uint8_t *next_record(const struct copy *c, const uint8_t *begin,
 	return record;
 }
 
+/* What our own thread asks of CUDA is nobody else's. */
 static bool is_our_own(const uint8_t *record)
 {
-	uint32_t tid = atomic_load_explicit(&tee.consumer, memory_order_relaxed);
+	uint32_t tid = round_thread();
 
 	return tid && api_is_call((uint32_t)layout_read(record, 4)) &&
 	       LAYOUT_GET(record, RUNTIME, threadId) == tid;
@@ -332,7 +332,6 @@ bool copies_completed(void *context, uint32_t stream, uint8_t *buffer, size_t si
 
 void copies_flushed(void)
 {
-	atomic_store(&tee.consumer, sys_tid());
 	translate_sample();
 }
 

@@ -34,6 +34,11 @@ void round_consumer(uint32_t tid)
 	atomic_store(&consumer_tid, tid);
 }
 
+uint32_t round_thread(void)
+{
+	return atomic_load(&consumer_tid);
+}
+
 /* ---- in and out of CUPTI, where we may get stuck ---- */
 
 /* False: another thread has taken over the consumer's work. */
@@ -97,7 +102,7 @@ void round_drain(void)
 		else if (b->discard)
 			windows_count(CUDA_DISCARDED, decode_count(b->mem, b->valid));
 		else
-			decode_buffer(b->mem, b->valid, atomic_load(&consumer_tid));
+			decode_buffer(b->mem, b->valid, round_thread());
 		buffers_give(b);
 	}
 }

@@ -20,7 +20,8 @@
  * called by the consumer, which holds no lock then.
  */
 void round_start(void (*flushed)(void), uint64_t (*dropped)(uint64_t n));
-void round_consumer(uint32_t tid); /* the consumer's thread id, before its first round */
+void round_consumer(uint32_t tid); /* the consumer's thread id, before its first call */
+uint32_t round_thread(void); /* that id, for any thread; 0 = none */
 /* CUPTI is called only between leave and enter, for it may keep the consumer. False:
  * another thread has taken over; so for all that return bool, and -1 of round_fetch. */
 bool round_enter(void);
