@@ -64,9 +64,10 @@ def test_each_has_its_file():
 
 def interrupted_job(log, script):
     """A job whose launcher and finisher are gone, its spools left where they are."""
-    run = start(log, shell(script), children="on")
+    run = start(log, [*shell(script + "; : > $0/over"), log], children="on")
     pid = finisher(run)
     os.kill(pid, signal.SIGSTOP)
+    until(lambda: os.path.exists(log + "/over"))  # the finisher is there before the command is
     until(lambda: not [n for n in children(run.pid) if n != "proflaunch-fin"])
     run.kill()
     os.kill(pid, signal.SIGKILL)
