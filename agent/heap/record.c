@@ -77,11 +77,12 @@ static __attribute__((noinline)) void put_alloc(const void *p, size_t size,
 
 	if (!t)
 		return;
-	/* The time is taken before the walk, which is no work of the program's. */
+	/* The time is taken before the walk, which is no work of the program's; the room
+	 * too, so that what is dropped costs no walk. */
 	now = clock_ticks();
-	if (heap_settings.stacks)
-		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
 	r = emit_reserve(t, REC_ALLOC, sizeof(*r));
+	if (r && heap_settings.stacks)
+		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
 	if (r) {
 		r->r.name = stack;
 		r->r.begin = now;
