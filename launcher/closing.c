@@ -70,9 +70,11 @@ static void say_files(const struct closing *c)
 	char cost[320];
 
 	costs_text(c, cost, sizeof(cost));
-	say_note("%s in %s: %s, %s%s", say_count(s->files, "trace file"),
-		 c->config->logdir, say_count(s->steps, "step"),
-		 say_count(events_of(s) + s->heap_rows, "event"), cost);
+	/* A run without steps is kept as a whole: "0 steps" would look like a loss. */
+	say_note("%s in %s: %s%s%s%s", say_count(s->files, "trace file"),
+		 c->config->logdir, s->steps ? say_count(s->steps, "step") : "",
+		 s->steps ? ", " : "", say_count(events_of(s) + s->heap_rows, "event"),
+		 cost);
 	if (s->files > 1)
 		say_processes(s);
 	if (gpu_events_of(s) || s->events[REC_CALL])

@@ -117,9 +117,13 @@ static void say_no_spool(const struct closing *c)
 			say_number(n), names);
 	else
 		(waits && c->config->malloc ? say_warn : say_note)(
-			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s. Was the environment cleared (env -i, sudo)? proflaunch doctor -- <command> says more",
+			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s. Was the environment cleared (env -i, sudo)? proflaunch doctor -- <command> says more%s%s",
 			say_number(n), names,
-			waits && c->config->malloc ? "PyTorch" : "PyTorch or CUDA");
+			waits && c->config->malloc ? "PyTorch" : "PyTorch or CUDA",
+			c->config->malloc
+				? ""
+				: "; the heap of any program: --malloc sample, or all",
+			!c->config->malloc && waits ? ", and --marker none" : "");
 	if (n && waits && c->config->malloc)
 		say_note(
 			"the marker %s waits for PyTorch; the heap of any program: --marker none, or --marker time:1000 for steps",

@@ -370,9 +370,11 @@ void memory_print(const struct memory_view *v, const char *path, FILE *out)
 	whose_print_missing(m, out);
 	whose_print(m, out);
 	out_text(out, path, 1000);
-	fprintf(out, ": %s long, %s steps\n\n",
-		out_ms(m->end > m->begin ? m->end - m->begin : 0),
-		out_count((int64_t)m->steps_n));
+	fprintf(out, ": %s long", out_ms(m->end > m->begin ? m->end - m->begin : 0));
+	if (m->steps_n)
+		fprintf(out, ", %s step%s", out_count((int64_t)m->steps_n),
+			m->steps_n == 1 ? "" : "s");
+	fputs("\n\n", out);
 	print_rss(m, out);
 	for (size_t i = 0; i < v->spaces_n; i++) {
 		const struct memory_space *s = &v->spaces[i];

@@ -221,7 +221,8 @@ def test_who_records_later_is_left_alone():
         def over():
             return "left alone" not in prof.plain([prof.LAUNCHER, "recover", log]).stderr
         until(over)
-        assert names(log) == ["lives"] and not jobs(log)
+        assert names(log).count("lives") == 1, names(log)   # sh or sleep may draw a sample, too
+        assert not jobs(log), jobs(log)
 
 
 def test_nobody_lingers():

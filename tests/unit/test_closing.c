@@ -164,7 +164,7 @@ START_TEST(processes_and_events_are_counted)
 	totals.events[REC_OP] = 5;
 	totals.heap_rows = 2;
 	tally_add(&totals.processes, "bash", 4, 2);
-	says("3 trace files in /tmp/log: 0 steps, 7 events");
+	says("3 trace files in /tmp/log: 7 events");
 	says("3 files of 2 processes: bash\n");
 	tally_add(&totals.processes, "env", 3, 1);
 	totals.rows = 40;

@@ -69,11 +69,13 @@ START_TEST(who_had_the_agent_is_named)
 	says("nothing was recorded: libproflaunch.so was loaded into no program of this run");
 	tally_add(&programs, "env", 3, 1);
 	says("nothing was recorded: no program that ran under proflaunch (1: env) loaded PyTorch or CUDA. Was the environment cleared (env -i, sudo)?");
+	says("the heap of any program: --malloc sample, or all\n");
 	ck_assert_ptr_null(strstr(said, "marker"));
 	tally_add(&programs, "bash", 4, 2);
 	says("(3: bash 2, env 1) loaded PyTorch or CUDA.");
-	config.malloc = 3;
 	strcpy(config.marker, "torch:step");
+	says("the heap of any program: --malloc sample, or all, and --marker none");
+	config.malloc = 3;
 	says("(3: bash 2, env 1) loaded PyTorch. Was");
 	config.malloc = MALLOC_SAMPLE;
 	strcpy(config.marker, "auto");
