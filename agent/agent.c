@@ -7,7 +7,6 @@
 
 #include "agent/core/clock.h"
 #include "agent/core/job.h"
-#include "agent/core/names.h"
 #include "agent/core/rare.h"
 #include "agent/core/self.h"
 #include "agent/core/spool.h"
@@ -20,6 +19,7 @@
 #include "agent/patch/patch.h"
 #include "agent/proflaunch.h"
 #include "agent/sched/sched.h"
+#include "agent/script.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 #include "agent/unwind/unwind.h"
@@ -259,6 +259,7 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 		fix_logdir();
 		clock_start();
 		self_look(argc > 0 ? argv[0] : NULL);
+		script_look(self.exe, argc, argv);
 		agent.pid = self.pid;
 		agent.on = agent_place();
 	}

@@ -12,6 +12,7 @@
 #include "agent/core/spool.h"
 #include "agent/core/thread.h"
 #include "agent/heap/heap.h"
+#include "agent/script.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/memory_group.h"
@@ -54,6 +55,7 @@ static void note_facts(void)
 	if (job)
 		fmt(h->job, sizeof(h->job), "%s", job->id);
 	note_config(h);
+	script_fact();
 	agent_ranks();
 	agent_heap_fact();
 	writer_pattern(&agent.config, h, text, sizeof(text));

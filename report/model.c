@@ -276,10 +276,12 @@ int model_read(struct model *m, const char *path, unsigned want, char *why, size
 {
 	struct read_visitor v = { &m->texts, take_event, model_take_top, m };
 
-	*m = (struct model){ .want = want,
-			     .begin = INT64_MAX,
-			     .end = INT64_MIN,
-			     .whose = { .name = TEXT_NONE, .rank = -1 } };
+	*m = (struct model){
+		.want = want,
+		.begin = INT64_MAX,
+		.end = INT64_MIN,
+		.whose = { .name = TEXT_NONE, .script = TEXT_NONE, .rank = -1 }
+	};
 	if (read_trace(path, &v, why, size)) {
 		model_free(m);
 		return -1;

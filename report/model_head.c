@@ -78,6 +78,10 @@ static void take_window(struct model *m, struct parse *p)
 
 static void take_fact(struct model *m, struct parse *p)
 {
+	if (parse_is(p, "script")) {
+		m->whose.script = text_value(m, p);
+		return;
+	}
 	m->whose.torch |= parse_is(p, "torch");
 	parse_skip(p, TOKEN_KEY);
 }

@@ -12,6 +12,10 @@ void whose_print(const struct model *m, FILE *out)
 		return;
 	fputs("process: ", out);
 	out_text(out, texts_get(&m->texts, w->name), 200);
+	if (w->script != TEXT_NONE) {
+		putc(' ', out);
+		out_text(out, texts_get(&m->texts, w->script), 200);
+	}
 	fprintf(out, " (pid %lld", (long long)w->pid);
 	if (w->rank >= 0)
 		fprintf(out, ", rank %lld", (long long)w->rank);

@@ -14,8 +14,8 @@
 
 #include <stdio.h>
 
-/* Prints "process: python (pid 7, rank 3), window 2"; nothing where the file does not
- * say. */
+/* Prints "process: python train.py (pid 7, rank 3), window 2"; nothing where the file
+ * does not say. */
 void whose_print(const struct model *m, FILE *out);
 /* Prints "INCOMPLETE: ..."; nothing where the trace is complete. */
 void whose_print_missing(const struct model *m, FILE *out);

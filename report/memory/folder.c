@@ -68,6 +68,7 @@ void folder_free(struct folder *f)
 	for (size_t i = 0; i < f->n; i++) {
 		free(f->files[i].path);
 		free(f->files[i].name);
+		free(f->files[i].script);
 	}
 	free(f->files);
 	*f = (struct folder){ 0 };
@@ -100,6 +101,8 @@ void folder_note(struct folder_file *file, const struct memory_view *v)
 	file->missing = model_missing(m, m->dropped);
 	if (m->whose.name != TEXT_NONE)
 		file->name = strdup(texts_get(&m->texts, m->whose.name));
+	if (m->whose.script != TEXT_NONE)
+		file->script = strdup(texts_get(&m->texts, m->whose.script));
 	for (size_t i = 0; i < v->spaces_n; i++) {
 		const struct memory_space *s = &v->spaces[i];
 
@@ -139,6 +142,10 @@ static void print_row(const struct folder_file *f, const char *below, FILE *out)
 		(long long)f->pid, f->rank >= 0 ? out_count(f->rank) : "-",
 		(long long)f->window);
 	out_text(out, f->name ? f->name : "?", 60);
+	if (f->script) {
+		putc(' ', out);
+		out_text(out, f->script, 60);
+	}
 	fputs("\n      ", out);
 	out_text(out, path, 200);
 	if (f->missing)
@@ -184,6 +191,14 @@ void folder_print(struct folder *f, const char *path, FILE *out)
 		fprintf(out, "  %s could not be read\n", out_count((int64_t)unread));
 }
 
+static void print_text(const char *text, FILE *out)
+{
+	if (text)
+		out_json(out, text);
+	else
+		fputs("null", out);
+}
+
 void folder_json(const struct folder *f, const char *path, FILE *out)
 {
 	fputs("{\"directory\": ", out);
@@ -195,10 +210,9 @@ void folder_json(const struct folder *f, const char *path, FILE *out)
 		fprintf(out, "%s\n{\"file\": ", i ? "," : "");
 		out_json(out, one->path);
 		fputs(", \"process\": ", out);
-		if (one->name)
-			out_json(out, one->name);
-		else
-			fputs("null", out);
+		print_text(one->name, out);
+		fputs(", \"script\": ", out);
+		print_text(one->script, out);
 		fprintf(out,
 			", \"pid\": %lld, \"rank\": %lld, \"window\": %lld, \"peak\": %lld, "
 			"\"growth\": %lld, \"resident\": %lld, \"missing\": %llu, \"read\": %s}",

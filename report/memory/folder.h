@@ -14,7 +14,9 @@
 
 struct folder_file {
 	char *path;
-	char *name; /* the program's name; NULL = the file does not say */
+	/* The program's name, and that of what it interprets; NULL = the file does not
+	 * say. */
+	char *name, *script;
 	int64_t pid, rank, window;
 	int64_t peak; /* of the space that held most */
 	int64_t resident; /* the most resident bytes; 0 = not known */

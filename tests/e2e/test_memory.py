@@ -248,6 +248,25 @@ def test_big_files_in_bounded_memory():
             assert kib * 1024 < size / 2, (kib, size)
 
 
+def test_processes_are_told_by_their_scripts():
+    """Of two pythons the table says which one it is; what may be secret is in no file."""
+    with prof.folder() as log:
+        script = os.path.join(log, "keeps.py")
+        with open(script, "w") as file:
+            file.write("kept = [bytearray(1000) for _ in range(9000)]\n")
+        run = prof.launch(["sh", "-c", f"{PYTHON} {script} --token secret; {PYTHON} -m this secret;"
+                           f"{PYTHON} -c 'secret = bytearray(9 << 20)'"], log, marker="none", malloc="all")
+        assert run.status == 0, run.err
+        table = memory(log).stdout
+        assert "python keeps.py".replace("keeps.py", script)[:60] in table, table
+        found = json.loads(memory("--json", log).stdout)["files"]
+        assert sorted(f["script"] or "" for f in found if f["process"] == "python") == \
+            ["", "-m this", script], found
+        for file in found:
+            with open(file["file"]) as text:
+                assert "secret" not in text.read(), file
+
+
 try:
     prof.main(sys.modules[__name__])
 finally:

@@ -133,12 +133,14 @@ END_TEST
 
 START_TEST(a_directory_has_a_table)
 {
-	const char *torch = "\"facts\":{\"torch\":{\"torch\":\"2.0\"}},", *all, *report;
+	const char *torch = "\"facts\":{\"torch\":{\"torch\":\"2.0\"}},";
+	const char *script = "\"facts\":{\"script\":\"-m a\\u001bb\"},", *all, *report;
 
 	ck_assert_int_eq(mkdir("log", 0700), 0);
 	put_process("log/a.pt.trace.json", 11, 6 << 20, 10, 20, "");
 	put_process("log/b.pt.trace.json", 12, 9 << 20, 1 << 20, 20, "");
 	put_process("log/c.pt.trace.json", 13, 1 << 20, 10, 20, torch);
+	put_process("log/d.pt.trace.json", 14, 5 << 20, 10, 20, script);
 	for (int i = 0; i < 3; i++) {
 		char name[64];
 
@@ -146,12 +148,15 @@ START_TEST(a_directory_has_a_table)
 		put_process(name, 20 + i, 1000 + i, 10, 20, "");
 	}
 	all = printed("log", NULL, NULL, 0);
-	says(all, "log: 6 trace files\n");
-	says(all, "     9.0 MiB      1.0 MiB          -       12     2      2  prog12\n"
-		  "      b.pt.trace.json\n"
-		  "     6.0 MiB         10 B          -       11     1      2  prog11\n"
-		  "      a.pt.trace.json\n"
-		  "     1.0 MiB         10 B          -       13     3      2  prog13\n");
+	says(all, "log: 7 trace files\n");
+	says(all,
+	     "     9.0 MiB      1.0 MiB          -       12     2      2  prog12\n"
+	     "      b.pt.trace.json\n"
+	     "     6.0 MiB         10 B          -       11     1      2  prog11\n"
+	     "      a.pt.trace.json\n"
+	     "     5.0 MiB         10 B          -       14     4      2  prog14 -m a?b\n"
+	     "      d.pt.trace.json\n"
+	     "     1.0 MiB         10 B          -       13     3      2  prog13\n");
 	says(all, "      1002 B ");
 	says(all, "3 small processes (no PyTorch, less than 4.0 MiB each)\n");
 	/* The report is that of the largest. */
@@ -161,7 +166,8 @@ START_TEST(a_directory_has_a_table)
 	ck_assert_ptr_null(strstr(report + 1, "process: prog"));
 	says(printed("--leaks", "log", NULL, 1), "log/a.pt.trace.json: no steady growth");
 	ck_assert_int_eq(memory("--timeline", "x.html", "log"), 2);
-	says(printed("--json", "log", NULL, 0), "\"process\": \"prog12\", \"pid\": 12, ");
+	says(printed("--json", "log", NULL, 0),
+	     "\"process\": \"prog12\", \"script\": null, \"pid\": 12, ");
 	ck_assert_int_eq(mkdir("empty", 0700), 0);
 	ck_assert_int_eq(memory("empty", NULL, NULL), 2);
 	says(told, "empty: no trace files (*.pt.trace.json) below it");
