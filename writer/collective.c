@@ -10,10 +10,9 @@
 #define LOOK_AHEAD 4096 /* records inside the operator */
 #define ITEMS      16 /* arguments kept: the first and the last ones */
 
-bool collective_is(const struct spool_view *v, const struct record *op)
+bool collective_named(const struct name *n)
 {
 	static const char name[] = "record_param_comms";
-	const struct name *n = op->kind == REC_OP ? names_get(v, op->name) : NULL;
 
 	return n && n->len == sizeof(name) - 1 && !memcmp(n->text, name, n->len);
 }

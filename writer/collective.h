@@ -11,6 +11,7 @@
 #ifndef WRITER_COLLECTIVE_H
 #define WRITER_COLLECTIVE_H
 
+#include "agent/core/names.h"
 #include "agent/core/spool_view.h"
 #include "writer/json.h"
 #include "writer/read.h"
@@ -26,8 +27,8 @@ struct collective {
 	int8_t async; /* 0, 1 */
 };
 
-/* Is it torch's record_param_comms, in which each collective runs? */
-bool collective_is(const struct spool_view *v, const struct record *op);
+/* Is it the name of torch's record_param_comms, in which each collective runs? */
+bool collective_named(const struct name *n);
 /* Fills *c for `op`, which the cursor has just passed. False: nothing is known. */
 bool collective_find(struct collective *c, const struct cursor *cursor,
 		     const struct rec_op *op);

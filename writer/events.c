@@ -88,10 +88,11 @@ static void put_collective(struct trace *t, const struct cursor *c,
 static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *op,
 		  uint64_t offset)
 {
-	bool collective = collective_is(t->view, &op->r);
 	const struct run *run = read_run(&t->cycle, c->run);
 	const struct name_slot *s = slice_slot(t, op->r.name, op->r.kind);
 	const struct name *n = s ? NULL : names_get(t->view, op->r.name);
+	bool collective =
+		op->r.kind == REC_OP && (s ? s->collective : collective_named(n));
 	const struct rec_op *inner;
 	struct json *j = &t->json;
 	int64_t begin, end;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread's slice as text: its head, which is the same for all slices of a name, and its
  * times. */
-#include "agent/core/names.h"
+#include "writer/collective.h"
 #include "writer/trace.h"
 
 /* Times in a file count from the job's base, which all of its ranks share: HTA
@@ -111,6 +111,7 @@ const struct name_slot *slice_slot(struct trace *t, uint32_t id, unsigned kind)
 	s->kind = kind;
 	s->head_len = (uint16_t)head;
 	s->tail_len = (uint16_t)(len - head);
+	s->collective = collective_named(n);
 	memcpy(s->text, text, len);
 	return s;
 }

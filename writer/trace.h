@@ -28,6 +28,7 @@
 struct name_slot { /* text up to an event's tid, and its overload */
 	uint32_t name, kind; /* kind 0 = empty */
 	uint16_t head_len, tail_len;
+	bool collective; /* the name is that of each collective's operator */
 	char text[NAME_TEXT];
 };
 

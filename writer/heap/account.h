@@ -78,11 +78,6 @@ static inline int64_t heap_now(const struct heap *h)
 	return heap_live(&h->all) + h->older;
 }
 
-static inline const struct rec_alloc *heap_record_at(const struct trace *t, uint32_t at)
-{
-	return (const struct rec_alloc *)(t->view->base + (uint64_t)at * 8);
-}
-
 /* steps.c: finds the window's steps, the last HEAP_STEPS; and the step at `ticks`, or
  * NULL. */
 int heap_steps_find(struct trace *t);

@@ -59,6 +59,12 @@ struct heap_large {
 	uint32_t stack, site;
 };
 
+/* The allocation whose record's offset / 8 is `at`. */
+static inline const struct rec_alloc *heap_record_at(const struct trace *t, uint32_t at)
+{
+	return (const struct rec_alloc *)(t->view->base + (uint64_t)at * 8);
+}
+
 struct heap;
 
 int heap_sum_start(struct trace *t);
