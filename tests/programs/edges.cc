@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // edges - operators at the edges of windows, made by hand through libtorch.
 //
-// An "operator" is a RecordFunction with a name and nothing in it, so that a test knows
-// exactly what must be in the file.  Steps are made with proflaunch_step().
+// An "operator" is a RecordFunction with a name and nothing in it, but for `dispatched`, so
+// that a test knows exactly what must be in the file.  Steps are made with proflaunch_step().
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
 #include <atomic>
@@ -277,6 +278,18 @@ int many(long n)
 	return 0;
 }
 
+// As many of libtorch's own, one event each.
+int dispatched(long n)
+{
+	at::Tensor x = at::zeros({ 1 });
+
+	journey(true);
+	for (long i = 0; i < n; i++)
+		x.neg_();
+	journey(false);
+	return 0;
+}
+
 // Steps with nothing in them.
 int boundaries(long n)
 {
@@ -296,7 +309,7 @@ const struct {
 	{ "steps", steps }, { "partial", partial }, { "threads", threads },
 	{ "short", short_threads }, { "halted", halted }, { "leave", leave },
 	{ "throwing", throwing }, { "counting", counting }, { "many", many },
-	{ "boundaries", boundaries },
+	{ "dispatched", dispatched }, { "boundaries", boundaries },
 };
 
 }
