@@ -29,6 +29,9 @@
 
 #define END_TRIES 100 /* for a process that was killed, and is just ending */
 #define END_US    20000
+/* How long a launcher or finisher that was killed keeps its lock: who reads its state
+ * under /proc at that moment, or a helper of its own, still has its memory. */
+#define LOCK_NS 200000000ll
 
 struct job_folder {
 	struct salvage *s;
@@ -260,9 +263,9 @@ static bool lock_page(struct page pages[2], const char *path)
 	pages[0].fd = pages[1].fd = -1;
 	if (access(path, F_OK))
 		return true;
-	if (page_open(&pages[0], path, JOB_LOCK_LAUNCHER, 0))
+	if (page_open(&pages[0], path, JOB_LOCK_LAUNCHER, LOCK_NS))
 		who = "the proflaunch that is running it";
-	else if (page_open(&pages[1], path, JOB_LOCK_FINISHER, 0))
+	else if (page_open(&pages[1], path, JOB_LOCK_FINISHER, LOCK_NS))
 		who = "the proflaunch that finishes it";
 	else
 		return true;

@@ -14,9 +14,13 @@ from finisher import (HEAP, children, end, files, finisher, gone, jobs, load, na
                       until)
 
 
+def left_in(log):
+    return [os.path.join(where, name) for where, _, found in os.walk(log) for name in found]
+
+
 def rows(log):
     paths = files(log, "children")
-    assert len(paths) == 1, paths
+    assert len(paths) == 1, (paths, names(log), left_in(log))
     data = load(paths[0])
     return paths[0], [e for e in data["traceEvents"] if e["ph"] == "X"]
 
@@ -57,8 +61,9 @@ def test_five_hundred_in_memory():
 
 def test_each_has_its_file():
     with prof.folder() as log:
-        prof.launch(shell("for i in $(seq 25); do lives 1 0; done"), log, children="each", **HEAP)
-        assert names(log).count("lives") == 25, names(log)
+        run = prof.launch(shell("for i in $(seq 25); do lives 1 0; done"), log, children="each", **HEAP)
+        own = names(log)
+        assert own.count("lives") == 25, (own, run.err, left_in(log))
         assert not files(log, "children")
 
 

@@ -76,6 +76,25 @@ START_TEST(a_job_that_has_a_launcher_or_a_finisher)
 }
 END_TEST
 
+/* The lock of one that was killed may go a moment after its process. */
+START_TEST(a_lock_that_is_about_to_go)
+{
+	for (int i = 0; i < 2; i++) {
+		int fd = open_page();
+
+		lock(fd, i ? JOB_LOCK_FINISHER : JOB_LOCK_LAUNCHER, 1);
+		if (!fork()) {
+			usleep(50000);
+			_exit(0);
+		}
+		close(fd);
+	}
+	close(put_spool(folder, "4000001.7.1.spool"));
+	ck_assert_str_eq(salvage(), "");
+	ck_assert_uint_eq(files, 1);
+}
+END_TEST
+
 /* Another recover has it: neither its spool nor the page it works by goes. */
 START_TEST(a_spool_that_another_one_has)
 {
@@ -218,6 +237,7 @@ int main(void)
 	tcase_add_test(tc, what_lies_in_the_folder_itself);
 	tcase_add_test(tc, members_without_a_spool);
 	tcase_add_test(tc, a_job_that_has_a_launcher_or_a_finisher);
+	tcase_add_test(tc, a_lock_that_is_about_to_go);
 	tcase_add_test(tc, a_spool_that_another_one_has);
 	tcase_add_test(tc, a_spool_of_another_version);
 	tcase_add_test(tc, one_that_is_being_made);
