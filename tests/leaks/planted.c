@@ -220,9 +220,9 @@ void map_less(struct planted *p, int64_t bytes)
 
 static const struct shape *find_shape(const char *name)
 {
-	const struct shape *all[] = { leaking, holding, resident };
+	const struct shape *all[] = { leaking, holding, resident, others };
 
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++)
 		for (const struct shape *s = all[i]; s->name; s++)
 			if (!name)
 				printf("%s %s %zu %d\n", s->name, s->space, s->least,

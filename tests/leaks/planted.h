@@ -39,7 +39,7 @@ struct shape {
 	bool leaks; /* where S > G; else never */
 	const char *space; /* "heap", "cpu", "cuda:0", "resident" */
 };
-extern const struct shape leaking[], holding[], resident[];
+extern const struct shape leaking[], holding[], resident[], others[];
 
 /* A block of a place, and given back. */
 uint32_t take(unsigned place, int64_t bytes);
