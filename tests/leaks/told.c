@@ -124,10 +124,24 @@ static void put_counter(const char *name, const char *key, size_t i, int at, int
 		name, (long long)i * STEP_US + at, key, (long long)n);
 }
 
-/* One tensor, made or gone: what a place holds more or less after a step. */
+/* A place's tensor, made or given back. */
+static void put_tensor(const char *space, size_t i, unsigned k, uint64_t address,
+		       int64_t bytes)
+{
+	fprintf(out,
+		",\n{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,"
+		"\"ts\":%lld,\"args\":{\"Addr\":%llu,\"Bytes\":%lld,"
+		"\"Total Allocated\":%lld,\"Total Reserved\":0,\"Device Type\":%d,"
+		"\"Device Id\":%d}}",
+		(long long)i * STEP_US + 10 + k, (unsigned long long)address,
+		(long long)bytes, (long long)place[k].at[i], strcmp(space, "cpu") ? 1 : 0,
+		strcmp(space, "cpu") ? 0 : -1);
+}
+
+/* What a place holds is one tensor, and another one when that changes. */
 static void put_tensors(const char *space, size_t i)
 {
-	static uint64_t address = 1 << 20;
+	static uint64_t address[PLACES], next = 1 << 20;
 
 	/* Something is always made and given back. */
 	for (int sign = 1; sign >= -1; sign -= 2)
@@ -139,19 +153,15 @@ static void put_tensors(const char *space, size_t i)
 			(long long)i * STEP_US + 5 - sign, sign * (1 << 20),
 			strcmp(space, "cpu") ? 1 : 0, strcmp(space, "cpu") ? 0 : -1);
 	for (unsigned k = 0; k < PLACES; k++) {
-		int64_t more = place[k].at[i] - (i ? place[k].at[i - 1] : 0);
+		int64_t before = i ? place[k].at[i - 1] : 0, now = place[k].at[i];
 
-		if (!more)
+		if (now == before)
 			continue;
-		fprintf(out,
-			",\n{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,"
-			"\"ts\":%lld,\"args\":{\"Addr\":%llu,\"Bytes\":%lld,"
-			"\"Total Allocated\":%lld,\"Total Reserved\":0,\"Device Type\":%d,"
-			"\"Device Id\":%d}}",
-			(long long)i * STEP_US + 10 + k, (unsigned long long)address,
-			(long long)more, (long long)place[k].at[i],
-			strcmp(space, "cpu") ? 1 : 0, strcmp(space, "cpu") ? 0 : -1);
-		address += 64;
+		if (before)
+			put_tensor(space, i, k, address[k], -before);
+		address[k] = next += 64;
+		if (now)
+			put_tensor(space, i, k, address[k], now);
 	}
 }
 
