@@ -78,6 +78,21 @@ static size_t find_silence(const struct trend_of *t, const struct rises *r)
 	return r->n;
 }
 
+/* Did the level rise by no more than that in as many steps before, and rose again? Then a
+ * quiet tail is no end: what grows by day rests at night. */
+static bool has_paused(const struct rises *r, size_t tail, double room)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i + tail < r->n; i++) {
+		sum += r->by[i] - (i >= tail ? r->by[i - tail] : 0);
+		if (i + 1 >= tail && sum <= room &&
+		    r->lows[r->n - tail] - r->lows[i + 1] > room)
+			return true;
+	}
+	return false;
+}
+
 /* The first rise of the tail whose growth is no more than the limit, and less than before
  * by more than chance; r->n: there is none. A sampled tail counts with the most it may
  * have grown. */
@@ -97,7 +112,8 @@ static size_t find_slowing(const struct trend_of *t, const struct rises *r)
 		     at_most(t, sum, growth_error(t, r, tail), STOPPED) > room))
 			continue;
 		ask = tail + 1 + tail / 16;
-		if (rises_differ(r, tail, sum, 1))
+		if (rises_differ(r, tail, sum, 1) &&
+		    (t->error > 0 || !has_paused(r, tail, room)))
 			found = r->n - tail;
 	}
 	return found < r->n ? found : find_silence(t, r);

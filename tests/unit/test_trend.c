@@ -102,6 +102,15 @@ static int64_t slows_down(size_t i, size_t n)
 	return sum;
 }
 
+/* Rises by day and rests at night, a day being 24 steps; four days, or what comes sooner.
+ */
+static int64_t by_day(size_t i, size_t n)
+{
+	(void)n;
+	i = i < 96 ? i : 96;
+	return 4 * G * (int64_t)(i / 24 * 12 + (i % 24 < 12 ? i % 24 : 12));
+}
+
 static const struct {
 	int64_t (*at)(size_t i, size_t n);
 	size_t n;
@@ -119,6 +128,8 @@ static const struct {
 	{ teeth, 200, TREND_STEADY },        { goes, 20, TREND_STEADY },
 	{ goes, 200, TREND_STEADY },         { levels_off, 20, TREND_LEVELLED },
 	{ levels_off, 200, TREND_LEVELLED }, { slows_down, 40, TREND_LEVELLED },
+	{ by_day, 90, TREND_GROWS },         { by_day, 96, TREND_GROWS },
+	{ by_day, 140, TREND_LEVELLED },
 };
 
 START_TEST(exact_levels_are_told)
