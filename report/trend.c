@@ -15,6 +15,7 @@
  * may look flat by chance. */
 #define STOPPED    3.0
 #define ROUGHLY    1.25 /* times the limit, for levels that are seen only now and then */
+#define SEEN       7.0 /* samples, of which none is by chance: one case in a thousand */
 #define STEPS_MOST 10000
 #define GOES_ON    1.5 /* errors of the growth's second half */
 
@@ -57,12 +58,16 @@ static bool sample_is_above(const struct trend_of *t, const struct rises *r)
 	       half > t->limit * n * (double)r->b;
 }
 
-/* Finds a silent end: nothing has risen for three times as long as ever between two
- * rises, and for longer than samples of the limit are apart. */
-static size_t find_silence(const struct trend_of *t, const struct rises *r)
+enum slowing { SLOWS_NOT, SLOWS_PERHAPS, SLOWS };
+
+/* Has the end fallen silent? It has where nothing has risen for three times as long as
+ * ever between two rises, and for longer than samples of the limit are apart; perhaps
+ * where a sample shows nothing for longer than ever, in which the growth before would be
+ * in it. */
+static enum slowing is_silent(const struct trend_of *t, const struct rises *r)
 {
 	double least = r->ups / (double)r->n / 10, silent, hidden;
-	size_t last = 0, longest = 0, rises = 0;
+	size_t last = 0, longest = 0, rises = 0, quiet;
 
 	for (size_t i = 0; i < r->n; i++) {
 		if (r->by[i] <= least)
@@ -71,11 +76,15 @@ static size_t find_silence(const struct trend_of *t, const struct rises *r)
 			longest = i - last;
 		last = i;
 	}
-	silent = (double)((r->n - last) * r->b) * t->limit;
-	hidden = at_most(t, 0, growth_error(t, r, r->n - last), STOPPED);
-	if (rises > 2 && r->n - last > 3 * longest + 1 && silent > hidden)
-		return last + 1;
-	return r->n;
+	quiet = r->n - last;
+	silent = (double)(quiet * r->b) * t->limit;
+	hidden = at_most(t, 0, growth_error(t, r, quiet), STOPPED);
+	if (rises > 2 && quiet > 3 * longest + 1 && silent > hidden)
+		return SLOWS;
+	return rises > 2 && t->error > 0 && quiet > longest + 1 &&
+			       r->ups / (double)last * (double)quiet > SEEN * t->error
+		       ? SLOWS_PERHAPS
+		       : SLOWS_NOT;
 }
 
 /* Did the level rise by no more than that in as many steps before, and rose again? Then a
@@ -93,30 +102,35 @@ static bool has_paused(const struct rises *r, size_t tail, double room)
 	return false;
 }
 
-/* The first rise of the tail whose growth is no more than the limit, and less than before
- * by more than chance; r->n: there is none. A sampled tail counts with the most it may
- * have grown. */
-static size_t find_slowing(const struct trend_of *t, const struct rises *r)
+/* Is there a tail whose growth is no more than the limit, and less than before by more
+ * than chance? A sample may have missed more than it shows of a tail: then it slows
+ * perhaps. */
+static enum slowing find_slowing(const struct trend_of *t, const struct rises *r)
 {
+	enum slowing found = SLOWS_NOT, silent;
 	double sum = 0;
-	size_t found = r->n, ask = 3;
+	size_t ask = 3;
 
 	if (rises_slope(r) <= t->limit)
-		return found;
+		return SLOWS_NOT;
 	for (size_t tail = 1; tail + 2 < r->n; tail++) {
 		double room = t->limit * (double)(tail * r->b);
 
 		sum += r->by[r->n - tail];
-		if (tail < ask || sum > room ||
-		    (t->error > 0 &&
-		     at_most(t, sum, growth_error(t, r, tail), STOPPED) > room))
+		if (tail < ask || sum > room)
 			continue;
 		ask = tail + 1 + tail / 16;
-		if (rises_differ(r, tail, sum, 1) &&
-		    (t->error > 0 || !has_paused(r, tail, room)))
-			found = r->n - tail;
+		if (!rises_differ(r, tail, sum, 1))
+			continue;
+		if (t->error <= 0
+			    ? !has_paused(r, tail, room)
+			    : at_most(t, sum, growth_error(t, r, tail), STOPPED) <= room)
+			return SLOWS;
+		if (t->error > 0)
+			found = SLOWS_PERHAPS;
 	}
-	return found < r->n ? found : find_silence(t, r);
+	silent = is_silent(t, r);
+	return silent > found ? silent : found;
 }
 
 /* ---- the answer ---- */
@@ -185,13 +199,16 @@ static double third_slope(const struct rises *r)
 static enum growing is_growing(const struct trend_of *t, const struct rises *r)
 {
 	bool rises_only = rises_always(t, r);
+	enum slowing slowing = find_slowing(t, r);
 
 	if (rises_slope(r) <= t->limit)
 		return GROWS_NOT;
 	if (!rises_only && (rises_low(r) <= t->limit || rises_middle(r) <= t->limit))
 		return GROWS_NOT;
-	if (find_slowing(t, r) < r->n)
+	if (slowing == SLOWS)
 		return GROWS_NOT;
+	if (slowing == SLOWS_PERHAPS)
+		return GROWS_PERHAPS;
 	if (t->rough && third_slope(r) <= ROUGHLY * t->limit)
 		return GROWS_PERHAPS;
 	return t->error > 0 && !sample_is_above(t, r) ? GROWS_PERHAPS : GROWS;
@@ -212,10 +229,12 @@ static enum growing grows_since(const struct trend_of *t, size_t from, bool slow
 {
 	size_t n = t->n - from, most = n / BLOCKS;
 	enum growing best = GROWS_NOT, now;
+	enum slowing slowing;
 	static struct rises r;
 
 	rises_find(&r, t->level, t->n, from, 1);
-	if (find_slowing(t, &r) < r.n)
+	slowing = find_slowing(t, &r);
+	if (slowing == SLOWS)
 		return GROWS_NOT;
 	for (size_t b = 1, next; b && b <= most && best < GROWS; b = next) {
 		next = b + (b + 1) / 2;
@@ -230,6 +249,8 @@ static enum growing grows_since(const struct trend_of *t, size_t from, bool slow
 			*found = growth_from(&r);
 		}
 	}
+	if (best == GROWS && slowing == SLOWS_PERHAPS)
+		best = GROWS_PERHAPS;
 	rises_find(&r, t->level, t->n, from, 1);
 	if (best == GROWS_NOT && from && t->error > 0 &&
 	    at_most(t, r.sum, 0, SAMPLED) > t->limit * (double)n && is_faster(t, from)) {
@@ -350,23 +371,23 @@ struct trend trend_find(const struct trend_of *t)
 	static struct rises r;
 	struct trend found = { .is = TREND_STEADY };
 	enum growing grows;
-	size_t slowed;
+	bool slowed;
 
 	if (t->n < 2)
 		return (struct trend){ .is = TREND_UNSURE, .more = TREND_SURE - t->n };
 	rises_find(&r, t->level, t->n, 0, 1);
 	if (t->n < TREND_SURE)
 		return few_steps(t, &r);
-	slowed = find_slowing(t, &r);
-	grows = grows_anywhere(t, slowed < r.n, &found);
+	slowed = find_slowing(t, &r) == SLOWS;
+	grows = grows_anywhere(t, slowed, &found);
 	if (grows == GROWS)
 		return found;
 	found = growth_from(&r);
 	found.is = TREND_STEADY;
-	if (grows == GROWS_PERHAPS || (slowed == r.n && may_grow(t, &r))) {
+	if (grows == GROWS_PERHAPS || (!slowed && may_grow(t, &r))) {
 		found.is = TREND_UNSURE;
 		found.more = steps_more(t, found.slope);
-	} else if (slowed < r.n && found.slope > t->limit) {
+	} else if (slowed && found.slope > t->limit) {
 		found.is = TREND_LEVELLED;
 		found.since = nearly_all(t);
 	}

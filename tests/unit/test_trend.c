@@ -215,6 +215,24 @@ END_TEST
 
 /* The low-water marks of the thirds rise, but so much comes and goes that nobody knows.
  */
+/* A cache that moves: 8 of 20 steps, or 20 of 50, bring 16 MiB in samples of 377 KiB, and
+ * nothing comes behind them. So few steps may hide growth near the limit, and no more. */
+START_TEST(a_sample_that_falls_silent_is_no_sure_leak)
+{
+	for (size_t n = 20; n <= 50; n += 30) {
+		size_t from = n / 5, steps = n * 2 / 5;
+
+		for (size_t i = 0; i < n; i++) {
+			size_t at = i < from ? 0 : i - from;
+
+			level[i] = (16 << 20) / (int64_t)steps *
+				   (int64_t)(at < steps ? at : steps);
+		}
+		ck_assert_int_eq(judged(n, 377 << 10, false).is, TREND_UNSURE);
+	}
+}
+END_TEST
+
 START_TEST(a_rough_level_may_be_unsure)
 {
 	static const int by[] = { 9, 2, 14, 1, 7, 15, 3, 11, 6, 13 };
@@ -260,6 +278,7 @@ int main(void)
 	tcase_add_test(tc, a_cache_says_when_it_was_full);
 	tcase_add_test(tc, few_steps_must_all_agree);
 	tcase_add_test(tc, a_sample_knows_its_error);
+	tcase_add_test(tc, a_sample_that_falls_silent_is_no_sure_leak);
 	tcase_add_test(tc, a_rough_level_may_be_unsure);
 	tcase_add_test(tc, no_more_pairs_than_there_is_room_for);
 	tcase_add_test(tc, roots);
