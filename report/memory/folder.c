@@ -144,7 +144,7 @@ static void print_row(const struct folder_file *f, const char *below, FILE *out)
 	out_text(out, f->name ? f->name : "?", 60);
 	if (f->script) {
 		putc(' ', out);
-		out_text(out, f->script, 60);
+		out_text(out, f->script, 160);
 	}
 	fputs("\n      ", out);
 	out_text(out, path, 200);

@@ -258,7 +258,7 @@ def test_processes_are_told_by_their_scripts():
                            f"{PYTHON} -c 'secret = bytearray(9 << 20)'"], log, marker="none", malloc="all")
         assert run.status == 0, run.err
         table = memory(log).stdout
-        assert "python keeps.py".replace("keeps.py", script)[:60] in table, table
+        assert f"python {script}"[:60] in table, table
         found = json.loads(memory("--json", log).stdout)["files"]
         assert sorted(f["script"] or "" for f in found if f["process"] == "python") == \
             ["", "-m this", script], found

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which words of a command line name the program that an interpreter runs. */
-#include "agent/script.h"
+#include "agent/core/script.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
@@ -34,6 +34,19 @@ static const struct {
 	{ "bash -eo pipefail run.sh", "run.sh" },
 	{ "bash -ec secret word", NULL },
 	{ "bash -oc pipefail secret", NULL },
+	{ "bash -s secret", NULL },
+	{ "bash -login run.sh secret", NULL },
+	{ "bash -noprofile x secret", NULL },
+	{ "bash -O extglob x.sh", "x.sh" },
+	{ "bash -- x.sh secret", "x.sh" },
+	{ "bash --unknown x.sh secret", NULL },
+	{ "zsh -oextendedglob x secret", NULL },
+	{ "zsh -O x.sh secret", NULL },
+	{ "zsh -o extendedglob x.sh secret", "x.sh" },
+	{ "python3 --password secret", NULL },
+	{ "python3 +x.py secret", NULL },
+	{ "python3 -z secret", NULL },
+	{ "sh -es -- --token secret", NULL },
 	{ "zsh -lc secret", NULL },
 	{ "dash", NULL },
 	{ "train x.py", NULL },
@@ -43,7 +56,7 @@ static const struct {
 	{ "python3 a\"b\\c\001.py", "a?b?c?.py" },
 };
 
-static bool find(char to[SCRIPT_MOST], const char *line)
+static bool find_in(char to[SCRIPT_MOST], const char *line)
 {
 	char words[512], *argv[16], *rest = NULL;
 	int argc = 0;
@@ -62,7 +75,7 @@ START_TEST(scripts_are_named_and_nothing_behind_them)
 	char got[SCRIPT_MOST], want[SCRIPT_MOST];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		bool found = find(got, rows[i].line);
+		bool found = find_in(got, rows[i].line);
 
 		ck_assert_msg(found == !!rows[i].found, "%s", rows[i].line);
 		if (!found)
@@ -78,15 +91,15 @@ START_TEST(a_long_name_loses_its_beginning)
 {
 	char got[SCRIPT_MOST];
 
-	ck_assert(find(got, "python3 " LONG LONG LONG "end.py"));
+	ck_assert(find_in(got, "python3 " LONG LONG LONG "end.py"));
 	ck_assert_uint_eq(strlen(got), SCRIPT_MOST - 1);
 	ck_assert_str_eq(got + SCRIPT_MOST - 1 - strlen("hand/end.py\""),
 			 "hand/end.py\"");
-	ck_assert(find(got, "python3 -m " LONG LONG LONG));
+	ck_assert(find_in(got, "python3 -m " LONG LONG LONG));
 	ck_assert_uint_eq(strlen(got), SCRIPT_MOST - 1);
 	ck_assert_int_eq(strncmp(got, "\"-m ", 4), 0);
 	/* A letter of two bytes, whose first one has no room. */
-	ck_assert(find(got, "python3 \303\244" LONG LONG "0123456789012345678.py"));
+	ck_assert(find_in(got, "python3 \303\244" LONG LONG "0123456789012345678.py"));
 	ck_assert_int_eq(got[1], '/');
 }
 END_TEST

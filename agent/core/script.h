@@ -7,11 +7,11 @@
  *
  * Threads  script_look: one, in the constructor; script_fact: any, after it.
  * Memory   static.
- * Errors   false, and no fact: no interpreter that is known, or no script.
- * Units    none.
+ * Errors   false, nothing is written, and no fact: no interpreter that is known, an
+ * option that is not, or no script. Units    none.
  */
-#ifndef AGENT_SCRIPT_H
-#define AGENT_SCRIPT_H
+#ifndef CORE_SCRIPT_H
+#define CORE_SCRIPT_H
 
 #include <stdbool.h>
 
