@@ -29,9 +29,10 @@
 
 #define END_TRIES 100 /* for a process that was killed, and is just ending */
 #define END_US    20000
-/* How long a launcher or finisher that was killed keeps its lock: who reads its state
- * under /proc at that moment, or a helper of its own, still has its memory. */
-#define LOCK_NS 200000000ll
+/* How long recover waits for locks: that of a launcher or finisher that was killed goes
+ * with the last reference to its memory, which who reads its state under /proc may have.
+ */
+#define LOCK_WAIT_NS 500000000ll
 
 struct job_folder {
 	struct salvage *s;
@@ -255,22 +256,36 @@ static void write_rows(struct job_folder *j)
 	}
 }
 
-/* Locks both bytes of the page. False: another process has one of them. */
-static bool lock_page(struct page pages[2], const char *path)
+/* All jobs together are waited for no longer than LOCK_WAIT_NS. */
+static int open_locked(struct salvage *s, struct page *page, const char *path,
+		       unsigned lock)
 {
-	const char *who;
+	int64_t begin = sys_clock_ns(CLOCK_MONOTONIC);
+	int64_t left = LOCK_WAIT_NS - s->waited_ns;
+	int err = page_open(page, path, lock, left > 0 ? left : 0);
+
+	s->waited_ns += sys_clock_ns(CLOCK_MONOTONIC) - begin;
+	return err;
+}
+
+/* Locks both bytes of the page; one that went meanwhile is nobody's. False: it is left.
+ */
+static bool lock_page(struct salvage *s, struct page pages[2], const char *path)
+{
+	const char *who = "the proflaunch that is running it";
+	int err;
 
 	pages[0].fd = pages[1].fd = -1;
 	if (access(path, F_OK))
 		return true;
-	if (page_open(&pages[0], path, JOB_LOCK_LAUNCHER, LOCK_NS))
-		who = "the proflaunch that is running it";
-	else if (page_open(&pages[1], path, JOB_LOCK_FINISHER, LOCK_NS))
+	err = open_locked(s, &pages[0], path, JOB_LOCK_LAUNCHER);
+	if (!err && (err = open_locked(s, &pages[1], path, JOB_LOCK_FINISHER)))
 		who = "the proflaunch that finishes it";
-	else
-		return true;
-	say_warn("%s: left to %s", path, who);
-	return false;
+	if (err == -ENOENT)
+		page_close(&pages[0]);
+	else if (err)
+		say_warn("%s: left to %s", path, who);
+	return !err || err == -ENOENT;
 }
 
 /* Plans tasks from the page: recover goes on where the finisher was, if there was one. */
@@ -308,7 +323,7 @@ static void work_on_folder(struct job_folder *j)
 
 	if (snprintf(path, sizeof(path), "%s/" JOB_PAGE, j->path) >= (int)sizeof(path))
 		return;
-	if (!lock_page(pages, path)) {
+	if (!lock_page(j->s, pages, path)) {
 		j->s->totals.living++;
 		page_close(&pages[0]);
 		return;

@@ -20,6 +20,7 @@ struct salvage {
 	const char *only; /* only spools of this log directory; NULL = all */
 	void (*file)(const char *path, void *arg); /* called for each file made */
 	struct totals totals;
+	int64_t waited_ns; /* for locks, so far */
 };
 
 /* Salvages all jobs of a directory, and spools in the directory itself; does nothing

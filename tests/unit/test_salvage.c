@@ -84,7 +84,7 @@ START_TEST(a_lock_that_is_about_to_go)
 
 		lock(fd, i ? JOB_LOCK_FINISHER : JOB_LOCK_LAUNCHER, 1);
 		if (!fork()) {
-			usleep(50000);
+			usleep(30000);
 			_exit(0);
 		}
 		close(fd);
