@@ -2,6 +2,7 @@
 /* Growth that goes on, told from what levels off, comes and goes, or came once. */
 #include "report/trend.h"
 #include "report/rises.h"
+#include "report/sampled.h"
 
 #include <stdlib.h>
 
@@ -10,61 +11,20 @@
 /* Five rises of one height and no fall: chance does it in one of 32 cases. */
 #define BY_CHANCE 2.2
 #define EXPECTED  12 /* samples expected of a leak of the limit: five are no leak then */
-#define SAMPLED   2.0 /* errors of an estimate, up and down */
 /* Standard errors for "growth has stopped": of the many last stretches that are tried one
  * may look flat by chance. */
 #define STOPPED    3.0
 #define ROUGHLY    1.25 /* times the limit, for levels that are seen only now and then */
-#define SEEN       7.0 /* samples, of which none is by chance: one case in a thousand */
+#define SEEN       7.0 /* samples expected; none comes by chance once in a thousand cases */
 #define STEPS_MOST 10000
-#define GOES_ON    1.5 /* errors of the growth's second half */
-
-/* The most that a sampled growth may be in truth. */
-static double at_most(const struct trend_of *t, double growth, double error,
-		      double errors)
-{
-	double side = errors * rises_root(t->error);
-	double root =
-		(side + rises_root(side * side + 4 * (growth > 0 ? growth : 0))) / 2;
-
-	if (error > rises_root(t->error * (growth > 0 ? growth : 0)))
-		return growth + errors * error + side * side;
-	return root * root;
-}
-
-/* The error of the growth in the last `tail` rises. Blocks that were there before and
- * after have none; so the bytes that came and went bound it, or all that are there. */
-static double growth_error(const struct trend_of *t, const struct rises *r, size_t tail)
-{
-	double first = r->lows[r->n - tail], last = r->lows[r->n];
-	double moved = (last > first ? last - first : first - last) +
-		       2 * t->churn * (double)(tail * r->b);
-
-	return rises_root(t->error * (moved < first + last ? moved : first + last));
-}
-
-/* Is a sampled growth above the limit, whatever the sample; and, less strictly, the
- * growth of its second half? */
-static bool sample_is_above(const struct trend_of *t, const struct rises *r)
-{
-	double low = r->sum - SAMPLED * growth_error(t, r, r->n) +
-		     0.25 * SAMPLED * SAMPLED * t->error;
-	double half = 0, n = (double)(r->n / 2);
-
-	for (size_t i = r->n - r->n / 2; i < r->n; i++)
-		half += r->by[i];
-	half -= GOES_ON * growth_error(t, r, r->n / 2);
-	return low > t->limit * (double)(r->n * r->b) &&
-	       half > t->limit * n * (double)r->b;
-}
 
 enum slowing { SLOWS_NOT, SLOWS_PERHAPS, SLOWS };
 
-/* Has the end fallen silent? It has where nothing has risen for three times as long as
- * ever between two rises, and for longer than samples of the limit are apart; perhaps
- * where a sample shows nothing for longer than ever, in which the growth before would be
- * in it. */
-static enum slowing is_silent(const struct trend_of *t, const struct rises *r)
+/* Has the end fallen silent? Surely, where it is three times as long as any pause between
+ * rises, and growth at the limit would show in it. Perhaps, where it is longer than any
+ * pause, and of growth as before a sample would show SEEN blocks. Exact levels have no
+ * perhaps. */
+static enum slowing judge_silence(const struct trend_of *t, const struct rises *r)
 {
 	double least = r->ups / (double)r->n / 10, silent, hidden;
 	size_t last = 0, longest = 0, rises = 0, quiet;
@@ -76,36 +36,58 @@ static enum slowing is_silent(const struct trend_of *t, const struct rises *r)
 			longest = i - last;
 		last = i;
 	}
+	if (rises < 3)
+		return SLOWS_NOT;
 	quiet = r->n - last;
 	silent = (double)(quiet * r->b) * t->limit;
-	hidden = at_most(t, 0, growth_error(t, r, quiet), STOPPED);
-	if (rises > 2 && quiet > 3 * longest + 1 && silent > hidden)
+	hidden = sampled_most(t, 0, sampled_error(t, r, quiet), STOPPED);
+	if (quiet > 3 * longest + 1 && silent > hidden)
 		return SLOWS;
-	return rises > 2 && t->error > 0 && quiet > longest + 1 &&
-			       r->ups / (double)last * (double)quiet > SEEN * t->error
-		       ? SLOWS_PERHAPS
-		       : SLOWS_NOT;
+	if (t->error > 0 && quiet > longest + 1 &&
+	    r->ups / (double)last * (double)quiet > SEEN * t->error)
+		return SLOWS_PERHAPS;
+	return SLOWS_NOT;
 }
 
-/* Did the level rise by no more than that in as many steps before, and rose again? Then a
- * quiet tail is no end: what grows by day rests at night. */
+/* Were there two earlier pauses as long as the tail, with no more growth than `room`, and
+ * more before and after each? Then a quiet tail is no end: what grows by day rests at
+ * night. After one pause a cache may have been filled in two goes. */
 static bool has_paused(const struct rises *r, size_t tail, double room)
 {
-	double sum = 0;
+	double sum = 0, level = r->lows[0];
+	size_t from = 0;
 
 	for (size_t i = 0; i + tail < r->n; i++) {
-		sum += r->by[i] - (i >= tail ? r->by[i - tail] : 0);
-		if (i + 1 >= tail && sum <= room &&
-		    r->lows[r->n - tail] - r->lows[i + 1] > room)
+		sum += r->by[i] - (i >= from + tail ? r->by[i - tail] : 0);
+		if (i + 1 < from + tail || sum > room ||
+		    r->lows[i + 1 - tail] - level <= room ||
+		    r->lows[r->n - tail] - r->lows[i + 1] <= room)
+			continue;
+		if (from)
 			return true;
+		from = i + 1;
+		level = r->lows[from];
+		sum = 0;
 	}
 	return false;
+}
+
+/* Is a tail that is slower than before, by more than chance, the growth's end? A sample's
+ * is, if the most that it may have grown is within the limit; an exact one's, if it is no
+ * pause. */
+static bool is_end(const struct trend_of *t, const struct rises *r, size_t tail,
+		   double sum, double room, bool may_rest)
+{
+	if (t->error > 0)
+		return sampled_most(t, sum, sampled_error(t, r, tail), STOPPED) <= room;
+	return !may_rest || !has_paused(r, tail, room);
 }
 
 /* Is there a tail whose growth is no more than the limit, and less than before by more
  * than chance? A sample may have missed more than it shows of a tail: then it slows
  * perhaps. */
-static enum slowing find_slowing(const struct trend_of *t, const struct rises *r)
+static enum slowing find_slowing(const struct trend_of *t, const struct rises *r,
+				 bool may_rest)
 {
 	enum slowing found = SLOWS_NOT, silent;
 	double sum = 0;
@@ -122,14 +104,12 @@ static enum slowing find_slowing(const struct trend_of *t, const struct rises *r
 		ask = tail + 1 + tail / 16;
 		if (!rises_differ(r, tail, sum, 1))
 			continue;
-		if (t->error <= 0
-			    ? !has_paused(r, tail, room)
-			    : at_most(t, sum, growth_error(t, r, tail), STOPPED) <= room)
+		if (is_end(t, r, tail, sum, room, may_rest))
 			return SLOWS;
 		if (t->error > 0)
 			found = SLOWS_PERHAPS;
 	}
-	silent = is_silent(t, r);
+	silent = judge_silence(t, r);
 	return silent > found ? silent : found;
 }
 
@@ -199,19 +179,20 @@ static double third_slope(const struct rises *r)
 static enum growing is_growing(const struct trend_of *t, const struct rises *r)
 {
 	bool rises_only = rises_always(t, r);
-	enum slowing slowing = find_slowing(t, r);
+	enum slowing slowing;
 
 	if (rises_slope(r) <= t->limit)
 		return GROWS_NOT;
 	if (!rises_only && (rises_low(r) <= t->limit || rises_middle(r) <= t->limit))
 		return GROWS_NOT;
+	slowing = find_slowing(t, r, true);
 	if (slowing == SLOWS)
 		return GROWS_NOT;
 	if (slowing == SLOWS_PERHAPS)
 		return GROWS_PERHAPS;
 	if (t->rough && third_slope(r) <= ROUGHLY * t->limit)
 		return GROWS_PERHAPS;
-	return t->error > 0 && !sample_is_above(t, r) ? GROWS_PERHAPS : GROWS;
+	return t->error > 0 && !sampled_is_above(t, r) ? GROWS_PERHAPS : GROWS;
 }
 
 static struct trend growth_from(const struct rises *r)
@@ -233,7 +214,7 @@ static enum growing grows_since(const struct trend_of *t, size_t from, bool slow
 	static struct rises r;
 
 	rises_find(&r, t->level, t->n, from, 1);
-	slowing = find_slowing(t, &r);
+	slowing = find_slowing(t, &r, true);
 	if (slowing == SLOWS)
 		return GROWS_NOT;
 	for (size_t b = 1, next; b && b <= most && best < GROWS; b = next) {
@@ -253,7 +234,8 @@ static enum growing grows_since(const struct trend_of *t, size_t from, bool slow
 		best = GROWS_PERHAPS;
 	rises_find(&r, t->level, t->n, from, 1);
 	if (best == GROWS_NOT && from && t->error > 0 &&
-	    at_most(t, r.sum, 0, SAMPLED) > t->limit * (double)n && is_faster(t, from)) {
+	    sampled_most(t, r.sum, 0, SAMPLED_ERRORS) > t->limit * (double)n &&
+	    is_faster(t, from)) {
 		best = GROWS_PERHAPS;
 		*found = growth_from(&r);
 	}
@@ -280,8 +262,8 @@ static size_t steps_more(const struct trend_of *t, double slope)
 {
 	double apart = slope - t->limit, n;
 
-	n = SAMPLED * SAMPLED * t->error * (slope > t->limit ? slope : t->limit) /
-	    (apart * apart + 1);
+	n = SAMPLED_ERRORS * SAMPLED_ERRORS * t->error *
+	    (slope > t->limit ? slope : t->limit) / (apart * apart + 1);
 	if (t->error <= 0 || n <= (double)t->n)
 		return t->n < TREND_SURE ? TREND_SURE - t->n : t->n;
 	return n > STEPS_MOST ? 0 : (size_t)n + 1 - t->n;
@@ -299,7 +281,8 @@ static bool may_grow(const struct trend_of *t, const struct rises *r)
 	    r->sum < BY_CHANCE * rises_root(r->squares))
 		return false;
 	whole = r->sum < kept ? r->sum : kept;
-	return at_most(t, whole, growth_error(t, r, r->n), SAMPLED) > t->limit * n;
+	return sampled_most(t, whole, sampled_error(t, r, r->n), SAMPLED_ERRORS) >
+	       t->limit * n;
 }
 
 /* Judges too few steps for chance: each must have grown by more than the limit. */
@@ -313,8 +296,8 @@ static struct trend few_steps(const struct trend_of *t, const struct rises *r)
 	if (t->n < TREND_LEAST)
 		found.is = TREND_UNSURE;
 	else if (t->error > 0)
-		found.is = at_most(t, r->sum, growth_error(t, r, r->n), SAMPLED) >
-					   t->limit * (double)t->n
+		found.is = sampled_most(t, r->sum, sampled_error(t, r, r->n),
+					SAMPLED_ERRORS) > t->limit * (double)t->n
 				   ? TREND_UNSURE
 				   : TREND_STEADY;
 	else if (!each)
@@ -378,8 +361,9 @@ struct trend trend_find(const struct trend_of *t)
 	rises_find(&r, t->level, t->n, 0, 1);
 	if (t->n < TREND_SURE)
 		return few_steps(t, &r);
-	slowed = find_slowing(t, &r) == SLOWS;
-	grows = grows_anywhere(t, slowed, &found);
+	/* New growth may follow one that rests. */
+	grows = grows_anywhere(t, find_slowing(t, &r, false) == SLOWS, &found);
+	slowed = find_slowing(t, &r, true) == SLOWS;
 	if (grows == GROWS)
 		return found;
 	found = growth_from(&r);

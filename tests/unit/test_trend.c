@@ -111,6 +111,32 @@ static int64_t by_day(size_t i, size_t n)
 	return 4 * G * (int64_t)(i / 24 * 12 + (i % 24 < 12 ? i % 24 : 12));
 }
 
+/* Nothing for 80 steps, then a cache that fills, and goes on slowly. */
+static int64_t late_cache(size_t i, size_t n)
+{
+	(void)n;
+	return i < 80    ? 0
+	       : i < 120 ? 8 * G * (int64_t)(i - 80)
+			 : 320 * G + G * (int64_t)(i - 120) / 2;
+}
+
+/* A cache that is filled in two goes. */
+static int64_t two_goes(size_t i, size_t n)
+{
+	(void)n;
+	return 8 * G * (int64_t)(i < 20 ? i : i < 60 ? 20 : i < 80 ? i - 40 : 40);
+}
+
+/* Slow growth below the limit, then none but in bursts. */
+static int64_t late_bursts(size_t i, size_t n)
+{
+	(void)n;
+	return G * (int64_t)(i < 60 ? i : 60) / 5 +
+	       40 * G *
+		       (int64_t)((i >= 74) + (i >= 78) + (i >= 87) + (i >= 89) +
+				 (i >= 92));
+}
+
 static const struct {
 	int64_t (*at)(size_t i, size_t n);
 	size_t n;
@@ -129,7 +155,8 @@ static const struct {
 	{ goes, 200, TREND_STEADY },         { levels_off, 20, TREND_LEVELLED },
 	{ levels_off, 200, TREND_LEVELLED }, { slows_down, 40, TREND_LEVELLED },
 	{ by_day, 90, TREND_GROWS },         { by_day, 96, TREND_GROWS },
-	{ by_day, 140, TREND_LEVELLED },
+	{ by_day, 140, TREND_LEVELLED },     { late_cache, 200, TREND_LEVELLED },
+	{ two_goes, 120, TREND_LEVELLED },   { late_bursts, 100, TREND_GROWS },
 };
 
 START_TEST(exact_levels_are_told)
@@ -211,10 +238,6 @@ START_TEST(a_sample_knows_its_error)
 }
 END_TEST
 
-/* ---- a whole heap ---- */
-
-/* The low-water marks of the thirds rise, but so much comes and goes that nobody knows.
- */
 /* A cache that moves: 8 of 20 steps, or 20 of 50, bring 16 MiB in samples of 377 KiB, and
  * nothing comes behind them. So few steps may hide growth near the limit, and no more. */
 START_TEST(a_sample_that_falls_silent_is_no_sure_leak)
@@ -233,6 +256,10 @@ START_TEST(a_sample_that_falls_silent_is_no_sure_leak)
 }
 END_TEST
 
+/* ---- a whole heap ---- */
+
+/* The low-water marks of the thirds rise, but so much comes and goes that nobody knows.
+ */
 START_TEST(a_rough_level_may_be_unsure)
 {
 	static const int by[] = { 9, 2, 14, 1, 7, 15, 3, 11, 6, 13 };
