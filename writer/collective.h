@@ -27,7 +27,8 @@ struct collective {
 	int8_t async; /* 0, 1 */
 };
 
-/* Is it the name of torch's record_param_comms, in which each collective runs? */
+/* Is it the name of torch's record_param_comms, in which each collective runs? NULL: it
+ * is not. */
 bool collective_named(const struct name *n);
 /* Fills *c for `op`, which the cursor has just passed. False: nothing is known. */
 bool collective_find(struct collective *c, const struct cursor *cursor,

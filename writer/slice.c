@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A thread's slice as text: its head, which is the same for all slices of a name, and its
  * times. */
+#include "agent/core/names.h"
 #include "writer/collective.h"
 #include "writer/trace.h"
 

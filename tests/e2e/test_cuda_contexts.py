@@ -50,9 +50,11 @@ def check(trace, steps):
         assert cuda.ns(k["ts"]) < end(other) and cuda.ns(other["ts"]) < end(k), (k, other)
     rows = len(lanes(trace))
     assert rows == 2 or not both, "they overlap: two rows"
+    return len(both)
 
 
 def test_two_contexts_on_one_device():
+    overlaps = 0
     for version in cuda.VERSIONS:
         status, out = cuda.without(version, "contexts", STEPS, **FAKE)
         with prof.folder() as log:
@@ -62,13 +64,14 @@ def test_two_contexts_on_one_device():
             traces = run.traces()
             assert [t.steps() for t in traces] == [[1, 2], [4, 5]], (version, run.err)
             for trace in traces:
-                check(trace, 2)
+                overlaps += check(trace, 2)
                 cuda.whole(trace)
                 # A wait for all of a context is of that context, on its device.
                 waits = [s["args"] for s in cuda.of(trace, "cuda_sync")]
                 assert len({w["context"] for w in waits}) == 2, waits
                 assert {w["device"] for w in waits} == {0}, waits
             prof.strict(run.paths())
+    assert overlaps, "no launch came in time"
 
 
 prof.main(sys.modules[__name__])

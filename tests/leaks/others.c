@@ -6,13 +6,13 @@
 #include <math.h>
 
 /* 0 to 2: a day of 24 steps, from midnight on. */
-static double load(const struct planted *p)
+static double day_load(const struct planted *p)
 {
 	return 1 - cos((double)p->i * 3.14159265358979 / 12);
 }
 
 /* As many blocks of S as that, and no more. */
-static void hold(struct planted *p, unsigned place, size_t want)
+static void hold_blocks(struct planted *p, unsigned place, size_t want)
 {
 	while (p->a.n - p->a.from > want)
 		give_first(&p->a);
@@ -76,8 +76,8 @@ static void compaction(struct planted *p)
 
 static void leak_by_day(struct planted *p)
 {
-	hold(p, 1, (size_t)(10 * load(p)) + (size_t)chance(3));
-	keep(p, 0, 1 + (int64_t)((double)p->s * load(p)));
+	hold_blocks(p, 1, (size_t)(10 * day_load(p)) + (size_t)chance(3));
+	keep(p, 0, 1 + (int64_t)((double)p->s * day_load(p)));
 }
 
 /* What came last is done first, so what is at the bottom waits for ever. */
@@ -148,7 +148,7 @@ static void log_rotation(struct planted *p)
 
 static void day_and_night(struct planted *p)
 {
-	hold(p, 0, (size_t)(15 * load(p)) + (size_t)chance(4));
+	hold_blocks(p, 0, (size_t)(15 * day_load(p)) + (size_t)chance(4));
 }
 
 /* The next batch is there before the last one goes. */

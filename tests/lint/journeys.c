@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 
 #define QUIET __attribute__((no_instrument_function))
-#define MOST  (4u << 20) /* more would say nothing new */
+#define MOST  (8u << 20) /* more would say nothing new */
 
 struct log { /* journeys.py reads it */
 	uint64_t entered, off; /* off: nothing more (edges.cc) */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // edges - operators at the edges of windows, made by hand through libtorch.
 //
-// An "operator" is a RecordFunction with a name and nothing in it, but for `dispatched`, so
-// that a test knows exactly what must be in the file.  Steps are made with proflaunch_step().
+// An "operator" is a RecordFunction with a name and nothing in it (`dispatched` has
+// libtorch's own), so that a test knows exactly what must be in the file.  Steps are made with proflaunch_step().
 #include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
@@ -278,7 +278,7 @@ int many(long n)
 	return 0;
 }
 
-// As many of libtorch's own, one event each.
+// n operators of libtorch's own, one event each.
 int dispatched(long n)
 {
 	at::Tensor x = at::zeros({ 1 });

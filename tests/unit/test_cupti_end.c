@@ -261,6 +261,7 @@ static uint32_t number_of(const char *name)
 
 static _Atomic bool hang, flushing;
 
+/* Nobody ends the pause: the test ends by _exit. */
 static int flush_hangs(uint32_t flag)
 {
 	while (hang) {
@@ -280,7 +281,8 @@ START_TEST(the_program_does_not_wait_for_a_hanging_cupti)
 
 	bench_start("13.0");
 	real_flush = cupti.ActivityFlushAll;
-	cupti.ActivityFlushAll = flush_hangs; /* before the consumer's first one */
+	cupti.ActivityFlushAll =
+		flush_hangs; /* before the consumer flushes for the first time */
 	info = bench_open();
 	launches(5);
 	hang = true;
