@@ -7,8 +7,9 @@
  *
  * Threads  script_look: one, in the constructor; script_fact: any, after it.
  * Memory   static.
- * Errors   false, nothing is written, and no fact: no interpreter that is known, an
- * option that is not, or no script. Units    none.
+ * Errors   false, and nothing is written: no known interpreter, an option that is not
+ *          known, or no script.
+ * Units    bytes.
  */
 #ifndef CORE_SCRIPT_H
 #define CORE_SCRIPT_H
