@@ -11,6 +11,7 @@
 #define CORE_CYCLE_INFO_H
 
 #include "agent/core/cost_kind.h"
+#include "agent/core/cycle_counts.h"
 #include "agent/core/record.h"
 
 #include <stdatomic.h>
@@ -30,40 +31,6 @@ enum drop_kind { /* why records were lost, besides their own kind */
 		 DROP_CONFINED, /* no room left that was made ready before seccomp */
 		 DROP_GROUP, /* the heap's: the control group is nearly full */
 		 DROP_WHYS
-};
-
-/* What is known to be missing or odd in a window's GPU part. */
-enum cuda_count {
-	CUDA_DROPPED, /* records that CUPTI says it dropped */
-	CUDA_DISCARDED, /* records that came into a buffer of last resort */
-	CUDA_LATE, /* came after the file was written */
-	CUDA_ZERO, /* kernels, copies, sets without a time */
-	CUDA_REVERSED, /* their end lies before their begin */
-	CUDA_UNMATCHED, /* GPU work whose call was not seen */
-	CUDA_OLDER, /* ... and that was asked for before the window: not in it */
-	CUDA_MISSING, /* calls that launched, whose GPU work never came */
-	CUDA_OUTSIDE, /* times that cannot be: far outside of the window */
-	CUDA_UNDECODED, /* buffers that could not be read to their end */
-	CUDA_AMBIGUOUS, /* calls so near an operator's edge that the clocks cannot tell */
-	CUDA_EARLY, /* GPU work that seems to begin before its call */
-	CUDA_GAPS, /* times CUPTI was in other hands, or not on yet */
-	CUDA_GAP_NS, /* ... and how long, all together */
-	CUDA_UNFETCHED, /* 1: settled before CUPTI had given back all of its records */
-	CUDA_CROWDED, /* 1: the same, as too many windows waited for CUPTI at once */
-	CUDA_UNNAMED, /* calls, kernels and devices whose name was not kept */
-	CUDA_COUNTS
-};
-
-/* What is known of the heap's records in a window, besides drops. */
-enum heap_count {
-	HEAP_STACKS, /* stacks taken */
-	HEAP_CUT, /* deeper than stack_depth: the outer frames are not there */
-	HEAP_ENDED, /* the walk met code without unwind tables, or made at run time */
-	HEAP_FOREIGN, /* on a signal's or coroutine's stack: ended at its edge */
-	HEAP_CHECKED, /* walked a second time from the unwind tables alone ... */
-	HEAP_DISAGREED, /* ... with another result */
-	HEAP_UNKNOWN_STACK, /* no room for a new stack: the event is there without one */
-	HEAP_COUNTS
 };
 
 /* Does the writer have to wait for GPU work of this cycle? */
@@ -108,6 +75,7 @@ struct cycle_info {
 	uint32_t spare;
 	_Atomic uint64_t cuda[CUDA_COUNTS];
 	_Atomic uint64_t heap[HEAP_COUNTS];
+	_Atomic uint64_t python[PYTHON_COUNTS];
 	uint64_t heap_base[SPOOL_COUNTERS]; /* sum of the counters when it began */
 };
 
