@@ -34,6 +34,7 @@ static pthread_key_t at_end;
 #define LAST_YIELDS    1000 /* ... then the processor is given away ... */
 #define LAST_NAPS      300 /* ... and in the end they sleep, for a holder without one */
 #define LAST_NAP_NS    100000
+#define LEAVE_NAP_NS   20000
 
 /* ---- what dead threads left ---- */
 
@@ -350,6 +351,17 @@ bool thread_quiet(uint64_t cycle)
 		if (atomic_load_explicit(&t->emitting, memory_order_acquire) == cycle)
 			return false;
 	return true;
+}
+
+void thread_let_leave(void)
+{
+	unsigned naps = 100000000 / LEAVE_NAP_NS;
+
+	for (struct thread *t = atomic_load(&registry); t; t = t->next)
+		for (; naps && atomic_load_explicit(&t->emitting, memory_order_acquire);
+		     naps--)
+			if (!sys_confined)
+				sys_nap(LEAVE_NAP_NS);
 }
 
 void thread_drop(enum record_kind kind, enum drop_kind why)

@@ -15,6 +15,8 @@
 
 #define THREAD_CACHE 512 /* name cache slots of the torch observer */
 
+enum thread_slot { THREAD_TORCH, THREAD_UNWIND, THREAD_PYTHON };
+
 struct thread {
 	_Atomic uint64_t
 		emitting; /* cycle it is writing for, 0 = none (writer waits on it) */
@@ -30,7 +32,7 @@ struct thread {
 	_Atomic uint32_t live; /* 0 = may be reused */
 	uint32_t due; /* events until one is timed (core/cost.h) */
 	struct thread *next; /* registry, never shortened */
-	void *slot[4]; /* one pointer for each observer (torch: 0, stacks: 1) */
+	void *slot[4]; /* one pointer for each observer: enum thread_slot */
 	struct spool_counters *counters; /* malloc=count; kept when the state is reused */
 };
 
@@ -57,6 +59,9 @@ bool thread_midway(void);
 void thread_forget(void);
 /* True when no thread is between enter and leave for `cycle`. Writer thread. */
 bool thread_quiet(uint64_t cycle);
+/* Waits until each thread has been outside of a record once, 100 ms at most; without a
+ * system call where the program allows none. */
+void thread_let_leave(void);
 /* Forget what dead threads left, before the writer gives chunks back. Writer thread. */
 void thread_leave_nothing(void);
 /* Counts a record that could not be kept: in the open cycle's descriptor (the writer

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define SLOT        1 /* our place in struct thread's slot[] */
+#define SLOT        THREAD_UNWIND
 #define OWN_FRAMES  16 /* frames of ours, inside of a walk */
 #define CALLEES     4096u /* a power of two, as the next */
 #define CALLEES_NEW 256u /* a page of them: of threads that do little there are many */
