@@ -75,12 +75,23 @@ static bool same_name(const char *name, const char *option)
 	return !*name && !*option;
 }
 
+static const char *full_name(const char *name)
+{
+	return same_name(name, CONFIG_WITH_STACK) ? "python_stack" : name;
+}
+
 const struct config_option *config_find(const char *name)
 {
+	name = full_name(name);
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (same_name(name, o->name))
 			return o;
 	return NULL;
+}
+
+bool config_is_switch(const struct config_option *o)
+{
+	return o->type == CFG_flag || (o->type == CFG_choice && o->high);
 }
 
 bool config_marker_is(const struct config *c, const char *by)
@@ -140,8 +151,7 @@ static const char *set_choice(const struct config_option *o, uint32_t *at, const
 {
 	const char *p = o->values;
 
-	/* A choice of more than on and off takes these two in each spelling. */
-	if (!strncmp(p, "off|on|", 7) && is_flag(at, v, len))
+	if (config_is_switch(o) && is_flag(at, v, len))
 		return NULL;
 	for (uint32_t i = 0; *p; i++) {
 		size_t n = strcspn(p, "|");
@@ -351,45 +361,4 @@ void config_env(struct config *c, char *const *env,
 		fmt(shown, sizeof(shown), "%.*s", (int)len, *env);
 		bad(shown, no, arg);
 	}
-}
-
-size_t config_value(const struct config *c, const struct config_option *o, char *buf,
-		    size_t size)
-{
-	const char *at = (const char *)c + o->at, *values = o->values;
-	uint32_t n = 0;
-
-	if (o->type == CFG_text)
-		return config_quote(at, strlen(at), buf, size);
-	memcpy(&n, at, sizeof(n));
-	if (o->type == CFG_u32)
-		return fmt(buf, size, "%u", n);
-	if (o->type == CFG_flag)
-		return fmt(buf, size, "%s", n ? "on" : "off");
-	while (n-- && strchr(values, '|'))
-		values = strchr(values, '|') + 1;
-	return fmt(buf, size, "%.*s", (int)strcspn(values, "|"), values);
-}
-
-size_t config_print(const struct config *c, char *buf, size_t size)
-{
-	char value[CONFIG_TEXT + 2];
-	const char *p = c->metadata;
-	size_t n = 0;
-
-#define REST (n < size ? buf + n : NULL), (n < size ? size - n : 0)
-	for (const struct config_option *o = config_options; *o->name; o++) {
-		config_value(c, o, value, sizeof(value));
-		n += fmt(REST, "%s = %s\n", o->name, value);
-	}
-	for (size_t len; *p; p += len) {
-		size_t key = (size_t)(strstr(p, " = ") + 3 - p);
-
-		len = strcspn(p, "\n") + 1;
-		n += fmt(REST, METADATA "%.*s", (int)key, p);
-		n += config_quote(p + key, len - key - 1, REST);
-		n += fmt(REST, "\n");
-	}
-#undef REST
-	return n;
 }

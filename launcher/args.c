@@ -87,19 +87,15 @@ static const char *split_option(const char *arg, char *name, size_t size)
 	return equals ? equals + 1 : NULL;
 }
 
-/* `children` was a flag before and has a third value now: so it may stand alone, too. */
-static bool may_stand_alone(const struct config_option *o)
-{
-	return o->type == CFG_flag || !strncmp(o->values, "off|on|", 7);
-}
-
-/* After an option that may stand alone the next word is its value only if it can be
- * one: `--quiet on`, but not `--quiet -- on`. */
-static bool is_word_of(const struct config_option *o, const char *word)
+/* After an option that may stand alone the next word is its value only if it can be one:
+ * `--quiet on`, but not `--quiet -- on`. torch's own name for Python's stacks takes a
+ * value behind '=' alone. */
+static bool is_word_of(const struct config_option *o, const char *name, const char *word)
 {
 	struct config scratch;
 
-	return word && *word && !config_set(&scratch, o->name, word);
+	return word && *word && strcmp(name, CONFIG_WITH_STACK) &&
+	       !config_set(&scratch, o->name, word);
 }
 
 static bool is_verb(const struct args *a, const char *verb)
@@ -137,7 +133,7 @@ static int take_option(struct args *a, char **argv)
 
 	a->options++;
 	a->quiet_said |= !strcmp(name, "quiet");
-	if (!value && o && may_stand_alone(o) && !is_word_of(o, argv[1])) {
+	if (!value && o && config_is_switch(o) && !is_word_of(o, name, argv[1])) {
 		value = "on";
 		a->flag = argv[0];
 	}

@@ -57,14 +57,31 @@ static const char *near_verb(const char *word)
 	return near.best;
 }
 
+/* The option may stand alone, and the word behind it is neither its value nor a command.
+ */
+static void say_no_value(const char *flag, const char *word)
+{
+	const struct config_option *o = config_find(flag + 2);
+
+	if (!strncmp(flag, "--with", 6))
+		say_warn(
+			"%s: its value stands behind '=', as in %s=off, and no command '%s' is found",
+			flag, flag, word);
+	else if (o && *o->values)
+		say_warn("%s: '%s' is none of %s, and no command of that name is found",
+			 flag, word, o->values);
+	else
+		say_warn(
+			"%s: '%s' is neither on nor off, and no command of that name is found",
+			flag, word);
+}
+
 static int refuse_bare(const struct args *a, int err)
 {
 	const char *word = a->command[0], *verb = near_verb(word);
 
 	if (a->flag) {
-		say_warn(
-			"%.*s: '%s' is neither on nor off, and no command of that name is found",
-			(int)strcspn(a->flag, "="), a->flag, word);
+		say_no_value(a->flag, word);
 		return 2;
 	}
 	if (err == -EACCES)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An option that has two names. */
+#include "config/config.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+START_TEST(pythons_stacks_have_torchs_name_too)
+{
+	static const char *const names[] = { "python_stack", "python-stack", "with_stack",
+					     "with-stack" };
+	struct config mine;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		config_defaults(&mine);
+		ck_assert_uint_eq(mine.python_stack, PYTHON_OFF);
+		ck_assert_ptr_null(config_set(&mine, names[i], "true"));
+		ck_assert_uint_eq(mine.python_stack, PYTHON_OPS);
+		ck_assert_ptr_null(config_set(&mine, names[i], "off"));
+		ck_assert_uint_eq(mine.python_stack, PYTHON_OFF);
+		ck_assert_ptr_null(config_set(&mine, names[i], "ops"));
+		ck_assert_uint_eq(mine.python_stack, PYTHON_OPS);
+		ck_assert_str_eq(config_set(&mine, names[i], "full"),
+				 "'full' is none of off|ops");
+	}
+	ck_assert_ptr_nonnull(
+		strstr(config_unknown("with-stak", CONFIG_WORD), "--with-stack"));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("names of options");
+
+	tcase_add_test(tc, pythons_stacks_have_torchs_name_too);
+	return unit_run(tc, "names of options");
+}
