@@ -4,6 +4,7 @@
 #include "writer/collective.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_stack.h"
 #include "base/fmt.h"
 #include "writer/scalar.h"
 
@@ -254,9 +255,9 @@ static void guess_out(struct collective *c)
  * its outputs. False: the operator has no inputs, or they break off. */
 static bool from_inputs(struct collective *c, const struct rec_op *op)
 {
-	const uint8_t *at = (const uint8_t *)(op + 1);
-	struct scalar_walk w = { at, (const uint8_t *)op + (size_t)op->r.units * 8,
-				 false };
+	size_t len;
+	const uint8_t *at = op_inputs(op, &len);
+	struct scalar_walk w = { at, at + len, false };
 	struct item item[ITEMS];
 	size_t n = 0;
 	unsigned tag;

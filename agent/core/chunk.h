@@ -23,7 +23,7 @@ enum chunk_kind {
 	CHUNK_NAMES,
 	CHUNK_CYCLE,
 	CHUNK_CUDA, /* records of a cycle's GPU part: agent/core/gpu_chunk.h */
-	CHUNK_STACKS, /* call stacks and modules: agent/core/stacks.h */
+	CHUNK_STACKS, /* call stacks, modules, Python's code: stacks.h, codes.h */
 	CHUNK_COUNTERS /* struct spool_counters; next_left links to the one before */
 };
 

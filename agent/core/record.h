@@ -2,11 +2,10 @@
 /*
  * record - every record that observers write and the writer reads.
  *
- * Threads  none: plain data.  A record is written by one thread; its `end`
- *          may be stored later, by any thread, while its cycle is current.
+ * Threads  none: plain data.  A record is written by one thread; its `end` may be stored
+ *          later, by any thread, while its cycle is current.
  * Memory   chunks of the spool, 8-byte aligned, back to back, in the order of begins.
- * Errors   a reader must check `units` against the chunk before it looks
- *          further: a spool may come from a crashed or hostile process.
+ * Errors   a reader checks `units` against the chunk: a spool may be damaged or hostile.
  * Units    times are clock ticks (clock.h), sizes in `units` are 8 bytes.
  */
 #ifndef CORE_RECORD_H
@@ -83,9 +82,11 @@ enum op_flag {
 	OP_INPUTS = 1, /* an input description follows (record_inputs.h) */
 	OP_CUT = 2, /* inputs did not fit and were left out */
 	OP_NO_SEQ = 4, /* seq and fwd_thread could not be read */
+	OP_STACK = 8, /* a call stack follows, before the inputs (record_stack.h) */
+	OP_SHARES = 16, /* ... that of the operator around it */
 };
 
-/* REC_OP (scopes 0, 1, 2) and REC_ANNOTATION (scope 7): 40 bytes, then inputs. */
+/* REC_OP (scopes 0, 1, 2) and REC_ANNOTATION (scope 7): 40 bytes, and what follows. */
 struct rec_op {
 	struct record r;
 	int64_t seq; /* autograd sequence number, -1 = none */
@@ -112,8 +113,7 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-/* The others: record_cuda.h, record_gpu.h, record_heap.h, record_inputs.h. */
-
+/* The others: record_*.h. */
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
 

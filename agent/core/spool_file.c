@@ -3,6 +3,7 @@
  * its header. */
 #include "agent/core/chunk.h"
 #include "agent/core/clock.h"
+#include "agent/core/codes.h"
 #include "agent/core/hold.h"
 #include "agent/core/job.h"
 #include "agent/core/names.h"
@@ -283,6 +284,7 @@ void spool_forget(void)
 	chunk_forget();
 	names_forget();
 	stacks_forget();
+	codes_forget();
 	errno = saved;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks - native call stacks and the modules they lie in, each stored once in the spool.
+ * stacks - call stacks and the modules they lie in, each stored once in the spool; native
+ * ones, and Python's, whose modules are code objects (codes.h).
  *
  * A stack is its innermost frame and the stack that called it, so that stacks share what
  * they have in common: most of it.
@@ -8,11 +9,11 @@
  * Threads  any; lock-free, no malloc, no lock of the dynamic linker's.  Equal stacks
  *          have equal ids, but for a few when the index is crowded.
  * Memory   CHUNK_STACKS chunks, for the life of the process: cap / 4 at most.
- * Errors   id 0: no room (the caller counts HEAP_UNKNOWN_STACK).
+ * Errors   id 0: no room (the caller counts it).
  * Units    an id is the entry's spool offset / 8; frames innermost first.
  *
- * A frame is where the call lies (the return address - 1), as an offset into its module's
- * file image (address - load bias): it stays right when the module has gone.
+ * A native frame is where the call lies (the return address - 1), as an offset into its
+ * module's file image (address - load bias): it stays right when the module has gone.
  */
 #ifndef CORE_STACKS_H
 #define CORE_STACKS_H

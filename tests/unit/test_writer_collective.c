@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is said of a collective operation and its kernels. */
 #include "agent/core/record_inputs.h"
+#include "agent/core/record_stack.h"
 #include "tests/unit/cuda_image.h"
 
 static void image_note(struct spool_image *m, const char *name, uint64_t begin,
@@ -187,14 +188,17 @@ START_TEST(recorded_inputs_say_the_rest)
 		0,          IN_INT,    1,      IN_INT, 4,          IN_TRUE
 	};
 	struct spool_image *m = image_new(1000, 100000);
+	size_t stack = _i ? sizeof(struct op_stack) : 0;
 	struct rec_op *op;
+	uint8_t *at;
 
 	image_thread(m, 4242, 1, "python3");
-	op = image_record(m, REC_OP, sizeof(*op) + (sizeof(inputs) + 7) / 8 * 8,
+	op = image_record(m, REC_OP, sizeof(*op) + stack + (sizeof(inputs) + 7) / 8 * 8,
 			  image_name(m, "record_param_comms", 18, ""), 2000, 3000);
 	op->seq = -1;
-	op->r.flags = OP_INPUTS;
-	memcpy(op + 1, inputs, sizeof(inputs));
+	op->r.flags = OP_INPUTS | (stack ? OP_STACK : 0);
+	at = (uint8_t *)(op + 1) + stack;
+	memcpy(at, inputs, sizeof(inputs));
 	image_write(m);
 	ck_assert_int_eq(cuda_number(m, "record_param_comms", 0, "In msg nelems"), 20);
 	ck_assert_str_eq(cuda_arg(m, "record_param_comms", 0, "dtype"), "\"Half\"");
@@ -207,9 +211,9 @@ START_TEST(recorded_inputs_say_the_rest)
 	ck_assert_ptr_null(cuda_arg(m, "record_param_comms", 0, "Collective name"));
 	/* Cut anywhere: no harm. */
 	for (size_t n = 0; n < sizeof(inputs); n++) {
-		memset((uint8_t *)(op + 1) + n, 0xff, sizeof(inputs) - n);
+		memset(at + n, 0xff, sizeof(inputs) - n);
 		image_write(m);
-		memcpy(op + 1, inputs, sizeof(inputs));
+		memcpy(at, inputs, sizeof(inputs));
 	}
 	image_free(m);
 }
@@ -306,7 +310,7 @@ int main(void)
 	tcase_add_loop_test(tc, the_backend_is_that_of_the_collectives, 0, 8);
 	tcase_add_test(tc, ranks_count_from_0);
 	tcase_add_test(tc, nccl_kernels_belong_by_dialect);
-	tcase_add_test(tc, recorded_inputs_say_the_rest);
+	tcase_add_loop_test(tc, recorded_inputs_say_the_rest, 0, 2);
 	tcase_add_test(tc, counts_do_not_wrap);
 	tcase_add_test(tc, what_begins_behind_it_is_not_its_own);
 	tcase_add_test(tc, six_inputs_are_too_few);
