@@ -67,6 +67,7 @@ static void window_ended(struct cycle_info *info, bool kept)
 	clock_edge(spool.head);
 	heap_ended(info, kept);
 	wire_gpu_ended(info, kept);
+	wire_python_ended();
 	unwind_settle(info);
 }
 
@@ -90,7 +91,7 @@ static void look_for_torch(void)
 	sched_torch_found();
 }
 
-/* Python's interpreter, and a program that embeds it, export this name. */
+/* Python's interpreter, and a program that embeds it, export this. */
 static bool is_python(void)
 {
 	return hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
@@ -114,6 +115,7 @@ static void on_symbol(const char *name)
 		return;
 	atomic_store_explicit(&seen, adds, memory_order_relaxed);
 	look_for_torch();
+	wire_python_look(name);
 	sched_library();
 }
 
@@ -226,53 +228,6 @@ static void wire_parts(void)
 	torch_start(&agent.config, &listener);
 }
 
-static void on_exit_now(void);
-
-/* The loader hands main's arguments to constructors as well. */
-static void __attribute__((constructor)) start_agent(int argc, char **argv)
-{
-	struct rare cost;
-	int saved = errno;
-
-	weak_undo();
-	/* Even in a process not recorded the jumping hooks must know where to jump. */
-	hook_start(&(struct hook_listener){
-		.symbol = on_symbol,
-		.main = on_main,
-		.leave = on_exit_now,
-		.backward = on_backward,
-		.usage = on_usage,
-		.toggle = on_toggle,
-		.profile = on_profile,
-		.fork_prepare = fork_prepare,
-		.fork_parent = fork_parent,
-		.fork_child = fork_child,
-		.alone = limits_alone,
-		.confine = limits_confine,
-		.unconfine = limits_unconfine,
-		.lock = limits_lock,
-		.limit = limits_limit,
-	});
-	if (!getauxval(AT_SECURE) && hook_libc_whole()) {
-		config_load(&agent.config, NULL, environ, bad_option, NULL);
-		log_quiet = agent.config.quiet;
-		fix_logdir();
-		clock_start();
-		self_look(argc > 0 ? argv[0] : NULL);
-		script_look(self.exe, argc, argv);
-		agent.pid = self.pid;
-		agent.on = agent_place();
-	}
-	if (agent.on) {
-		rare_begin(&cost);
-		wire_parts();
-		wire_gpu_start(agent_begin);
-		agent_heap_start(agent_begin);
-		rare_end(&cost);
-	}
-	errno = saved;
-}
-
 /* No launcher, or a spool in memory alone: nobody else makes this process's files. */
 static bool is_alone(void)
 {
@@ -363,6 +318,51 @@ static void on_exit_now(void)
 		stop_agent();
 	else
 		agent_leave();
+}
+
+/* The loader hands main's arguments to constructors as well. */
+static void __attribute__((constructor)) start_agent(int argc, char **argv)
+{
+	struct rare cost;
+	int saved = errno;
+
+	weak_undo();
+	/* Even in a process not recorded the jumping hooks must know where to jump. */
+	hook_start(&(struct hook_listener){
+		.symbol = on_symbol,
+		.main = on_main,
+		.leave = on_exit_now,
+		.backward = on_backward,
+		.usage = on_usage,
+		.toggle = on_toggle,
+		.profile = on_profile,
+		.fork_prepare = fork_prepare,
+		.fork_parent = fork_parent,
+		.fork_child = fork_child,
+		.alone = limits_alone,
+		.confine = limits_confine,
+		.unconfine = limits_unconfine,
+		.lock = limits_lock,
+		.limit = limits_limit,
+	});
+	if (!getauxval(AT_SECURE) && hook_libc_whole()) {
+		config_load(&agent.config, NULL, environ, bad_option, NULL);
+		log_quiet = agent.config.quiet;
+		fix_logdir();
+		clock_start();
+		self_look(argc > 0 ? argv[0] : NULL);
+		script_look(self.exe, argc, argv);
+		agent.pid = self.pid;
+		agent.on = agent_place();
+	}
+	if (agent.on) {
+		rare_begin(&cost);
+		wire_parts();
+		wire_gpu_start(agent_begin);
+		agent_heap_start(agent_begin);
+		rare_end(&cost);
+	}
+	errno = saved;
 }
 
 /* ---- what programs may call ---- */

@@ -13,6 +13,7 @@
 #include "agent/core/spool.h"
 #include "agent/core/thread.h"
 #include "agent/heap/heap.h"
+#include "agent/python/python.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/memory_group.h"
@@ -58,6 +59,7 @@ static void note_facts(void)
 	script_fact();
 	agent_ranks();
 	agent_heap_fact();
+	python_facts();
 	writer_pattern(&agent.config, h, text, sizeof(text));
 	spool_fact("file", text);
 }

@@ -8,6 +8,7 @@
 #include "agent/core/chunk.h"
 #include "agent/core/cost.h"
 #include "agent/core/emit_short.h"
+#include "agent/python/snap.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/field.h"
 #include "agent/torch/inputs.h"
@@ -17,6 +18,7 @@
 #include <errno.h>
 
 #define SLAB      32 /* contexts taken from the arena at once */
+#define PLAIN     (sizeof(struct rec_op) + sizeof(struct op_stack)) /* without inputs */
 #define ROOM      256 /* bytes for inputs that nearly always suffice */
 #define ROOM_MOST (CHUNK_LARGE - 1024)
 
@@ -77,7 +79,7 @@ static void context_delete(void *self)
 	struct context *c = self;
 	struct observer *o = c->owner;
 
-	if (thread_mine && thread_mine->slot[0] == o) {
+	if (thread_mine && thread_mine->slot[THREAD_TORCH] == o) {
 		c->next = o->mine;
 		o->mine = c;
 		return;
@@ -111,9 +113,9 @@ static bool context_refill(struct observer *o)
 
 static struct observer *observer_of(struct thread *t)
 {
-	if (__builtin_expect(!t->slot[0], 0))
-		t->slot[0] = arena_alloc(sizeof(struct observer));
-	return t->slot[0];
+	if (__builtin_expect(!t->slot[THREAD_TORCH], 0))
+		t->slot[THREAD_TORCH] = arena_alloc(sizeof(struct observer));
+	return t->slot[THREAD_TORCH];
 }
 
 static struct context *context_new(struct observer *o)
@@ -148,23 +150,38 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 	return 0;
 }
 
-/* The record with its inputs behind it; its size goes to *size. Inputs that do not fit
- * are put once more, where a chunk has room for the longest. */
-static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
-				     const void *rf, uint8_t *flags, uint32_t *size)
+/* Puts Python's stack behind the record, where there is one. Returns flags. */
+static ALWAYS_INLINE uint8_t put_stack(struct thread *t, struct rec_op *op,
+				       enum record_kind kind)
 {
-	struct rec_op *op = emit_reserve(t, kind, sizeof(*op) + ROOM);
-	uint8_t *end;
+	return __builtin_expect(interpreter_on, 0) ? snap_put(t, op, kind) : 0;
+}
 
-	if (!op)
-		return NULL;
-	end = inputs_put((uint8_t *)(op + 1), t->limit, rf);
-	if (!end) {
-		op = emit_reserve(t, kind, sizeof(*op) + ROOM_MOST);
-		end = op ? inputs_put((uint8_t *)(op + 1), t->limit, rf) : NULL;
+static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)
+{
+	return (uint8_t *)(op + 1) + (flags & OP_STACK ? sizeof(struct op_stack) : 0);
+}
+
+/* Room for a record with its stack and its inputs behind it, of which *end gets the end.
+ * Inputs that do not fit are put once more, where a chunk has room for the longest. */
+static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
+				     const void *rf, uint8_t *flags, uint8_t **end)
+{
+	uint8_t *from, *stop;
+	struct rec_op *op;
+
+	for (uint32_t room = ROOM;; room = ROOM_MOST) {
+		if (!(op = emit_reserve(t, kind, PLAIN + room)))
+			return NULL;
+		*flags = put_stack(t, op, kind);
+		from = behind_stack(op, *flags);
+		stop = inputs_put(from, t->limit, rf);
+		if (stop || room == ROOM_MOST)
+			break;
+		snap_undo(t);
 	}
-	*flags = end ? OP_INPUTS : OP_CUT;
-	*size = end ? (uint32_t)(end - (uint8_t *)op) : (uint32_t)sizeof(*op);
+	*flags |= stop ? OP_INPUTS : OP_CUT;
+	*end = stop ? stop : from;
 	return op;
 }
 
@@ -172,8 +189,7 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 			 const void *rf)
 {
 	struct observer *o = c->owner;
-	uint32_t size = sizeof(struct rec_op);
-	uint8_t flags = 0;
+	uint8_t flags = 0, *end;
 	struct rec_op *op;
 
 	/* libtorch is asked: the object may have been made by another thread, and then
@@ -181,9 +197,9 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
 		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)
-		op = with_inputs_of(t, kind, rf, &flags, &size);
-	else
-		op = emit_reserve(t, kind, size);
+		op = with_inputs_of(t, kind, rf, &flags, &end);
+	else if ((op = emit_reserve(t, kind, PLAIN)))
+		end = behind_stack(op, flags = put_stack(t, op, kind));
 	if (!op)
 		return;
 	op->r.name = name_id(&o->names, rf);
@@ -192,7 +208,7 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 	c->record = &op->r;
 	c->cycle = t->cycle;
 	op->r.begin = clock_ticks(); /* last: what we did is not the operator's time */
-	emit_commit(t, &op->r, kind, flags, size);
+	emit_commit(t, &op->r, kind, flags, (uint32_t)(end - (uint8_t *)op));
 }
 
 /* An event with something in the way: a new thread, a full chunk, a closed gate. */
@@ -211,7 +227,7 @@ static __attribute__((noinline)) void begin_slowly(void **slot, const void *rf,
 			emit_leave(t);
 		return;
 	}
-	c = context_new(thread_mine->slot[0]);
+	c = context_new(thread_mine->slot[THREAD_TORCH]);
 	if (c) {
 		c->record = NULL;
 		c->token = token;
@@ -230,7 +246,7 @@ static __attribute__((noinline)) void begin_slowly(void **slot, const void *rf,
  * NULL: there is something, and nothing was done. */
 static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 {
-	struct thread *t = emit_ready(sizeof(struct rec_op) + (with_inputs ? ROOM : 0));
+	struct thread *t = emit_ready(PLAIN + (with_inputs ? ROOM : 0));
 	struct rec_op *op;
 	struct observer *o;
 	struct context *c;
@@ -239,13 +255,18 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 
 	if (!t)
 		return NULL;
-	o = t->slot[0];
+	o = t->slot[THREAD_TORCH];
 	op = (struct rec_op *)t->at;
-	end = (uint8_t *)(op + 1);
 	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal ||
 				     !(name = name_again(&o->names, rf)),
-			     0) ||
-	    (with_inputs && !(end = inputs_put(end, t->limit, rf)))) {
+			     0)) {
+		emit_leave(t);
+		return NULL;
+	}
+	flags = put_stack(t, op, REC_OP);
+	end = behind_stack(op, flags);
+	if (with_inputs && !(end = inputs_put(end, t->limit, rf))) {
+		snap_undo(t);
 		emit_leave(t);
 		return NULL;
 	}
@@ -255,7 +276,7 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 	c->token = c->sampled = 0;
 	op->r.name = name;
 	op->r.end = 0;
-	flags = fill_op(op, rf) | (with_inputs ? OP_INPUTS : 0);
+	flags |= fill_op(op, rf) | (with_inputs ? OP_INPUTS : 0);
 	op->r.begin = clock_tsc(); /* last, as in record_event() */
 	if (!emit_done(t, &op->r, REC_OP, flags, (uint32_t)(end - (uint8_t *)op))) {
 		thread_late(REC_OP);

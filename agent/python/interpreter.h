@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * interpreter - the CPython in this process, and whether it may be read.
+ *
+ * Threads  the struct does not change once interpreter_on is true.
+ * Memory   static.
+ * Errors   interpreter_why says why it is left alone, and one line does.
+ * Units    none.
+ */
+#ifndef PYTHON_INTERPRETER_H
+#define PYTHON_INTERPRETER_H
+
+#include "agent/python/layout.h"
+
+#include <stdatomic.h>
+
+struct interpreter {
+	const struct python_layout *layout;
+	void *(*thread_state)(void); /* the calling thread's, without the lock */
+	void *(*holder)(void); /* the state of the thread that has the lock; since 3.12
+				  NULL where it is not the calling one */
+	int (*finalizing)(void);
+	const char *version; /* Py_GetVersion() */
+	unsigned proven; /* frames of the self check */
+};
+extern struct interpreter interpreter;
+extern _Atomic bool interpreter_on; /* stacks may be taken */
+
+/* No stack is taken any more, and a line says so. */
+void interpreter_off(const char *why);
+/* The same without a line: the interpreter ends. Another one that the program begins
+ * later is left alone as well. */
+void interpreter_end(void);
+bool interpreter_ended(void);
+const char *interpreter_why(void); /* NULL: stacks can be had, or nobody knows yet */
+
+#endif

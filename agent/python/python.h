@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * python - finds the interpreter in this process, and has it confirm its layout.
+ *
+ * What is read is memory: no code of the program's runs for it, and the interpreter's
+ * lock (the GIL) is never asked for. Only where a thread has it is the interpreter itself
+ * called, to compare (check.h), and once to be told of its end (goodbye.h).
+ *
+ * Threads  python_look: one that holds the interpreter's lock; it notices if it does not.
+ *          python_facts: any.
+ * Memory   static.
+ * Errors   an interpreter that does not confirm its row of layout.h is left alone
+ *          (interpreter.h).
+ * Units    none.
+ */
+#ifndef PYTHON_PYTHON_H
+#define PYTHON_PYTHON_H
+
+#include <stdbool.h>
+
+/* Finds the interpreter and has it confirm what we know. Does nothing after the first
+ * time that it could. True: stacks can be had. */
+bool python_look(void);
+/* Tells the spool: the version, and the folders that modules are imported from. */
+void python_facts(void);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stack is read anew each time, and compared with the thread's last one from the
+ * outermost frame on. To stop at a frame that was there before would be wrong: frames lie
+ * at the same addresses again when another caller calls the same function.
+ */
+#include "agent/python/snap.h"
+#include "agent/core/codes.h"
+#include "agent/core/emit.h"
+#include "agent/python/check.h"
+#include "agent/python/freed.h"
+#include "agent/python/text.h"
+#include "base/arena.h"
+
+#include <errno.h>
+
+#define SLOT       THREAD_PYTHON
+#define SNAP_AGAIN 8 /* stacks from one that could not be compared to the next */
+#define KNOWN      256 /* code objects whose ids a thread remembers; a power of two */
+
+struct known_code { /* of an older turn: nothing is known */
+	const void *code;
+	uint32_t id, turn;
+};
+
+struct snap { /* of a thread */
+	/* With another one of these all that is kept by an address is void. */
+	uint32_t epoch; /* stacks_epoch */
+	uint32_t tid; /* whose it is: a state is used again */
+	uint32_t freed; /* code objects that were gone */
+	uint64_t cycle;
+	uint32_t turn; /* how often that was so */
+	unsigned n; /* frames of the last stack, outermost first */
+	bool cut; /* of the last stack */
+	uint32_t checks; /* stacks until one is compared */
+	struct stacks_room room;
+	/* the operator around what comes */
+	const struct record *around;
+	const void *frame; /* the innermost when it began ... */
+	uint64_t at; /* ... and where that was */
+	uint32_t around_id;
+	uint64_t where[STACKS_MOST];
+	uint32_t index[STACKS_MOST];
+	uint32_t id[STACKS_MOST];
+	struct known_code code[KNOWN];
+	struct walk now;
+	char file[CODES_TEXT], name[CODES_TEXT];
+};
+
+static void count_stack(enum python_count what)
+{
+	struct cycle_info *info = emit_info();
+
+	if (info)
+		atomic_fetch_add(&info->python[what], 1);
+}
+
+/* ---- code ---- */
+
+static uint32_t store_code(struct snap *s, const struct python_layout *l,
+			   const void *code)
+{
+	struct code_text file = { s->file, python_text(l, layout_at(code, l->code_file),
+						       s->file, sizeof(s->file)) };
+	struct code_text name = { s->name, python_text(l, layout_at(code, l->code_name),
+						       s->name, sizeof(s->name)) };
+
+	return codes_add(file, name, layout_word(code, l->code_line),
+			 (enum code_lines)l->lines,
+			 python_bytes(layout_at(code, l->code_table)));
+}
+
+static uint32_t id_of_code(struct snap *s, const struct python_layout *l,
+			   const void *code)
+{
+	struct known_code *k =
+		&s->code[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 12) % KNOWN];
+
+	if (k->code == code && k->turn == s->turn)
+		return k->id;
+	*k = (struct known_code){ code, store_code(s, l, code), s->turn };
+	return k->id;
+}
+
+/* ---- stacks ---- */
+
+/* Puts frame i of the walk on top of the stack *id. An early frame is left out. False: no
+ * room. */
+static bool add_frame(struct snap *s, unsigned i, uint32_t *id)
+{
+	const struct python_layout *l = interpreter.layout;
+	const void *code = walk_code(l, s->now.frame[i]);
+	int64_t offset = walk_offset(l, s->now.frame[i], code);
+	struct stack_frame frame;
+
+	if (walk_is_early(l, s->now.frame[i], code, offset))
+		return true;
+	frame = (struct stack_frame){ id_of_code(s, l, code),
+				      offset < 0 ? CODES_BEGIN : (uint64_t)offset };
+	if (!frame.module)
+		return false;
+	*id = stacks_add(*id, frame, !*id && s->now.cut ? STACK_CUT : 0, &s->room);
+	return *id;
+}
+
+/* How many of the outermost frames are those of the last stack. */
+static inline unsigned frames_kept(const struct snap *s, const struct walk *w)
+{
+	unsigned i = 0, n = w->n < s->n ? w->n : s->n;
+
+	if (w->cut != s->cut)
+		return 0;
+	while (i < n && s->where[i] == w->where[w->n - 1 - i] &&
+	       s->index[i] == w->index[w->n - 1 - i])
+		i++;
+	return i;
+}
+
+/* The id of the stack that was walked last; 0: no room. */
+static uint32_t id_of_walk(struct snap *s)
+{
+	const struct walk *w = &s->now;
+	unsigned i = frames_kept(s, w);
+	uint32_t id = i ? s->id[i - 1] : 0;
+
+	s->cut = w->cut;
+	for (s->n = i; i < w->n; s->n = ++i) {
+		if (!add_frame(s, w->n - 1 - i, &id)) {
+			count_stack(PYTHON_UNKNOWN);
+			return 0;
+		}
+		s->where[i] = w->where[w->n - 1 - i];
+		s->index[i] = w->index[w->n - 1 - i];
+		s->id[i] = id;
+	}
+	return id;
+}
+
+/* torch lets the interpreter's lock go before most operators: then one soon after this is
+ * compared. */
+static __attribute__((noinline)) void check_stack(struct snap *s)
+{
+	int saved = errno;
+
+	s->checks = SNAP_AGAIN;
+	if (check_holds_lock()) {
+		s->checks = SNAP_CHECK;
+		count_stack(PYTHON_CHECKED);
+		if (!check_frames(&s->now)) {
+			count_stack(PYTHON_DISAGREED);
+			interpreter_off("what was read is not what the interpreter says");
+		}
+	}
+	errno = saved;
+}
+
+/* Nothing of what was kept counts any more. From a thread's first stack in a window on it
+ * is noted when code goes. */
+static __attribute__((noinline)) struct snap *snap_anew(struct thread *t)
+{
+	struct snap *s = t->slot[SLOT];
+
+	if (!s) {
+		s = t->slot[SLOT] = arena_alloc(sizeof(*s));
+		if (!s) {
+			count_stack(PYTHON_UNKNOWN);
+			return NULL;
+		}
+		s->checks = SNAP_CHECK;
+	}
+	freed_watch();
+	if (s->epoch != atomic_load(&stacks_epoch) || s->tid != t->tid)
+		s->room = (struct stacks_room){ 0 };
+	if (s->cycle != t->cycle || s->tid != t->tid)
+		s->around = NULL;
+	s->epoch = atomic_load(&stacks_epoch);
+	s->tid = t->tid;
+	s->freed = freed_now();
+	s->cycle = t->cycle;
+	s->turn++;
+	s->n = 0;
+	return s;
+}
+
+static inline bool is_current(const struct snap *s, const struct thread *t)
+{
+	return s && s->cycle == t->cycle && s->freed == freed_now() && s->tid == t->tid &&
+	       s->epoch == atomic_load_explicit(&stacks_epoch, memory_order_relaxed);
+}
+
+/* No Python code can have run since `around` began if the same frame is innermost, and is
+ * at the same instruction. */
+static inline bool is_inside(const struct snap *s, const void *frame, uint64_t at)
+{
+	return s->around && s->frame == frame && s->at == at && !s->around->end;
+}
+
+uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind kind,
+		    uint8_t *flags)
+{
+	const struct python_layout *l = interpreter.layout;
+	const void *innermost = walk_innermost(l);
+	struct snap *s = t->slot[SLOT];
+	uint64_t at;
+	uint32_t id;
+
+	if (!innermost)
+		return 0;
+	if (__builtin_expect(!is_current(s, t), 0) && !(s = snap_anew(t)))
+		return 0;
+	at = (uintptr_t)layout_at(innermost, l->where);
+	if (is_inside(s, innermost, at)) {
+		*flags |= OP_STACK | OP_SHARES;
+		return s->around_id;
+	}
+	walk_frames(&s->now, innermost);
+	if (__builtin_expect(!--s->checks, 0))
+		check_stack(s);
+	id = id_of_walk(s);
+	if (kind == REC_OP)
+		s->around = id ? op : NULL;
+	if (!id)
+		return 0;
+	if (__builtin_expect(s->cut, 0))
+		count_stack(PYTHON_CUT);
+	if (kind == REC_OP) {
+		s->frame = innermost;
+		s->at = at;
+		s->around_id = id;
+	}
+	*flags |= OP_STACK;
+	return id;
+}
+
+uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind)
+{
+	uint8_t flags = 0;
+	uint32_t id = snap_stack(t, &op->r, kind, &flags);
+
+	if (id)
+		*(struct op_stack *)(op + 1) = (struct op_stack){ .python = id };
+	return flags;
+}
+
+void snap_undo(struct thread *t)
+{
+	struct snap *s = t->slot[SLOT];
+
+	if (s)
+		s->around = NULL;
+}
