@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every record of a cycle as an event: operators, annotations, memory, calls. */
 #include "agent/core/names.h"
+#include "agent/core/record_stack.h"
 #include "writer/collective.h"
 #include "writer/trace.h"
 
@@ -83,6 +84,35 @@ static void put_collective(struct trace *t, const struct cursor *c,
 		collective_write(&found, &t->json, false);
 }
 
+static void put_arguments(struct trace *t, const struct rec_op *op)
+{
+	const uint8_t *inputs;
+	size_t len;
+
+	if (!(op->r.flags & OP_INPUTS) || !t->inputs)
+		return;
+	inputs = op_inputs(op, &len);
+	inputs_write(t->inputs, &t->json, inputs, len);
+}
+
+/* An operator's stack is written where Python calls it; those inside of it share it. One
+ * on a thread of autograd's own has none, and is given that of its forward operator. */
+static void put_stack(struct trace *t, const struct rec_op *op,
+		      const struct rec_op *numbered)
+{
+	const struct op_stack *own = op_stack(op), *other;
+	const struct rec_op *forward;
+
+	if (own && !(op->r.flags & OP_SHARES)) {
+		python_call_stack(t, own->python, false);
+	} else if (!own && t->row.open.n == 1) {
+		forward = fwdbwd_forward(&t->links, numbered);
+		other = forward ? op_stack(forward) : NULL;
+		if (other)
+			python_call_stack(t, other->python, true);
+	}
+}
+
 /* Writes the slice of an operator or annotation with its arguments, then the end of a
  * flow that the operator may be. */
 static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *op,
@@ -113,11 +143,11 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 		json_raw(j, s->text + s->head_len, s->tail_len);
 	else
 		slice_overload(j, n);
-	if (op->r.flags & OP_INPUTS && t->inputs)
-		inputs_write(t->inputs, j, (const uint8_t *)(op + 1),
-			     (size_t)op->r.units * 8 - sizeof(*op));
+	put_arguments(t, op);
 	if (collective)
 		put_collective(t, c, op);
+	if (t->python)
+		put_stack(t, op, inner ? inner : op);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
 	if (op->r.kind == REC_OP)
 		put_flow(t, run, op, offset, begin);

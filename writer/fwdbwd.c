@@ -128,6 +128,16 @@ enum link_side fwdbwd_of(const struct links *l, const struct rec_op *op, uint64_
 					  : LINK_NONE;
 }
 
+const struct rec_op *fwdbwd_forward(const struct links *l, const struct rec_op *backward)
+{
+	const struct link_pair *pair;
+
+	if (!l->slots || !has_seq(backward) || !backward->fwd_thread)
+		return NULL;
+	pair = slot_of(l, backward->fwd_thread, (uint64_t)backward->seq);
+	return pair->forward ? op_at(l, pair->forward) : NULL;
+}
+
 const struct rec_op *fwdbwd_inner(const struct cursor *c, const struct rec_op *outer)
 {
 	static const char prefix[] = "autograd::engine::evaluate_function: ";

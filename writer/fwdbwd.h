@@ -35,6 +35,8 @@ enum link_side { LINK_NONE, LINK_START, LINK_END };
 /* Which end of a flow the operator at `offset` is; *id is the flow's. */
 enum link_side fwdbwd_of(const struct links *l, const struct rec_op *op, uint64_t offset,
 			 uint32_t thread, uint64_t *id);
+/* The forward operator of a backward one with a number; NULL: it is not in the window. */
+const struct rec_op *fwdbwd_forward(const struct links *l, const struct rec_op *backward);
 /* The backward node right inside an "autograd::engine::evaluate_function: X" whose record
  * the cursor has just passed. NULL: none; the flow goes by the outer node's numbers. */
 const struct rec_op *fwdbwd_inner(const struct cursor *c, const struct rec_op *outer);

@@ -156,6 +156,7 @@ static void put_proflaunch_object(struct trace *t)
 	cost_write(t);
 	if (t->cuda)
 		gpu_facts(t);
+	python_counts(t);
 	heap_summary(t);
 	json_lit(j, "},\n");
 }
@@ -177,6 +178,8 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"record_shapes\": 1,\n");
 	if (t->config->profile_memory)
 		json_lit(j, "\"profile_memory\": 1,\n");
+	if (t->python)
+		json_lit(j, "\"with_stack\": 1,\n");
 	put_trace_id(t);
 	json_lit(j, "\"host_name\": ");
 	json_string(j, h->host, strnlen(h->host, sizeof(h->host)));

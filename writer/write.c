@@ -187,7 +187,7 @@ static int write_cycle(struct trace *t)
 	if (!err && is_small(t))
 		return 0;
 	t->result->peak = heap_peak(t);
-	err = err ?: heap_name(t) ?: fwdbwd_find(&t->links, &t->cycle);
+	err = err ?: heap_name(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: python_start(t);
 	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
 	err = err ?: pattern_path(t, path, sizeof(path), &timed) ?: write_file(t, path, timed);
@@ -228,6 +228,7 @@ int write_trace(const struct spool_view *v, const struct read_index *ix,
 	row_free(&t->row);
 	fwdbwd_free(&t->links);
 	heap_done(t);
+	python_free(t);
 	gpu_free(t);
 	read_free(&t->cycle);
 	inputs_free(t->inputs);
