@@ -198,6 +198,18 @@ static void judge_calibration(const struct config *c, const char *fact)
 			"PyTorch: proflaunch does not know this build: names and times of its operators may be recorded, nothing else; a newer proflaunch may know it");
 }
 
+/* The agent had the interpreter confirm its layout, and said so. */
+static void judge_stacks(const struct config *c, const char *facts)
+{
+	if (c->python_stack == PYTHON_OFF)
+		return;
+	if (strstr(facts, "\npython = {"))
+		verdict_good("Python: its call stacks can be recorded");
+	else
+		verdict_bad(
+			"Python: the call stacks of this interpreter cannot be recorded; with CPython 3.8 to 3.14 they can");
+}
+
 static void look_at_python(struct doctor *d)
 {
 	static char script[] =
@@ -233,6 +245,7 @@ static void look_at_python(struct doctor *d)
 	} else {
 		verdict_good("PyTorch: %s", last_line(p->out));
 		judge_build(p->out);
+		judge_stacks(d->config, p->facts);
 		judge_calibration(d->config, torch_fact(p->facts));
 	}
 }

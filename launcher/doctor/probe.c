@@ -155,6 +155,7 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 	config_set(&c, "marker", "none");
 	config_set(&c, "buffer_mb", "16");
 	config_set(&c, "record_shapes", "on");
+	config_set(&c, "python_stack", "ops");
 	config_set(&c, "logdir", dir);
 	config_set(&c, "spool", dir);
 	/* None of the user's options counts: all operators are in one window, whatever
