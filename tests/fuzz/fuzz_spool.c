@@ -7,11 +7,13 @@
  * where files go.
  */
 #include "agent/core/clock.h"
+#include "agent/core/codes.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
 #include "agent/core/record_inputs.h"
+#include "agent/core/record_stack.h"
 #include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
 #include "finisher/totals.h"
@@ -122,6 +124,25 @@ static uint32_t stack_at(struct part *p)
 	return (uint32_t)(((uint8_t *)s - p->base) / 8);
 }
 
+/* Of Python: a stack of one frame. */
+static uint32_t python_at(struct part *p)
+{
+	uint8_t *at = (uint8_t *)p->chunk + CHUNK_LARGE - 3072;
+	struct code *c = (struct code *)at;
+	struct stack *s = (struct stack *)(at + 512);
+
+	*c = (struct code){ .magic = CODES_MAGIC,
+			    .first_line = 7,
+			    .table_len = 6,
+			    .file_len = 7,
+			    .name_len = 4,
+			    .lines = CODE_LOCATIONS };
+	memcpy(c->text, "/a/x.py\0step\0\xe8\x01\xf7\x7e\x5c\xd3", 20);
+	s->depth = 1;
+	s->frame = stacks_pack((struct stack_frame){ (uint32_t)((at - p->base) / 8), 4 });
+	return (uint32_t)(((uint8_t *)s - p->base) / 8);
+}
+
 static void *add(struct part *p, enum record_kind kind, size_t size, uint32_t name,
 		 uint64_t begin, uint64_t end)
 {
@@ -149,10 +170,12 @@ static void add_thread_records(struct part *p)
 	t->tid = p->tid;
 	op = add(p, REC_ANNOTATION, sizeof(*op), name_at(p, "nccl:all_reduce", 1),
 		 at + 10, at + 900000);
-	op = add(p, REC_OP, sizeof(*op) + 16, name_at(p, "record_param_comms", 2),
-		 at + 20, at + 800000);
-	op->r.flags = OP_INPUTS;
-	memcpy(op + 1, (uint8_t[]){ IN_TENSOR, 6, 1, 8, 1, IN_OTHER, IN_INT, 1 }, 8);
+	op = add(p, REC_OP, sizeof(*op) + sizeof(struct op_stack) + 16,
+		 name_at(p, "record_param_comms", 2), at + 20, at + 800000);
+	op->r.flags = OP_INPUTS | OP_STACK;
+	*(struct op_stack *)(op + 1) = (struct op_stack){ .python = python_at(p) };
+	memcpy((struct op_stack *)(op + 1) + 1,
+	       (uint8_t[]){ IN_TENSOR, 6, 1, 8, 1, IN_OTHER, IN_INT, 1 }, 8);
 	coll = add(p, REC_COLLECTIVE, sizeof(*coll), name_at(p, "ncclAllReduce", 3),
 		   at + 30, at + 40);
 	coll->count = 8;

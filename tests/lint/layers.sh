@@ -18,19 +18,21 @@ config: base
 agent/core: base config
 agent/hooks: base config agent/core agent/unwind -agent/heap
 agent/unwind: base agent/core
+agent/python: base agent/core agent/hooks
 agent/heap: base config agent/core agent/hooks agent/unwind
 agent/cuda: base config agent/core agent/hooks agent/unwind
 agent/patch: base agent/core agent/hooks
-agent/torch: base config agent/core
+agent/torch: base config agent/core agent/python
 agent/sched: base config agent/core
 agent/cupti: base config agent/core agent/cupti/lib agent/cupti/flow agent/cupti/client
 agent/cupti/lib: base config agent/core -agent/cupti
 agent/cupti/flow: base config agent/core agent/cupti/lib
 agent/cupti/client: base config agent/core agent/cupti/lib agent/cupti/flow -agent/cupti
-agent: base config agent/core agent/hooks agent/unwind agent/heap agent/cuda agent/patch agent/torch agent/sched agent/cupti writer
-writer: base config agent/core writer/gpu writer/heap writer/symbols
+agent: base config agent/core agent/hooks agent/unwind agent/python agent/heap agent/cuda agent/patch agent/torch agent/sched agent/cupti writer
+writer: base config agent/core writer/gpu writer/heap writer/python writer/symbols
 writer/gpu: base config agent/core writer writer/symbols
 writer/heap: base config agent/core writer writer/symbols
+writer/python: base config agent/core writer
 writer/symbols: base config agent/core writer
 finisher: base config agent/core writer
 report: base report/memory

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What Python's call stacks add to an operator, at three depths of the stack, beside torch.profiler's.
+
+python_bench.py --build DIR [--python PYTHON] [--rounds N]; prints a Markdown table.
+Two processes take turns, with --with-stack and without; of each the best of many short loops
+counts, and of the rounds the median.
+"""
+import argparse
+import ctypes
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+DEPTHS = (5, 20, 60)
+OPS, LOOPS = 2000, 15
+ROWS = (("one line", "one"), ("three lines in turn", "three"))
+
+
+def work(depth, lines):
+    import torch
+    x, y = torch.ones(1), torch.ones(1)
+    add = x.add_
+
+    def one():
+        begin = time.perf_counter_ns()
+        for _ in range(OPS):
+            add(y)
+        return (time.perf_counter_ns() - begin) / OPS
+
+    def three():
+        begin = time.perf_counter_ns()
+        for _ in range(OPS // 3):
+            add(y)
+            add(y)
+            add(y)
+        return (time.perf_counter_ns() - begin) / (OPS // 3 * 3)
+
+    def at(n):
+        return at(n - 1) if n else {"one": one, "three": three}[lines]()
+    return at(depth - 4)   # the module's, main's, this function's and the loop's own frame
+
+
+def ours():
+    """In the process that is recorded: nanoseconds for each operator of each row."""
+    step = getattr(ctypes.CDLL(None), "proflaunch_step", lambda: None)
+    step()
+    work(5, "one")
+    step()   # the next one ends a wait, and opens a window
+    found = {}
+    for _, lines in ROWS:
+        for depth in DEPTHS:
+            times = []
+            for _ in range(LOOPS):
+                step()
+                times.append(work(depth, lines))
+                step()
+            found[f"{lines}{depth}"] = min(times)
+    print(json.dumps(found))
+
+
+def torchs(stack):
+    from torch.profiler import ProfilerActivity, profile
+    found = {}
+    for _, lines in ROWS:
+        for depth in DEPTHS:
+            times = []
+            for _ in range(LOOPS):
+                with profile(activities=[ProfilerActivity.CPU], with_stack=stack):
+                    times.append(work(depth, lines))
+            found[f"{lines}{depth}"] = min(times)
+    print(json.dumps(found))
+
+
+def run(args, who, log):
+    words = [args.python, os.path.abspath(__file__), "--who", who]
+    if who.startswith("ours"):
+        words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log,
+                 "--schedule", "wait=1,active=1", "--format", "json.gz",
+                 *(["--with-stack"] if who == "ours stack" else []), "--", *words]
+    answer = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    return json.loads(answer.stdout.splitlines()[-1])
+
+
+def table(args):
+    rounds = {who: [] for who in ("ours", "ours stack", "torch", "torch stack")}
+    for _ in range(args.rounds):
+        for who, found in rounds.items():
+            with tempfile.TemporaryDirectory() as log:
+                found.append(run(args, who, log))
+    print("| ns per operator, outermost | depth | recorded | + stack | torch.profiler | + with_stack |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for text, lines in ROWS:
+        for depth in DEPTHS:
+            def of(who, key=f"{lines}{depth}"):
+                return [found[key] for found in rounds[who]]
+
+            def added(who):
+                return statistics.median(b - a for a, b in zip(of(who), of(who + " stack")))
+            print(f"| {text} | {depth} | {statistics.median(of('ours')):.0f} | **{added('ours'):+.0f}** | "
+                  f"{statistics.median(of('torch')):.0f} | {added('torch'):+.0f} |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default="build")
+    parser.add_argument("--python", default=None)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--who", default=None)
+    args = parser.parse_args()
+    args.python = args.python or os.path.join(args.build, "venv", "bin", "python")
+    if args.who is None:
+        table(args)
+    elif args.who.startswith("ours"):
+        ours()
+    else:
+        torchs(args.who == "torch stack")
+
+
+if __name__ == "__main__":
+    main()
