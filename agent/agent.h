@@ -79,7 +79,7 @@ void wire_gpu_profile(bool cuda, bool begins);
 
 /* wire_python.c: the interpreter. */
 void wire_python_look(const char *name); /* dlsym was asked for it, libtorch looked for */
-void wire_python_ended(void); /* a window has; the next one may be open already */
+void wire_python_ended(bool kept); /* a window has; the next may be open already */
 
 /* wire_heap.c: malloc's hooks. */
 void agent_heap_start(bool (*begin)(void));

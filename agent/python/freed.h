@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define FREED_KEPT 64 /* addresses that are remembered */
+
 extern _Atomic uint32_t freed_objects;
 
 bool freed_find(void);
@@ -32,5 +34,10 @@ static inline uint32_t freed_now(void)
 {
 	return atomic_load_explicit(&freed_objects, memory_order_relaxed);
 }
+
+/* Where the code objects lay that have gone since *seen, which is brought up to now. -1:
+ * they are more than are remembered. */
+int freed_since(uint32_t *seen, const void *gone[FREED_KEPT]);
+void freed_add(const void *code);
 
 #endif

@@ -21,13 +21,14 @@ struct method { /* PyMethodDef */
 };
 
 static struct {
-	void *(*import)(const char *module);
+	void *(*modules)(void); /* borrowed, as what item gives */
+	void *(*item)(void *dictionary, const char *key);
 	void *(*attribute)(void *object, const char *name);
 	void *(*call)(void *function, ...); /* ends with NULL */
 	void *(*make)(struct method *method, void *self, void *module);
 	void (*hold)(void *object), (*release)(void *object);
 	void (*clear_error)(void);
-	void *none;
+	void *none, *builtin;
 } api;
 
 static void *say_goodbye(void *self, void *arguments)
@@ -51,7 +52,8 @@ static bool find_api(void)
 		const char *name;
 		void *to;
 	} functions[] = {
-		{ "PyImport_ImportModule", &api.import },
+		{ "PyImport_GetModuleDict", &api.modules },
+		{ "PyDict_GetItemString", &api.item },
 		{ "PyObject_GetAttrString", &api.attribute },
 		{ "PyObject_CallFunctionObjArgs", &api.call },
 		{ "PyCFunction_NewEx", &api.make },
@@ -59,6 +61,7 @@ static bool find_api(void)
 		{ "Py_DecRef", &api.release },
 		{ "PyErr_Clear", &api.clear_error },
 		{ "_Py_NoneStruct", &api.none },
+		{ "PyCFunction_Type", &api.builtin },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
@@ -71,26 +74,34 @@ static bool find_api(void)
 	return true;
 }
 
+/* atexit.register, if the module has been imported, as torch's own imports do, and nobody
+ * has put something else in its place: no code of the program's is to run here. */
+static void *find_register(void)
+{
+	void *module = api.item(api.modules(), "atexit");
+	void *found = module ? api.attribute(module, "register") : NULL;
+
+	if (!found || layout_at(found, LAYOUT_TYPE) == api.builtin)
+		return found;
+	api.release(found);
+	return NULL;
+}
+
 void goodbye_ask(void)
 {
 	static struct method method = { "proflaunch", say_goodbye, NO_ARGUMENTS, NULL };
-	void *module, *enter = NULL, *function = NULL, *done = NULL;
+	void *enter = find_api() ? find_register() : NULL, *function, *done = NULL;
 
-	if (!find_api())
+	if (!enter)
 		return;
-	module = api.import("atexit");
-	if (module)
-		enter = api.attribute(module, "register");
-	if (enter)
-		function = api.make(&method, NULL, NULL);
+	function = api.make(&method, NULL, NULL);
 	if (function)
 		done = api.call(enter, function, NULL);
 	if (!done)
 		api.clear_error();
-	for (unsigned i = 0; i < 4; i++) {
-		void *object = (void *[]){ module, enter, function, done }[i];
-
-		if (object)
-			api.release(object);
-	}
+	api.release(enter);
+	if (function)
+		api.release(function);
+	if (done)
+		api.release(done);
 }

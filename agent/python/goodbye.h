@@ -9,7 +9,8 @@
  *
  * Threads  goodbye_ask: one with the interpreter's lock.
  * Memory   a reference to a builtin function, which the interpreter holds.
- * Errors   none: a walk looks whether the interpreter ends in any case.
+ * Errors   none: a walk looks whether the interpreter ends in any case.  Where the module
+ *          is not there, or is not what it was, nothing is asked.
  * Units    none.
  */
 #ifndef PYTHON_GOODBYE_H

@@ -46,6 +46,7 @@ struct python_layout {
 
 /* Of a bytes object and a str, the same in all versions. */
 enum { PYTHON_LENGTH = 16, PYTHON_BYTES = 32, PYTHON_STATE = 32 };
+#define LAYOUT_TYPE 8 /* of any object: its type */
 
 static inline const void *layout_at(const void *object, unsigned offset)
 {

@@ -126,7 +126,7 @@ static bool is_exactly(const void *object, const char *type)
 {
 	void *wanted = hook_real_dlsym(RTLD_DEFAULT, type);
 
-	return object && wanted && layout_at(object, 8) == wanted;
+	return object && wanted && layout_at(object, LAYOUT_TYPE) == wanted;
 }
 
 /* Reads sys.path, unless the program has put something else there. */

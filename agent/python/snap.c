@@ -14,9 +14,8 @@
 
 #include <errno.h>
 
-#define SLOT       THREAD_PYTHON
-#define SNAP_AGAIN 8 /* stacks from one that could not be compared to the next */
-#define KNOWN      256 /* code objects whose ids a thread remembers; a power of two */
+#define SLOT  THREAD_PYTHON
+#define KNOWN 256 /* code objects whose ids a thread remembers; a power of two */
 
 struct known_code { /* of an older turn: nothing is known */
 	const void *code;
@@ -27,12 +26,13 @@ struct snap { /* of a thread */
 	/* With another one of these all that is kept by an address is void. */
 	uint32_t epoch; /* stacks_epoch */
 	uint32_t tid; /* whose it is: a state is used again */
-	uint32_t freed; /* code objects that were gone */
 	uint64_t cycle;
+	uint32_t freed; /* code objects that were gone, and are forgotten here */
 	uint32_t turn; /* how often that was so */
 	unsigned n; /* frames of the last stack, outermost first */
 	bool cut; /* of the last stack */
 	uint32_t checks; /* stacks until one is compared */
+	uint32_t tries; /* to compare one */
 	struct stacks_room room;
 	/* the operator around what comes */
 	const struct record *around;
@@ -42,6 +42,7 @@ struct snap { /* of a thread */
 	uint64_t where[STACKS_MOST];
 	uint32_t index[STACKS_MOST];
 	uint32_t id[STACKS_MOST];
+	const void *code_of[STACKS_MOST];
 	struct known_code code[KNOWN];
 	struct walk now;
 	char file[CODES_TEXT], name[CODES_TEXT];
@@ -70,11 +71,15 @@ static uint32_t store_code(struct snap *s, const struct python_layout *l,
 			 python_bytes(layout_at(code, l->code_table)));
 }
 
+static struct known_code *place_of_code(struct snap *s, const void *code)
+{
+	return &s->code[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 12) % KNOWN];
+}
+
 static uint32_t id_of_code(struct snap *s, const struct python_layout *l,
 			   const void *code)
 {
-	struct known_code *k =
-		&s->code[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 12) % KNOWN];
+	struct known_code *k = place_of_code(s, code);
 
 	if (k->code == code && k->turn == s->turn)
 		return k->id;
@@ -131,18 +136,20 @@ static uint32_t id_of_walk(struct snap *s)
 		}
 		s->where[i] = w->where[w->n - 1 - i];
 		s->index[i] = w->index[w->n - 1 - i];
+		s->code_of[i] = walk_code(interpreter.layout, w->frame[w->n - 1 - i]);
 		s->id[i] = id;
 	}
 	return id;
 }
 
-/* torch lets the interpreter's lock go before most operators: then one soon after this is
- * compared. */
+/* torch lets the interpreter's lock go before most operators: then one soon after this
+ * is compared. */
 static __attribute__((noinline)) void check_stack(struct snap *s)
 {
 	int saved = errno;
 
-	s->checks = SNAP_AGAIN;
+	/* Not always the same of a loop's operators. */
+	s->checks = 4 + s->tries++ * 3 % 7;
 	if (check_holds_lock()) {
 		s->checks = SNAP_CHECK;
 		count_stack(PYTHON_CHECKED);
@@ -184,8 +191,33 @@ static __attribute__((noinline)) struct snap *snap_anew(struct thread *t)
 
 static inline bool is_current(const struct snap *s, const struct thread *t)
 {
-	return s && s->cycle == t->cycle && s->freed == freed_now() && s->tid == t->tid &&
+	return s && s->cycle == t->cycle && s->tid == t->tid &&
 	       s->epoch == atomic_load_explicit(&stacks_epoch, memory_order_relaxed);
+}
+
+/* What was kept of code that is gone is forgotten: other code may lie there now. */
+static void forget_code(struct snap *s, const void *code)
+{
+	struct known_code *k = place_of_code(s, code);
+
+	if (k->code == code)
+		k->code = NULL;
+	for (unsigned i = 0; i < s->n; i++)
+		if (s->code_of[i] == code)
+			s->n = i;
+}
+
+static __attribute__((noinline)) void forget_freed(struct snap *s)
+{
+	const void *gone[FREED_KEPT];
+	int n = freed_since(&s->freed, gone);
+
+	for (int i = 0; i < n; i++)
+		forget_code(s, gone[i]);
+	if (n >= 0)
+		return;
+	s->n = 0;
+	s->turn++;
 }
 
 /* No Python code can have run since `around` began if the same frame is innermost, and is
@@ -208,26 +240,27 @@ uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind 
 		return 0;
 	if (__builtin_expect(!is_current(s, t), 0) && !(s = snap_anew(t)))
 		return 0;
+	if (__builtin_expect(s->freed != freed_now(), 0))
+		forget_freed(s);
 	at = (uintptr_t)layout_at(innermost, l->where);
 	if (is_inside(s, innermost, at)) {
-		*flags |= OP_STACK | OP_SHARES;
+		*flags |= s->around_id ? OP_STACK | OP_SHARES : 0;
 		return s->around_id;
 	}
 	walk_frames(&s->now, innermost);
 	if (__builtin_expect(!--s->checks, 0))
 		check_stack(s);
 	id = id_of_walk(s);
-	if (kind == REC_OP)
-		s->around = id ? op : NULL;
-	if (!id)
-		return 0;
-	if (__builtin_expect(s->cut, 0))
-		count_stack(PYTHON_CUT);
 	if (kind == REC_OP) {
+		s->around = op;
 		s->frame = innermost;
 		s->at = at;
 		s->around_id = id;
 	}
+	if (!id)
+		return 0;
+	if (__builtin_expect(s->cut, 0))
+		count_stack(PYTHON_CUT);
 	*flags |= OP_STACK;
 	return id;
 }
