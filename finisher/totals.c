@@ -107,7 +107,8 @@ static void keep_worst(struct totals *t, const uint64_t *events, uint64_t unheld
 void totals_add_window(struct totals *t, const struct spool_header *h,
 		       const struct cycle_info *info, const struct writer_result *r)
 {
-	if (GET(info->whys[DROP_CAP]) || r->heap[HEAP_UNKNOWN_STACK])
+	if (GET(info->whys[DROP_CAP]) || r->heap[HEAP_UNKNOWN_STACK] ||
+	    r->python[PYTHON_UNKNOWN])
 		note_cap(t, h);
 	add_all(t->whys, info->whys, DROP_WHYS);
 	keep_worst(t, r->events, GET(info->whys[DROP_CAP]));
@@ -128,5 +129,6 @@ void totals_add_result(struct totals *t, const struct writer_result *r)
 	add_plain(t->events, r->events, REC_KINDS);
 	add_plain(t->drops, r->drops, REC_KINDS);
 	add_plain(t->heap, r->heap, HEAP_COUNTS);
+	add_plain(t->python, r->python, PYTHON_COUNTS);
 	keep_last(t, r->path, r->peak);
 }

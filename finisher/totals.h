@@ -36,7 +36,7 @@ struct totals {
 	 * those it had no room for. */
 	uint64_t held, unheld;
 	uint64_t cap; /* bytes of the smallest spool that was full; 0 = none was */
-	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS];
+	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS], python[PYTHON_COUNTS];
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
 	uint64_t heap_rows; /* allocations that files show one by one */

@@ -146,6 +146,17 @@ static void say_gpu_faults(const struct closing *c)
 			n[CUDA_GAP_NS] / 1000000 / 1e3, say_count(n[CUDA_GAPS], "time"));
 }
 
+static void say_no_stack(const struct closing *c, uint64_t n, const char *what,
+			 const char *stack)
+{
+	if (n && !is_limited(c) && is_possible(4 * (uint64_t)c->config->buffer_mb))
+		say_warn("%s without %s: there was no room for more; try --buffer-mb %lu",
+			 say_count(n, what), stack, 4ul * c->config->buffer_mb);
+	else if (n)
+		say_warn("%s without %s: there was no room for more", say_count(n, what),
+			 stack);
+}
+
 /* Says what went wrong with call stacks; cut ones are no loss: an option asked for
  * that. */
 static void say_stack_losses(const struct closing *c)
@@ -162,15 +173,9 @@ static void say_stack_losses(const struct closing *c)
 			"%s of %s end at code without unwind tables: their outer frames are not there",
 			say_number(n[HEAP_ENDED]),
 			say_count(n[HEAP_STACKS], "call stack"));
-	if (n[HEAP_UNKNOWN_STACK] && !is_limited(c) &&
-	    is_possible(4 * (uint64_t)c->config->buffer_mb))
-		say_warn(
-			"%s without a call stack: there was no room for more; try --buffer-mb %lu",
-			say_count(n[HEAP_UNKNOWN_STACK], "allocation"),
-			4ul * c->config->buffer_mb);
-	else if (n[HEAP_UNKNOWN_STACK])
-		say_warn("%s without a call stack: there was no room for more",
-			 say_count(n[HEAP_UNKNOWN_STACK], "allocation"));
+	say_no_stack(c, n[HEAP_UNKNOWN_STACK], "allocation", "a call stack");
+	say_no_stack(c, c->totals->python[PYTHON_UNKNOWN], "operator",
+		     "a call stack of Python");
 }
 
 void closing_losses(const struct closing *c)

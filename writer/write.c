@@ -36,6 +36,8 @@ static void fill_result(struct trace *t)
 	t->result->events[REC_HEAP] += heap_seen(t);
 	for (unsigned i = 0; i < HEAP_COUNTS; i++)
 		t->result->heap[i] = atomic_load(&info->heap[i]);
+	for (unsigned i = 0; i < PYTHON_COUNTS; i++)
+		t->result->python[i] = atomic_load(&info->python[i]);
 	t->result->steps += t->cycle.own_steps.n;
 	gpu_counts(t, t->result->cuda);
 }

@@ -35,7 +35,7 @@ struct writer_result {
 	uint64_t events[REC_KINDS];
 	uint64_t drops[REC_KINDS];
 	uint64_t cuda[CUDA_COUNTS];
-	uint64_t heap[HEAP_COUNTS];
+	uint64_t heap[HEAP_COUNTS], python[PYTHON_COUNTS];
 	uint64_t overhead_ns; /* estimate for the whole cycle (writer/cost.c) */
 	uint64_t torch_ns; /* libtorch's part of it, calculated */
 };
