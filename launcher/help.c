@@ -42,9 +42,10 @@ static void print_spelling(const struct config_option *o)
 	for (char *p = name; *p; p++)
 		if (*p == '_')
 			*p = '-';
-	snprintf(left, sizeof(left), "  --%s %s", name,
+	snprintf(left, sizeof(left), config_is_switch(o) ? "  --%s [%s]" : "  --%s %s",
+		 name,
 		 *o->values            ? o->values
-		 : o->type == CFG_flag ? "[on|off]"
+		 : o->type == CFG_flag ? "on|off"
 				       : o->unit);
 	printf("%-30s", left);
 	if (strlen(left) >= 30)

@@ -62,9 +62,9 @@ void roff_option(const struct config_option *o)
 	fputs("\\fB\\-\\-", stdout);
 	for (const char *name = o->name; *name; name++)
 		fputs(*name == '_' ? "\\-" : (char[]){ *name, 0 }, stdout);
-	fputs(o->type == CFG_flag ? "\\fR [" : "\\fR ", stdout);
+	fputs(config_is_switch(o) ? "\\fR [" : "\\fR ", stdout);
 	roff_value(o);
-	fputs(o->type == CFG_flag ? "]" : "", stdout);
+	fputs(config_is_switch(o) ? "]" : "", stdout);
 }
 
 void roff_help(const struct config_option *o)

@@ -52,7 +52,7 @@ static void option_text(const char *from, char *text)
 
 static const char *takes(const struct config_option *o)
 {
-	return *o->values ? o->values : o->type == CFG_flag ? "[on|off]" : o->unit;
+	return *o->values ? o->values : o->type == CFG_flag ? "on|off" : o->unit;
 }
 
 START_TEST(each_option_is_told_as_it_is_typed)
@@ -61,7 +61,10 @@ START_TEST(each_option_is_told_as_it_is_typed)
 	char spelled[128], text[2048], want[1024];
 
 	for (const struct config_option *o = config_options; *o->name; o++) {
-		size_t n = (size_t)snprintf(spelled, sizeof(spelled), "\n  --%s %s",
+		/* Brackets: it may stand alone. */
+		size_t n = (size_t)snprintf(spelled, sizeof(spelled),
+					    config_is_switch(o) ? "\n  --%s [%s]"
+								: "\n  --%s %s",
 					    o->name, takes(o));
 		const char *at;
 
