@@ -162,6 +162,34 @@ def test_the_agent_compares_while_it_records():
         assert trace.facts["facts"]["python"]["frames checked"] > 3, trace.facts["facts"]
 
 
+def test_loops_of_any_length_are_compared():
+    """Of each turn's operators one is called with the lock held."""
+    for others in ("x.add(1)", "x.add(1); x.mul(1); x.sub(1)"):
+        code = f"import torch\nx = torch.ones(8, 8)\nfor i in range(4000):\n    {others}; x[0]\n"
+        with prof.folder() as log:
+            counts = run_code(log, code).only().facts["python stacks"]
+            assert counts["checked"] > 20 and counts["disagreed"] == 0, (others, counts)
+
+
+def test_stacks_that_have_no_room_are_told():
+    code = ("import torch\nx = torch.ones(2)\nfor i in range(20000):\n"
+            "    exec(f'def f{i}():\\n    x.add(1)\\nf{i}()')\n")
+    with prof.folder() as log:
+        run = run_code(log, code, buffer_mb=8)
+        trace = run.only()
+        missing = [e for e in trace.named("aten::add") if "Call stack" not in e["args"]]
+        lost = trace.facts["python stacks"]["unknown"]
+        assert len(missing) > 100 and len(missing) <= lost < 2 * len(missing), (len(missing), lost)
+        assert "without a call stack of Python: there was no room for more; try --buffer-mb 32" in run.err, run.err
+        assert "without" not in run_code(log, code, buffer_mb=256).err
+
+
+def test_a_program_without_python_is_told():
+    with prof.folder() as log:
+        run = prof.launch([prof.prog("edges"), "steps", "3"], log, python_stack="ops", marker="none", check=False)
+        assert "no CPython was found in this process" in run.err, run.err
+
+
 def test_functions_of_atexit_run_again():
     """What is registered last runs first; ours ends stacks, and nothing begins them anew."""
     code = ("import atexit, torch\ntorch.ones(2).add(1)\natexit._run_exitfuncs()\n"

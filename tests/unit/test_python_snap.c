@@ -99,10 +99,53 @@ START_TEST(code_at_an_old_address_is_other_code)
 	id = whole_op();
 	make_code(2, 99);
 	ck_assert_uint_eq(whole_op(), id); /* nobody has said so */
-	atomic_fetch_add(&freed_objects, 1);
+	freed_add(&code[7]);
+	ck_assert_uint_eq(whole_op(), id);
+	for (unsigned i = 0; i < (_i ? FREED_KEPT : 0); i++)
+		freed_add(&code[7]);
+	freed_add(&code[2]);
 	ck_assert_uint_ne(whole_op(), id);
 	ck_assert_str_eq(text_of(whole_op()),
 			 "function2_99(20) function1_2(20) function0_1(20) ");
+}
+END_TEST
+
+START_TEST(what_has_gone_is_told_once)
+{
+	const void *gone[FREED_KEPT];
+	uint32_t seen = freed_now();
+
+	ck_assert_int_eq(freed_since(&seen, gone), 0);
+	freed_add(&code[1]);
+	freed_add(&code[2]);
+	ck_assert_int_eq(freed_since(&seen, gone), 2);
+	ck_assert_ptr_eq(gone[0], &code[1]);
+	ck_assert_ptr_eq(gone[1], &code[2]);
+	ck_assert_int_eq(freed_since(&seen, gone), 0);
+	for (unsigned i = 0; i < FREED_KEPT; i++)
+		freed_add(&code[i % 8]);
+	ck_assert_int_eq(freed_since(&seen, gone), FREED_KEPT);
+	for (unsigned i = 0; i < FREED_KEPT; i++)
+		ck_assert_ptr_eq(gone[i], &code[i % 8]);
+	for (unsigned i = 0; i <= FREED_KEPT; i++)
+		freed_add(&code[0]);
+	ck_assert_int_eq(freed_since(&seen, gone), -1);
+	ck_assert_int_eq(freed_since(&seen, gone), 0);
+}
+END_TEST
+
+/* What lies deeper than the code that has gone stays as it was. */
+START_TEST(an_outer_frame_that_has_gone_takes_the_inner_ones_along)
+{
+	uint32_t id;
+
+	setup(16 << 20);
+	id = whole_op();
+	make_code(1, 77);
+	freed_add(&code[1]);
+	ck_assert_uint_ne(whole_op(), id);
+	ck_assert_str_eq(text_of(whole_op()),
+			 "function2_3(20) function1_77(20) function0_1(20) ");
 }
 END_TEST
 
@@ -318,7 +361,9 @@ int main(void)
 
 	tcase_add_test(tc, a_stack_is_what_the_frames_are);
 	tcase_add_test(tc, the_outer_frames_count);
-	tcase_add_test(tc, code_at_an_old_address_is_other_code);
+	tcase_add_loop_test(tc, code_at_an_old_address_is_other_code, 0, 2);
+	tcase_add_test(tc, what_has_gone_is_told_once);
+	tcase_add_test(tc, an_outer_frame_that_has_gone_takes_the_inner_ones_along);
 	tcase_add_test(tc, frames_of_c_and_early_ones_are_left_out);
 	tcase_add_test(tc, of_deep_stacks_the_inner_frames_are_kept);
 	tcase_add_test(tc, what_is_inside_shares_the_stack);
