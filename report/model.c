@@ -138,8 +138,10 @@ static bool add_slice(struct model *m, const struct event *e)
 				.name = e->name,
 				.thread = thread,
 				.parent = NO_ROW,
+				.stack = e->stack,
 				.kind = (uint8_t)kind,
-				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0 };
+				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,
+				.of_forward = e->of_forward };
 	return true;
 }
 

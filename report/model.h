@@ -2,12 +2,11 @@
 /*
  * model - a trace file as tables that every view reads.
  *
- * model_read loads what a view wants; after it slices are nested, instants know what was
- * in flight, and steps are in order. A view is a file of its own above this.
+ * model_read loads what a view wants; then slices are nested, instants know what was in
+ * flight, and steps are in order. A view is a file of its own above this.
  *
  * Threads  one at a time.
- * Memory   48 bytes a slice and 56 a memory event of the kinds that are wanted, each text
- *          once; model_free frees all.
+ * Memory   56 bytes a slice or memory event that is wanted, each text once; model_free.
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.
  */
@@ -37,8 +36,9 @@ struct slice {
 	int64_t input_bytes; /* of the first input; -1 = not known */
 	uint32_t name, thread;
 	uint32_t parent; /* NO_ROW = none */
+	uint32_t stack; /* "Call stack" */
 	uint8_t kind;
-	bool backward; /* "Fwd thread id" > 0 */
+	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
 };
 
 struct memory_event {

@@ -152,6 +152,10 @@ static void one_arg(struct reader *r)
 		read_first(r, input_dims);
 	else if (parse_is(&r->p, "Input type"))
 		read_first(r, input_type);
+	else if (parse_is(&r->p, "Call stack"))
+		text_value(r, &r->e.stack);
+	else if (parse_is(&r->p, "Call stack of"))
+		r->e.of_forward = parse_value(&r->p, TOKEN_STRING);
 	else if (arg < ARGS)
 		read_number_arg(r, arg);
 	else if (r->e.ph == 'M' && parse_is(&r->p, "name"))
@@ -232,9 +236,9 @@ static void one_event(struct reader *r)
 
 	/* The arguments need no clearing: `has` and `series` say which count. */
 	e->ph = 0;
-	e->name = e->cat = e->label = TEXT_NONE;
+	e->name = e->cat = e->label = e->stack = TEXT_NONE;
 	e->pid = e->tid = e->ts = e->dur = 0;
-	e->has_ts = e->has_dur = false;
+	e->has_ts = e->has_dur = e->of_forward = false;
 	e->has = e->series = 0;
 	r->elements = -1;
 	r->element = 0;

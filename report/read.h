@@ -53,6 +53,8 @@ struct event {
 	int64_t arg[ARGS];
 	uint32_t label; /* the argument "name" of metadata */
 	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
+	uint32_t stack; /* the argument "Call stack", TEXT_NONE = none */
+	bool of_forward; /* ... which is the forward operator's */
 	unsigned series; /* how many values a counter has */
 	struct {
 		uint32_t key;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LABEL_MOST 1024
+#define NAME_MOST  300
 
 /* ---- the operator in flight ---- */
 
@@ -68,41 +69,96 @@ static bool find_op_label(struct model *m, uint32_t slice, uint32_t *label)
 	return *label != TEXT_NONE;
 }
 
-/* Is it a name that does not tell users where in their program they are? */
-static bool is_noise(const struct model *m, uint32_t slice)
+/* Does a name not tell users where in their program they are? */
+static bool is_noise(const char *name, bool python)
 {
-	const char *name = slice_name(m, slice);
-
-	if (m->slices[slice].kind == SLICE_PYTHON)
+	if (python)
 		return text_starts_with(name, "<built-in") ||
+		       text_starts_with(name, "<frozen ") ||
 		       text_starts_with(name, "torch/") || strstr(name, "/torch/");
 	return is_node(name) || text_starts_with(name, "ProfilerStep#");
 }
 
-/* Makes the label of a call site: the names around an allocation, innermost first,
- * without repetitions. */
-static bool site_label(struct model *m, uint32_t slice, unsigned depth, uint32_t *label)
-{
-	char text[LABEL_MOST];
-	const char *last = "";
-	size_t at = 0;
+/* A call site on its way to a label: lines of Python, and operators and annotations. */
+struct trail {
+	struct names {
+		char text[LABEL_MOST];
+		size_t at;
+		unsigned n;
+		char last[NAME_MOST + 1];
+	} lines, others;
+	unsigned depth;
+	bool of_forward; /* the lines are the forward operator's */
+};
 
-	*label = TEXT_NONE;
-	for (unsigned i = 0; slice != NO_ROW && i < depth && at < sizeof(text) - 1;
-	     slice = m->slices[slice].parent) {
+/* Appends a name, unless it is the one before it, or there are enough. */
+static void add_name(struct names *to, const char *name, unsigned depth)
+{
+	if (to->n == depth || to->at >= sizeof(to->text) - 1 ||
+	    !strncmp(name, to->last, NAME_MOST))
+		return;
+	snprintf(to->last, sizeof(to->last), "%s", name);
+	to->at += (size_t)snprintf(to->text + to->at, sizeof(to->text) - to->at, "%s%s",
+				   to->n++ ? " < " : "", to->last);
+}
+
+/* Appends the frames of a "Call stack" that are the program's own. */
+static void add_stack(struct trail *t, const char *stack)
+{
+	char frame[NAME_MOST + 1];
+
+	while (*stack && t->lines.n < t->depth) {
+		size_t len = strcspn(stack, ";");
+
+		snprintf(frame, sizeof(frame), "%.*s",
+			 (int)(len < NAME_MOST ? len : NAME_MOST), stack);
+		if (len && !is_noise(frame, true))
+			add_name(&t->lines, frame, t->depth);
+		stack += len + (stack[len] == ';');
+	}
+}
+
+/* The names around an allocation, innermost first, without repetitions. */
+static void follow_trail(struct trail *t, const struct model *m, uint32_t slice)
+{
+	bool stack = false;
+
+	for (; slice != NO_ROW; slice = m->slices[slice].parent) {
+		const struct slice *s = &m->slices[slice];
 		const char *name = slice_name(m, slice);
 
-		if (is_noise(m, slice) || !strcmp(name, last))
-			continue;
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.300s",
-				       i ? " < " : "", name);
-		last = name;
-		i++;
+		if (s->stack != TEXT_NONE && !stack) {
+			add_stack(t, texts_get(&m->texts, s->stack));
+			stack = true;
+			t->of_forward = s->of_forward;
+		}
+		if (!is_noise(name, s->kind == SLICE_PYTHON))
+			add_name(s->kind == SLICE_PYTHON ? &t->lines : &t->others, name,
+				 t->depth);
 	}
-	if (!at)
+}
+
+/* Makes the label of a call site: where the trace knows lines of Python they come first,
+ * and the operator's label, if there is one, follows in brackets. */
+static bool site_label(struct model *m, uint32_t slice, unsigned depth, uint32_t op,
+		       uint32_t *label)
+{
+	struct trail t = { .depth = depth };
+	char text[LABEL_MOST + 2 * NAME_MOST];
+	int len;
+
+	*label = TEXT_NONE;
+	follow_trail(&t, m, slice);
+	if (!t.lines.n && !t.others.n)
 		return true;
-	at = at < sizeof(text) ? at : sizeof(text) - 1;
-	*label = texts_add(&m->texts, text, at);
+	if (!t.lines.n || op == TEXT_NONE)
+		len = snprintf(text, sizeof(text), "%s",
+			       t.lines.n ? t.lines.text : t.others.text);
+	else
+		len = snprintf(text, sizeof(text), "%s < [%.500s]%s", t.lines.text,
+			       texts_get(&m->texts, op),
+			       t.of_forward ? " (forward)" : "");
+	*label = texts_add(&m->texts, text, (size_t)len);
 	return *label != TEXT_NONE;
 }
 
@@ -188,7 +244,7 @@ static bool add_allocation(struct blocks *b, struct open *o, uint32_t event,
 	size_t at;
 
 	if (!find_op_label(m, e->slice, &row.op) ||
-	    !site_label(m, e->slice, depth, &row.site))
+	    !site_label(m, e->slice, depth, row.op, &row.site))
 		return false;
 	if (2 * (o->used + 1) > o->n && !resize_slots(o, b))
 		return false;

@@ -129,6 +129,26 @@ def test_the_line_that_keeps_tensors():
     assert "aten::mul" in answer.stdout and "memory_train.py(" in answer.stdout, answer.stdout
 
 
+def line_of(text):
+    with open(TRAIN, encoding="utf-8") as file:
+        return next(n for n, line in enumerate(file, 1) if text in line)
+
+
+def test_the_line_in_traces_of_ours():
+    """Python's line first, then the operator; torch's own frames are left out."""
+    with prof.folder() as log:
+        run = prof.launch([PYTHON, TRAIN, "linear", "leak"], log, profile_memory=True, python_stack="ops",
+                          schedule="wait=1,warmup=1,active=6,repeat=1")
+        path = run.only().path
+        answer = memory("--leaks", "--max-growth", "10000", path, status=1).stdout.splitlines()
+        at = next(i for i, line in enumerate(answer) if "leak in cpu" in line)
+        site = f"memory_train.py({line_of('kept.append(')}): <module>"
+        assert answer[at + 1].strip() == site and answer[at + 2].strip() == "< [aten::mul]", answer
+        backward = f"memory_train.py({line_of('.backward()')}): <module>"
+        table = memory(path).stdout
+        assert backward in table and "torch/" not in table, table
+
+
 def test_traces_that_cannot_say():
     with prof.folder() as log:
         path = os.path.join(log, "none.json")

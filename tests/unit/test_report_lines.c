@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call sites of tensors in traces that know lines of Python. */
+#include "tests/unit/report_trace.h"
+
+static void stack_of_op(const char *name, double ts, double dur, const char *stack,
+			const char *more)
+{
+	char args[2048];
+
+	snprintf(args, sizeof(args), "\"Call stack\":\"%s\"%s", stack, more);
+	slice(1, "cpu_op", name, ts, dur, args);
+}
+
+#define OWN "train.py(7): step;train.py(9): main"
+
+START_TEST(the_line_comes_first)
+{
+	begin();
+	stack_of_op("aten::linear", 100, 50,
+		    "torch/nn/modules/linear.py(134): forward;" OWN, "");
+	op("aten::addmm", 110, 20); /* shares the stack of the one around it */
+	memory(115, 4096, 100);
+	memory(135, 8192, 50);
+	op("aten::plain", 200, 10);
+	memory(205, 12288, 7);
+	look();
+	ck_assert_int_eq(row(&view.spaces[0].by_site, "train.py(7): step < train.py(9): "
+						      "main < [aten::addmm]")
+				 ->bytes,
+			 100);
+	ck_assert_int_eq(row(&view.spaces[0].by_site, "train.py(7): step < train.py(9): "
+						      "main < [aten::linear]")
+				 ->bytes,
+			 50);
+	ck_assert_int_eq(row(&view.spaces[0].by_site, "aten::plain")->bytes, 7);
+	end();
+}
+END_TEST
+
+START_TEST(a_forward_operators_line_is_marked)
+{
+	begin();
+	stack_of_op("MulBackward0", 100, 50, OWN,
+		    ",\"Call stack of\":\"forward operator\"");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_int_eq(row(&view.spaces[0].by_site,
+			     "train.py(7): step < train.py(9): main < [MulBackward0] "
+			     "(forward)")
+				 ->bytes,
+			 100);
+	end();
+}
+END_TEST
+
+/* Of an operator that Python called inside of another the inner stack counts. */
+START_TEST(the_innermost_stack_counts)
+{
+	begin();
+	stack_of_op("Twice", 100, 50, OWN, "");
+	stack_of_op("aten::mul", 110, 20, "train.py(3): backward", "");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_int_eq(
+		row(&view.spaces[0].by_site, "train.py(3): backward < [aten::mul]")
+			->bytes,
+		100);
+	end();
+}
+END_TEST
+
+START_TEST(where_all_frames_are_torchs_operators_are_named)
+{
+	begin();
+	stack_of_op("aten::mul", 100, 50,
+		    "torch/a.py(1): f;/usr/lib/torch/b.py(2): g;<frozen runpy>(3): h;",
+		    "");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_int_eq(row(&view.spaces[0].by_site, "aten::mul")->bytes, 100);
+	end();
+}
+END_TEST
+
+/* torch.profiler's with_stack has a slice for each function. */
+START_TEST(functions_of_torchs_own_traces_are_lines)
+{
+	begin();
+	slice(1, "python_function", "train.py(9): main", 100, 100, "");
+	slice(1, "python_function", "train.py(7): step", 110, 80, "");
+	slice(1, "python_function", "torch/nn/x.py(1): forward", 115, 70, "");
+	op("aten::randn", 120, 50);
+	op("aten::empty", 130, 20);
+	memory(135, 4096, 100);
+	look();
+	ck_assert_int_eq(row(&view.spaces[0].by_site,
+			     "train.py(7): step < train.py(9): main < [aten::randn "
+			     "(aten::empty)]")
+				 ->bytes,
+			 100);
+	end();
+}
+END_TEST
+
+START_TEST(names_are_bounded)
+{
+	char stack[1900] = "";
+
+	begin();
+	for (unsigned i = 0; i < 3; i++)
+		snprintf(stack + strlen(stack), sizeof(stack) - strlen(stack),
+			 "%0500d.py(1): f;", (int)i);
+	stack_of_op("aten::mul", 100, 50, stack, "");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_uint_eq(view.spaces[0].by_site.n, 1);
+	ck_assert_uint_lt(
+		strlen(texts_get(&model.texts, view.spaces[0].by_site.rows[0].label)),
+		1000);
+	end();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("lines");
+
+	tcase_add_test(tc, the_line_comes_first);
+	tcase_add_test(tc, a_forward_operators_line_is_marked);
+	tcase_add_test(tc, the_innermost_stack_counts);
+	tcase_add_test(tc, where_all_frames_are_torchs_operators_are_named);
+	tcase_add_test(tc, functions_of_torchs_own_traces_are_lines);
+	tcase_add_test(tc, names_are_bounded);
+	return unit_run(tc, "lines");
+}
