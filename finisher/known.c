@@ -301,7 +301,7 @@ void known_judge(struct known_all *all, int64_t now, bool soon)
 		else
 			living++;
 	}
-	atomic_store(&all->shared->living, living);
+	all->living = living;
 }
 
 static bool has_spool(const struct known_all *all, uint32_t pid)
@@ -316,7 +316,7 @@ static bool has_spool(const struct known_all *all, uint32_t pid)
  * another pid namespace. Where no other process is left all such members count as one. */
 unsigned known_living(struct known_all *all, int64_t now, bool soon)
 {
-	unsigned n = atomic_load(&all->shared->living);
+	unsigned n = all->living;
 	bool unseen = false;
 
 	if (all->page &&

@@ -64,6 +64,7 @@ struct known_all {
 	uint32_t member[KNOWN_MEMBERS]; /* pids of the job's members at the last look */
 	unsigned members;
 	unsigned kept_back; /* spools with `meanwhile` */
+	unsigned living; /* processes with a spool; others may live, too: known_living */
 	int64_t members_ns; /* when members are looked for next */
 };
 

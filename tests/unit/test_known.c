@@ -156,7 +156,7 @@ START_TEST(a_main_thread_that_has_ended_is_no_end)
 	known_judge(&all, 10000000000, true);
 	ck_assert_uint_eq(all.n, 1);
 	ck_assert_int_eq(all.at[0]->state, KNOWN_LIVE);
-	ck_assert_uint_eq(all.shared->living, 1);
+	ck_assert_uint_eq(all.living, 1);
 	ck_assert_int_eq(write(go_on[1], "", 1), 1);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	known_judge(&all, 30000000000, true);
@@ -180,9 +180,9 @@ START_TEST(where_there_are_no_locks_nobody_is_refused)
 	ck_assert_int_lt(life_locked(fd), 0);
 	known_find(&all);
 	known_judge(&all, 1, true);
-	ck_assert_uint_eq(all.shared->living, 2);
+	ck_assert_uint_eq(all.living, 2);
 	known_judge(&all, 10000000000, true);
-	ck_assert_uint_eq(all.shared->living, 0);
+	ck_assert_uint_eq(all.living, 0);
 	no_locks = false;
 	close(fd);
 	close(other);
@@ -231,7 +231,7 @@ START_TEST(who_has_no_spool_so_far_is_there_as_well)
 	lock(fd);
 	known_find(&all);
 	known_judge(&all, 1, true);
-	ck_assert_uint_eq(all.shared->living, 1);
+	ck_assert_uint_eq(all.living, 1);
 	ck_assert_uint_eq(known_living(&all, 0, true), 3);
 	/* Three go, their children do not: nobody knows how many, and two are seen. */
 	for (int i = 2; i >= 0; i--) {
@@ -240,7 +240,7 @@ START_TEST(who_has_no_spool_so_far_is_there_as_well)
 		ck_assert(i < 2 || known_living(&all, 0, true) == 2);
 	}
 	known_judge(&all, 10000000000, true);
-	ck_assert_uint_eq(all.shared->living, 0);
+	ck_assert_uint_eq(all.living, 0);
 	ck_assert_uint_eq(known_living(&all, 0, true), 1);
 	close(fd);
 }
@@ -289,7 +289,7 @@ START_TEST(too_many_files_is_no_end)
 	known_judge(&all, 1, false);
 	setrlimit(RLIMIT_NOFILE, &old);
 	ck_assert_int_eq(k->state, KNOWN_LIVE);
-	ck_assert_uint_eq(all.shared->living, 1);
+	ck_assert_uint_eq(all.living, 1);
 	ck_assert(known_open(&all, k));
 	close(fd);
 }
