@@ -61,13 +61,14 @@ def test_a_shell_script_as_the_command_goes_too():
     with tempfile.TemporaryDirectory() as scratch:
         script = os.path.join(scratch, "script")
         with open(script, "w", encoding="ascii") as file:
-            file.write("echo $$\nsleep 100\n")      # without a #! line
+            file.write("echo $$\nsleep 100 &\necho $!\nwait\n")      # without a #! line
         os.chmod(script, 0o755)
         child = popen([], [script], scratch)
-        program = int(child.stdout.readline())
+        program, sleeps = int(child.stdout.readline()), int(child.stdout.readline())
         child.kill()
         child.wait(20)
         wait_gone(program)
+        os.kill(sleeps, signal.SIGKILL)     # the script's own child, which nobody takes along
 
 
 def outlives(options, **more):
