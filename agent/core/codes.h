@@ -19,7 +19,7 @@
 
 #define CODES_MAGIC 0x45444f43u
 #define CODES_TEXT  1023 /* of a file's name, and of a function's */
-#define CODES_TABLE 16384 /* of a line table: what lies behind has no line */
+#define CODES_TABLE 57344 /* of a line table: what lies behind has no line */
 #define CODES_BEGIN UINT32_MAX /* as an offset: no instruction has begun yet */
 
 enum code_lines { /* how the table is written */

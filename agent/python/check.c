@@ -2,10 +2,9 @@
 /* The interpreter's own answers come from its documented functions. They count references
  * and may make frame objects, so only a thread with the interpreter's lock asks. */
 #include "agent/python/check.h"
-#include "agent/hooks/hook.h"
+#include "agent/python/interpreter.h"
 #include "agent/python/text.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #define NAMED 16 /* frames whose names and tables are compared */
@@ -26,11 +25,7 @@ static struct {
 
 bool check_start(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-		bool optional;
-	} functions[] = {
+	static const struct interpreter_symbol functions[] = {
 		{ "PyEval_GetFrame", &api.eval_frame, false },
 		{ "PyFrame_GetBack", &api.back, true },
 		{ "PyFrame_GetCode", &api.code, true },
@@ -47,13 +42,8 @@ bool check_start(void)
 		{ "PyGC_Enable", &api.gc_on, true },
 	};
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *found = hook_real_dlsym(RTLD_DEFAULT, functions[i].name);
-
-		if (!found && !functions[i].optional)
-			return false;
-		memcpy(functions[i].to, &found, sizeof(found));
-	}
+	if (!interpreter_find(functions, sizeof(functions) / sizeof(*functions)))
+		return false;
 	/* Only to 3.8 is there none of them, and then frames are objects. */
 	return interpreter.layout->minor == 8 || (api.back && api.code);
 }

@@ -4,12 +4,8 @@
 #include "agent/python/goodbye.h"
 #include "agent/core/gate.h"
 #include "agent/core/thread.h"
-#include "agent/hooks/hook.h"
 #include "agent/python/interpreter.h"
 #include "base/sys.h"
-
-#include <dlfcn.h>
-#include <string.h>
 
 #define NO_ARGUMENTS 4 /* METH_NOARGS (Include/methodobject.h) */
 
@@ -48,30 +44,20 @@ static void *say_goodbye(void *self, void *arguments)
 
 static bool find_api(void)
 {
-	static const struct {
-		const char *name;
-		void *to;
-	} functions[] = {
-		{ "PyImport_GetModuleDict", &api.modules },
-		{ "PyDict_GetItemString", &api.item },
-		{ "PyObject_GetAttrString", &api.attribute },
-		{ "PyObject_CallFunctionObjArgs", &api.call },
-		{ "PyCFunction_NewEx", &api.make },
-		{ "Py_IncRef", &api.hold },
-		{ "Py_DecRef", &api.release },
-		{ "PyErr_Clear", &api.clear_error },
-		{ "_Py_NoneStruct", &api.none },
-		{ "PyCFunction_Type", &api.builtin },
+	static const struct interpreter_symbol functions[] = {
+		{ "PyImport_GetModuleDict", &api.modules, false },
+		{ "PyDict_GetItemString", &api.item, false },
+		{ "PyObject_GetAttrString", &api.attribute, false },
+		{ "PyObject_CallFunctionObjArgs", &api.call, false },
+		{ "PyCFunction_NewEx", &api.make, false },
+		{ "Py_IncRef", &api.hold, false },
+		{ "Py_DecRef", &api.release, false },
+		{ "PyErr_Clear", &api.clear_error, false },
+		{ "_Py_NoneStruct", &api.none, false },
+		{ "PyCFunction_Type", &api.builtin, false },
 	};
 
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
-		void *found = hook_real_dlsym(RTLD_DEFAULT, functions[i].name);
-
-		if (!found)
-			return false;
-		memcpy(functions[i].to, &found, sizeof(found));
-	}
-	return true;
+	return interpreter_find(functions, sizeof(functions) / sizeof(*functions));
 }
 
 /* atexit.register, if the module has been imported, as torch's own imports do, and nobody

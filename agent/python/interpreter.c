@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all that read the interpreter share; python.c fills it in. */
 #include "agent/python/interpreter.h"
+#include "agent/hooks/hook.h"
 #include "base/log.h"
 
+#include <dlfcn.h>
 #include <string.h>
 
 struct interpreter interpreter;
 _Atomic bool interpreter_on;
 static const char *_Atomic off_why;
 static _Atomic bool ended;
+
+bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		void *found = hook_real_dlsym(RTLD_DEFAULT, symbol[i].name);
+
+		if (!found && !symbol[i].optional)
+			return false;
+		memcpy(symbol[i].to, &found, sizeof(found));
+	}
+	return true;
+}
 
 void interpreter_off(const char *why)
 {

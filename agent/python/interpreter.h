@@ -13,6 +13,7 @@
 #include "agent/python/layout.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 struct interpreter {
 	const struct python_layout *layout;
@@ -24,8 +25,16 @@ struct interpreter {
 	unsigned proven; /* frames of the self check */
 };
 extern struct interpreter interpreter;
+
+struct interpreter_symbol {
+	const char *name;
+	void *to; /* where its address goes */
+	bool optional;
+};
 extern _Atomic bool interpreter_on; /* stacks may be taken */
 
+/* Looks up the interpreter's functions and objects; false: one is missing. */
+bool interpreter_find(const struct interpreter_symbol *symbol, size_t n);
 /* No stack is taken any more, and a line says so. */
 void interpreter_off(const char *why);
 /* The same without a line: the interpreter ends. Another one that the program begins

@@ -142,23 +142,26 @@ static uint32_t id_of_walk(struct snap *s)
 	return id;
 }
 
-/* torch lets the interpreter's lock go before most operators: then one soon after this
- * is compared. */
-static __attribute__((noinline)) void check_stack(struct snap *s)
+/* False: the interpreter says another one. torch lets the interpreter's lock go before
+ * most operators: then one soon after this is compared. */
+static __attribute__((noinline)) bool check_stack(struct snap *s)
 {
 	int saved = errno;
+	bool same = true;
 
 	/* Not always the same of a loop's operators. */
 	s->checks = 4 + s->tries++ * 3 % 7;
 	if (check_holds_lock()) {
 		s->checks = SNAP_CHECK;
 		count_stack(PYTHON_CHECKED);
-		if (!check_frames(&s->now)) {
+		same = check_frames(&s->now);
+		if (!same) {
 			count_stack(PYTHON_DISAGREED);
 			interpreter_off("what was read is not what the interpreter says");
 		}
 	}
 	errno = saved;
+	return same;
 }
 
 /* Nothing of what was kept counts any more. From a thread's first stack in a window on it
@@ -248,8 +251,8 @@ uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind 
 		return s->around_id;
 	}
 	walk_frames(&s->now, innermost);
-	if (__builtin_expect(!--s->checks, 0))
-		check_stack(s);
+	if (__builtin_expect(!--s->checks, 0) && !check_stack(s))
+		return 0;
 	id = id_of_walk(s);
 	if (kind == REC_OP) {
 		s->around = op;

@@ -4,7 +4,7 @@
 #include "tests/unit/unit.h"
 #include "writer/python/lines.h"
 
-#define PAGES  (8u << 12)
+#define PAGES  (16u << 12)
 #define TABLES (sizeof(line_tables) / sizeof(*line_tables))
 
 /* Where a table ends, and pages that nobody may read begin. */

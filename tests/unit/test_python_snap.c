@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of an interpreter that lies in this program's memory, laid out as 3.12 is. */
+#include "agent/python/check.h"
 #include "tests/unit/python_image.h"
 
 #include <stdio.h>
 
 static uint8_t flags;
+static bool lock_held, contradicted;
+
+/* The interpreter's own answers, in place of check.c's. */
+bool check_start(void)
+{
+	return true;
+}
+
+bool check_holds_lock(void)
+{
+	return lock_held;
+}
+
+const char *check_all(const struct walk *w, unsigned *frames)
+{
+	*frames = w->n;
+	return NULL;
+}
+
+bool check_frames(const struct walk *w)
+{
+	(void)w;
+	return !contradicted;
+}
 
 /* An operator begins; it is open until end_op(). */
 static struct rec_op *begin_op(enum record_kind kind, uint32_t *id)
@@ -320,6 +345,24 @@ START_TEST(a_full_spool_is_counted)
 }
 END_TEST
 
+/* One in SNAP_CHECK is compared, where the lock is held. */
+START_TEST(a_stack_that_the_interpreter_contradicts_is_not_kept)
+{
+	setup(16 << 20);
+	lock_held = true;
+	for (unsigned i = 1; i < 2 * SNAP_CHECK; i++)
+		ck_assert_uint_ne(whole_op(), 0);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 1);
+	contradicted = true;
+	put_frame(3, 3, 20);
+	ck_assert_uint_eq(whole_op(), 0);
+	ck_assert_uint_eq(flags, 0);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 2);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_DISAGREED], 1);
+	ck_assert_ptr_nonnull(interpreter_why());
+}
+END_TEST
+
 /* After fork the ids that a thread remembers are those of another spool. */
 START_TEST(nothing_is_remembered_after_a_fork)
 {
@@ -374,6 +417,7 @@ int main(void)
 	tcase_add_test(tc, another_window_begins_anew);
 	tcase_add_test(tc, where_there_is_no_python_there_is_no_stack);
 	tcase_add_test(tc, a_full_spool_is_counted);
+	tcase_add_test(tc, a_stack_that_the_interpreter_contradicts_is_not_kept);
 	tcase_add_test(tc, nothing_is_remembered_after_a_fork);
 	tcase_add_test(tc, versions_have_their_rows);
 	return unit_run(tc, "snap");
