@@ -138,15 +138,14 @@ static void on_backward(void)
 		sched_backward();
 }
 
-/* libtorch logs the use of its API: an optimizer is made, so steps will come. */
 static void on_usage(const char *event)
 {
 	if (!hook_real_usage)
 		hook_real_usage = abi_c10_symbol(hook_name_usage);
 	if (!hook_real_usage)
 		hook_real_usage = abi_c10_symbol(hook_name_usage_old);
-	if (agent.on && !strcmp(event, "python.optimizer"))
-		sched_optimizer_made();
+	if (agent.on)
+		sched_usage(event);
 }
 
 /* torch's own switch for parts of a profile is ours as well. */

@@ -43,17 +43,42 @@ static bool take_profiler_step(struct auto_state *a)
 	return a->boundaries ? count_boundary(a, AUTO_BY_PROFILER) : false;
 }
 
-/* Rules 4 and 5 say that there is no optimizer. Micro-batches look like that until the
- * first update, and so does a compiled optimizer, which shows no step ever: where
- * one is likely, wait, but not for ever. */
-static bool nothing_better(struct auto_state *a, bool optimizer_likely)
+/* Where gradients are set to zero, a turn of the loop has come round: batches and
+ * backwards without that are micro-batches. So many of them that nobody can mean it, and
+ * zero_grad tells nothing. */
+static bool new_turn(struct auto_state *a)
 {
-	if (!a->sure && optimizer_likely && ++a->waited >= AUTO_HOLD)
-		a->sure = true;
-	return a->sure || !optimizer_likely;
+	bool turn = a->cleared || !a->clears;
+
+	a->cleared = false;
+	a->between = turn ? 0 : a->between + 1;
+	if (a->between >= AUTO_PATIENCE)
+		a->clears = false;
+	return turn;
 }
 
-static bool take_next(struct auto_state *a, bool optimizer)
+/* In how many turns an optimizer would have shown itself. The first update can be far
+ * away where no zero_grad came before it; a compiled one shows no step ever. */
+static unsigned patience(const struct auto_state *a, unsigned known)
+{
+	bool accumulates = known & AUTO_OPTIMIZER && a->backward_seen && !a->clears;
+
+	return accumulates && !(known & AUTO_COMPILED) ? AUTO_PATIENCE : AUTO_HOLD;
+}
+
+/* Rules 4 and 5 say that there is no optimizer. Micro-batches look like that until the
+ * first update, and so does a compiled optimizer: where one is likely, wait, but not for
+ * ever. */
+static bool nothing_better(struct auto_state *a, bool likely, unsigned known)
+{
+	bool turn = new_turn(a);
+
+	if (!a->sure && likely && turn && ++a->waited >= patience(a, known))
+		a->sure = true;
+	return turn && (a->sure || !likely);
+}
+
+static bool take_next(struct auto_state *a, unsigned known)
 {
 	bool first = !a->loader;
 
@@ -69,7 +94,7 @@ static bool take_next(struct auto_state *a, bool optimizer)
 		return count_boundary(a, AUTO_BY_LOADER);
 	if (a->choice == AUTO_BY_LOADER || first)
 		return false;
-	return nothing_better(a, optimizer || a->batch_backward)
+	return nothing_better(a, known & AUTO_OPTIMIZER || a->batch_backward, known)
 		       ? count_boundary(a, AUTO_BY_BATCH)
 		       : false;
 }
@@ -112,30 +137,44 @@ static bool new_burst(struct auto_state *a, uint64_t now)
 	return gap >= a->long_gap / 4;
 }
 
-static bool take_backward(struct auto_state *a, bool optimizer, uint64_t now)
+/* What was sure while nothing was trained is so no more. */
+static void begin_training(struct auto_state *a, unsigned known)
+{
+	a->batch_backward = true;
+	if (known & AUTO_OPTIMIZER)
+		a->sure = false;
+}
+
+static bool take_backward(struct auto_state *a, unsigned known, uint64_t now)
 {
 	bool burst = new_burst(a, now);
 
 	a->backward_seen = a->backward_fresh = true;
-	a->batch_backward |= a->loader;
+	if (a->loader && !a->batch_backward)
+		begin_training(a, known);
 	if (a->loader || a->choice == AUTO_BY_PROFILER || a->choice == AUTO_BY_OPTIMIZER)
 		return false;
-	if (!burst)
+	if (!burst && !a->clears)
 		return false;
-	return nothing_better(a, optimizer) ? count_boundary(a, AUTO_BY_BACKWARD) : false;
+	return nothing_better(a, known & AUTO_OPTIMIZER, known)
+		       ? count_boundary(a, AUTO_BY_BACKWARD)
+		       : false;
 }
 
-bool auto_take(struct auto_state *a, enum auto_event event, bool optimizer, uint64_t now)
+bool auto_take(struct auto_state *a, enum auto_event event, unsigned known, uint64_t now)
 {
 	switch (event) {
+	case AUTO_CLEAR:
+		a->clears = a->cleared = true;
+		return false;
 	case AUTO_PROFILER_STEP:
 		return take_profiler_step(a);
 	case AUTO_NEXT:
-		return take_next(a, optimizer);
+		return take_next(a, known);
 	case AUTO_UPDATE:
 		return take_update(a);
 	case AUTO_BACKWARD:
-		return take_backward(a, optimizer, now);
+		return take_backward(a, known, now);
 	}
 	return false;
 }

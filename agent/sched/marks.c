@@ -30,7 +30,7 @@ static __thread uint32_t my_slot
 	__attribute__((tls_model("initial-exec"))); /* slot + 1, 0 = none yet */
 
 static _Atomic uint32_t owner; /* slot + 1 of the thread that made the first boundary */
-static _Atomic uint32_t optimizer; /* this process has an optimizer */
+static _Atomic uint32_t known; /* of this process: enum auto_known */
 static _Atomic uint32_t stepped; /* proflaunch_step() was called: it wins over auto */
 
 static void add_one(_Atomic uint64_t *counter)
@@ -84,6 +84,12 @@ static uint32_t open_mark(uint32_t slot, enum mark mark)
 	return slot << 8 | mark;
 }
 
+static void know(enum auto_known what)
+{
+	if (!(atomic_load_explicit(&known, memory_order_relaxed) & what))
+		atomic_fetch_or_explicit(&known, what, memory_order_relaxed);
+}
+
 static void feed_auto(uint32_t slot, enum auto_event event)
 {
 	struct auto_state *state;
@@ -92,8 +98,7 @@ static void feed_auto(uint32_t slot, enum auto_event event)
 	    atomic_load_explicit(&stepped, memory_order_relaxed))
 		return;
 	state = &slots[slot - 1].state;
-	if (auto_take(state, event,
-		      atomic_load_explicit(&optimizer, memory_order_relaxed),
+	if (auto_take(state, event, atomic_load_explicit(&known, memory_order_relaxed),
 		      event == AUTO_BACKWARD ? clock_ticks() : 0) &&
 	    claim_steps(slot))
 		/* The program makes ProfilerStep# rows of its own: ours would double each
@@ -208,10 +213,11 @@ uint32_t sched_begin(const char *name, size_t len)
 		feed_auto(slot_mine(), AUTO_PROFILER_STEP);
 		return 0;
 	case CLASS_OPTIMIZER:
-		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+		know(AUTO_OPTIMIZER);
 		return open_mark(slot_mine(), MARK_OPTIMIZER);
 	case CLASS_ZERO_GRAD:
-		atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+		know(AUTO_OPTIMIZER);
+		feed_auto(slot_mine(), AUTO_CLEAR);
 		return 0;
 	default:
 		return 0;
@@ -237,9 +243,13 @@ void sched_end(uint32_t token)
 	}
 }
 
-void sched_optimizer_made(void)
+/* libtorch logs the use of its API. Where an optimizer is made, steps will come. */
+void sched_usage(const char *event)
 {
-	atomic_store_explicit(&optimizer, 1, memory_order_relaxed);
+	if (!strcmp(event, "python.optimizer"))
+		know(AUTO_OPTIMIZER);
+	else if (!strcmp(event, "torch.compile"))
+		know(AUTO_COMPILED);
 }
 
 void sched_backward(void)
@@ -286,6 +296,6 @@ void marks_fork_child(void)
 	my_slot = 0;
 	atomic_store(&slots_taken, 0);
 	atomic_store(&owner, 0);
-	atomic_store(&optimizer, 0);
+	atomic_store(&known, atomic_load(&known) & AUTO_COMPILED);
 	atomic_store(&stepped, 0);
 }

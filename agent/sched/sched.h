@@ -63,9 +63,10 @@ void sched_used(void);
 bool sched_begun(void); /* step 0 has begun */
 /* Operators are recorded or not, from now on. */
 void sched_collect(bool on);
-/* An optimizer was made (c10::LogAPIUsage "python.optimizer"): `auto` waits for its
- * steps. */
-void sched_optimizer_made(void);
+/* libtorch logs an event of its API's use (c10::LogAPIUsage): `auto` waits for the steps
+ * of an optimizer that was made, and not so long for those of one that may be compiled.
+ */
+void sched_usage(const char *event);
 void sched_backward(void); /* autograd::Engine::execute is entered */
 void sched_step(void); /* proflaunch_step() */
 

@@ -56,6 +56,26 @@ def test_accumulation_is_one_step_per_update():
         assert len(backwards) == 9, len(backwards)
 
 
+def test_the_first_update_is_waited_for():
+    """Hundreds of backward passes, before any update was seen, are no steps."""
+    for kind in ("patient", "patient_loader"):
+        with prof.folder() as log:
+            run = loops(log, kind, 6, schedule="wait=1,active=3,repeat=1")
+            trace = run.only()
+            assert trace.steps() == [1, 2, 3], (kind, trace.steps())
+            assert updates(trace) == [1, 1, 1], (kind, updates(trace))
+            assert "6 steps ended" in run.err, run.err
+
+
+def test_zero_grad_shows_the_turns_of_a_compiled_optimizer():
+    with prof.folder() as log:
+        run = loops(log, "compiled", 50, schedule="wait=1,active=3,repeat=1")
+        trace = run.only()
+        assert trace.steps() == [1, 2, 3], trace.steps()
+        assert updates(trace, "Optimizer.zero_grad#SGD.zero_grad") == [1, 1, 1]
+        assert "19 steps ended (backward)" in run.err, run.err
+
+
 def test_validation_belongs_to_the_next_step():
     with prof.folder() as log:
         trace = loops(log, "validated", 12, schedule="wait=1,active=8,repeat=1").only()

@@ -55,6 +55,40 @@ def accumulate():
             print(round(loss.item(), 4))
 
 
+def patient():
+    """A hundred backward passes to an update, and no DataLoader."""
+    for _ in range(updates):
+        for _ in range(100):
+            loss = loss_of(torch.ones(2, 4)) / 100
+            loss.backward()
+        sgd.step()
+        sgd.zero_grad()
+        print(round(loss.item(), 4))
+
+
+def patient_loader():
+    """A hundred micro-batches to an update."""
+    for index, (x,) in enumerate(loader(100 * updates)):
+        loss = loss_of(x) / 100
+        loss.backward()
+        if index % 100 == 99:
+            sgd.step()
+            sgd.zero_grad()
+            print(round(loss.item(), 4))
+
+
+def compiled():
+    """A compiled step shows no mark; two backward passes to each."""
+    step = torch.compile(sgd.step, backend="eager")
+    for _ in range(updates):
+        sgd.zero_grad()
+        for _ in range(2):
+            loss = loss_of(torch.ones(2, 4)) / 2
+            loss.backward()
+        step()
+        print(round(loss.item(), 4))
+
+
 def validated():
     """Epochs of four updates, each with a validation pass of three batches."""
     for epoch in range(updates // 4):
