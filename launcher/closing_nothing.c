@@ -117,9 +117,12 @@ static void say_no_spool(const struct closing *c)
 			say_number(n), names);
 	else
 		(waits && c->config->malloc ? say_warn : say_note)(
-			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s. Was the environment cleared (env -i, sudo)? proflaunch doctor -- <command> says more%s%s",
+			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s%s proflaunch doctor -- <command> says more%s%s",
 			say_number(n), names,
 			waits && c->config->malloc ? "PyTorch" : "PyTorch or CUDA",
+			c->aside[ASIDE_CLEARED]
+				? ", and others started without it: was the environment cleared (env -i, sudo)?"
+				: ".",
 			c->config->malloc
 				? ""
 				: "; the heap of any program: --malloc sample, or all",

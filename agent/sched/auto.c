@@ -59,7 +59,7 @@ static bool new_turn(struct auto_state *a)
 
 /* In how many turns an optimizer would have shown itself. The first update can be far
  * away where no zero_grad came before it; a compiled one shows no step ever. */
-static unsigned patience(const struct auto_state *a, unsigned known)
+static unsigned updates_due(const struct auto_state *a, unsigned known)
 {
 	bool accumulates = known & AUTO_OPTIMIZER && a->backward_seen && !a->clears;
 
@@ -73,7 +73,7 @@ static bool nothing_better(struct auto_state *a, bool likely, unsigned known)
 {
 	bool turn = new_turn(a);
 
-	if (!a->sure && likely && turn && ++a->waited >= patience(a, known))
+	if (!a->sure && likely && turn && ++a->waited >= updates_due(a, known))
 		a->sure = true;
 	return turn && (a->sure || !likely);
 }

@@ -84,7 +84,7 @@ static uint32_t open_mark(uint32_t slot, enum mark mark)
 	return slot << 8 | mark;
 }
 
-static void know(enum auto_known what)
+static void note_known(enum auto_known what)
 {
 	if (!(atomic_load_explicit(&known, memory_order_relaxed) & what))
 		atomic_fetch_or_explicit(&known, what, memory_order_relaxed);
@@ -213,10 +213,10 @@ uint32_t sched_begin(const char *name, size_t len)
 		feed_auto(slot_mine(), AUTO_PROFILER_STEP);
 		return 0;
 	case CLASS_OPTIMIZER:
-		know(AUTO_OPTIMIZER);
+		note_known(AUTO_OPTIMIZER);
 		return open_mark(slot_mine(), MARK_OPTIMIZER);
 	case CLASS_ZERO_GRAD:
-		know(AUTO_OPTIMIZER);
+		note_known(AUTO_OPTIMIZER);
 		feed_auto(slot_mine(), AUTO_CLEAR);
 		return 0;
 	default:
@@ -247,9 +247,9 @@ void sched_end(uint32_t token)
 void sched_usage(const char *event)
 {
 	if (!strcmp(event, "python.optimizer"))
-		know(AUTO_OPTIMIZER);
+		note_known(AUTO_OPTIMIZER);
 	else if (!strcmp(event, "torch.compile"))
-		know(AUTO_COMPILED);
+		note_known(AUTO_COMPILED);
 }
 
 void sched_backward(void)

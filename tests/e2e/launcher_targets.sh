@@ -73,7 +73,7 @@ fi
 run --logdir none -- env -i "$work/plain"
 want 6 $status "env -i: status"
 want alone "$(cat out)" "env -i"
-has 'no program that ran under proflaunch (1: env) loaded PyTorch or CUDA. Was the environment cleared (env -i, sudo)?' \
+has 'no program that ran under proflaunch (1: env) loaded PyTorch or CUDA, and others started without it: was the environment cleared (env -i, sudo)?' \
 	err "env -i"
 has '1 program ran without being profiled: 1 started without LD_PRELOAD' err "env -i: what was seen"
 run --logdir none -- sh -c './plain; ./plain; exit 6'

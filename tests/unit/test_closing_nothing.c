@@ -68,7 +68,10 @@ START_TEST(who_had_the_agent_is_named)
 	config.malloc = 0;
 	says("nothing was recorded: libproflaunch.so was loaded into no program of this run");
 	tally_add(&programs, "env", 3, 1);
-	says("nothing was recorded: no program that ran under proflaunch (1: env) loaded PyTorch or CUDA. Was the environment cleared (env -i, sudo)?");
+	says("nothing was recorded: no program that ran under proflaunch (1: env) loaded PyTorch or CUDA. proflaunch doctor");
+	cleared = 1;
+	says("(1: env) loaded PyTorch or CUDA, and others started without it: was the environment cleared (env -i, sudo)? proflaunch doctor");
+	cleared = 0;
 	says("the heap of any program: --malloc sample, or all\n");
 	ck_assert_ptr_null(strstr(said, "marker"));
 	tally_add(&programs, "bash", 4, 2);
@@ -76,7 +79,7 @@ START_TEST(who_had_the_agent_is_named)
 	strcpy(config.marker, "torch:step");
 	says("the heap of any program: --malloc sample, or all, and --marker none");
 	config.malloc = 3;
-	says("(3: bash 2, env 1) loaded PyTorch. Was");
+	says("(3: bash 2, env 1) loaded PyTorch. proflaunch");
 	config.malloc = MALLOC_SAMPLE;
 	strcpy(config.marker, "auto");
 	says("what ran under proflaunch (3: bash 2, env 1) allocated too little for a sample");
