@@ -359,6 +359,7 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 		wire_parts();
 		wire_gpu_start(agent_begin);
 		agent_heap_start(agent_begin);
+		wire_python_start();
 		rare_end(&cost);
 	}
 	errno = saved;

@@ -78,6 +78,7 @@ void wire_gpu_collect(bool on);
 void wire_gpu_profile(bool cuda, bool begins);
 
 /* wire_python.c: the interpreter. */
+void wire_python_start(void); /* after agent_heap_start */
 void wire_python_look(const char *name); /* dlsym was asked for it, libtorch looked for */
 void wire_python_ended(bool kept); /* a window has; the next may be open already */
 

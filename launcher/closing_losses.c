@@ -174,8 +174,11 @@ static void say_stack_losses(const struct closing *c)
 			say_number(n[HEAP_ENDED]),
 			say_count(n[HEAP_STACKS], "call stack"));
 	say_no_stack(c, n[HEAP_UNKNOWN_STACK], "allocation", "a call stack");
-	say_no_stack(c, c->totals->python[PYTHON_UNKNOWN], "operator",
+	say_no_stack(c, c->totals->python[PYTHON_UNKNOWN], "event",
 		     "a call stack of Python");
+	closing_warn(
+		c->totals->python[PYTHON_UNPROVEN], "event",
+		"without a call stack of Python: what was read was none of this interpreter's");
 }
 
 void closing_losses(const struct closing *c)

@@ -50,6 +50,7 @@ enum python_count {
 	PYTHON_DISAGREED, /* ... and another one */
 	PYTHON_CUT, /* deeper than 512 frames: the outer ones are not there */
 	PYTHON_UNKNOWN, /* no room for a new stack: the event is there without one */
+	PYTHON_UNPROVEN, /* a frame that executes no code object: the same */
 	PYTHON_COUNTS
 };
 

@@ -38,7 +38,7 @@ enum heap_call {
 };
 enum { HEAP_CALL_MASK = 0x0f, HEAP_SAMPLED = 0x10 /* by bytes: see malloc_sample_kb */ };
 
-/* REC_ALLOC: r.name = id of the call stack (stacks.h, not names.h), 0 = none. */
+/* REC_ALLOC: r.name = id of the call stack (stack_pair.h, not names.h), 0 = none. */
 struct rec_alloc {
 	struct record r;
 	uint64_t bytes;

@@ -288,7 +288,7 @@ uint32_t stacks_add(uint32_t caller, struct stack_frame frame, unsigned flags,
 
 	if (caller)
 		depth += ((struct stack *)(spool.base + (uint64_t)caller * 8))->depth;
-	if (depth > STACKS_MOST)
+	if (depth > STACKS_MOST && flags != STACK_PAIR)
 		return 0;
 	struct entry e = { .size = sizeof(struct stack),
 			   .room = room,

@@ -58,6 +58,7 @@ enum stack_flag {
 	STACK_CUT = 1, /* outer frames left out: stack_depth */
 	STACK_ENDED = 2, /* ended at code without unwind tables */
 	STACK_FOREIGN = 4, /* ended at the edge of a signal's or coroutine's stack */
+	STACK_PAIR = 8, /* no stack, but two: stack_pair.h */
 };
 
 /* ---- the writing side ---- */

@@ -88,25 +88,46 @@ void heap_start(const struct config *config, uint64_t seed)
 	/* Counters lie in threads' states, and those need the key that thread_start
 	 * makes. */
 	s->always = s->mode == HEAP_COUNT && config->malloc_since && !thread_start();
+	heap_settings.walks = s->stacks;
 	set_mode(windowless_mode());
 }
 
 static bool stacks_wanted;
+static heap_also *also_wanted;
+
+/* What takes stacks of either kind is not on the hook's short way. */
+static void settle_walks(void)
+{
+	heap_settings.walks = heap_settings.stacks || heap_settings.also;
+}
+
+void heap_also_walk(heap_also *also)
+{
+	if (heap_settings.mode >= HEAP_SAMPLE)
+		heap_settings.also = also;
+	settle_walks();
+}
 
 void heap_stacks_off(void)
 {
 	stacks_wanted = heap_settings.stacks;
+	also_wanted = heap_settings.also;
 	heap_settings.stacks = false;
-	if (!stacks_wanted)
+	heap_settings.also = NULL;
+	settle_walks();
+	if (!stacks_wanted && !also_wanted)
 		return;
 	stacks_shrink();
-	unwind_rules_end();
+	if (stacks_wanted)
+		unwind_rules_end();
 }
 
 void heap_stacks_on(void)
 {
 	if (stacks_wanted)
 		heap_settings.stacks = unwind_rules_start(false);
+	heap_settings.also = also_wanted;
+	settle_walks();
 	stacks_wanted = false;
 }
 

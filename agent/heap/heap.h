@@ -18,6 +18,11 @@
 /* From the agent's constructor: what to record. Says in one line when an allocator lies
  * ahead of us or inside the executable, so that its calls cannot be seen. */
 void heap_start(const struct config *config, uint64_t seed);
+/* Another stack of an allocation that is being recorded: takes the id of the native one,
+ * or 0, and gives the id that stands for both. Called within malloc. */
+struct thread;
+typedef uint32_t heap_also(struct thread *t, uint32_t native);
+void heap_also_walk(heap_also *also);
 extern void (*heap_first)(void); /* first call or sample comes; set by wire_heap.c */
 bool heap_is_sample(void);
 /* Between these two there are no call stacks, and their tables are unmapped. For a

@@ -98,6 +98,8 @@ static inline uint32_t heap_changes(void)
 extern struct heap_settings {
 	uint32_t mode; /* enum heap_mode, in windows */
 	bool stacks, always; /* malloc_since = start */
+	bool walks; /* stacks of either kind are taken */
+	heap_also *also; /* NULL: native stacks alone */
 	uint64_t sample_bytes, seed;
 } heap_settings;
 

@@ -83,6 +83,8 @@ static __attribute__((noinline)) void put_alloc(const void *p, size_t size,
 	r = emit_reserve(t, REC_ALLOC, sizeof(*r));
 	if (r && heap_settings.stacks)
 		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
+	if (r && heap_settings.also)
+		stack = heap_settings.also(t, stack);
 	if (r) {
 		r->r.name = stack;
 		r->r.begin = now;
@@ -270,7 +272,7 @@ void *heap_malloc(size_t size)
 	struct thread *t;
 	struct rec_alloc *r;
 
-	if (__builtin_expect(!p || heap_settings.stacks || !is_untimed() ||
+	if (__builtin_expect(!p || heap_settings.walks || !is_untimed() ||
 				     !(t = emit_ready(sizeof(*r))),
 			     0))
 		return malloc_any(p, size);

@@ -5,6 +5,7 @@
 #include "agent/python/freed.h"
 #include "agent/core/gate.h"
 #include "agent/hooks/hook.h"
+#include "agent/python/interpreter.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -79,6 +80,7 @@ bool freed_find(void)
 	if (!type || !type->name || strcmp(type->name, "code") != 0)
 		return false;
 	code_type = type;
+	interpreter.code = type;
 	stock = atomic_load(&type->free);
 	return stock;
 }

@@ -21,6 +21,7 @@ struct interpreter {
 	void *(*holder)(void); /* the state of the thread that has the lock; since 3.12
 				  NULL where it is not the calling one */
 	int (*finalizing)(void);
+	const void *code; /* PyCode_Type */
 	const char *version; /* Py_GetVersion() */
 	unsigned proven; /* frames of the self check */
 };

@@ -164,6 +164,41 @@ void python_facts(void)
 		spool_fact("python_path", folders);
 }
 
+/* ---- by a pending call ---- */
+
+#define ASKS 8 /* an interpreter that has no frames yet is asked again */
+
+static int (*is_initialized)(void);
+static int (*add_pending)(int (*call)(void *), void *arg);
+static _Atomic int asks;
+static _Atomic bool asking;
+
+static int look_now(void *arg)
+{
+	(void)arg;
+	python_look();
+	atomic_store(&asking, false);
+	return 0;
+}
+
+/* The dynamic linker's lock may be held when python_ask is called: so not there. */
+void python_prepare(void)
+{
+	is_initialized = (int (*)(void))hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+	add_pending = (int (*)(int (*)(void *), void *))hook_real_dlsym(
+		RTLD_DEFAULT, "Py_AddPendingCall");
+}
+
+void python_ask(void)
+{
+	if (!is_initialized || !add_pending || atomic_load(&asks) >= ASKS ||
+	    !is_initialized() || atomic_exchange(&asking, true))
+		return;
+	atomic_fetch_add(&asks, 1);
+	if (add_pending(look_now, NULL))
+		atomic_store(&asking, false); /* too many calls wait */
+}
+
 /* ---- the look ---- */
 
 bool python_look(void)

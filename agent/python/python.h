@@ -21,6 +21,11 @@
 /* Finds the interpreter and has it confirm what we know. Does nothing after the first
  * time that it could. True: stacks can be had. */
 bool python_look(void);
+/* Finds what python_ask needs: from the agent's constructor. */
+void python_prepare(void);
+/* Has the interpreter, once it runs, call python_look: from its main thread, between two
+ * instructions. May be called from within malloc. */
+void python_ask(void);
 /* Tells the spool: the version, and the folders that modules are imported from. */
 void python_facts(void);
 

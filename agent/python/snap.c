@@ -7,6 +7,7 @@
 #include "agent/python/snap.h"
 #include "agent/core/codes.h"
 #include "agent/core/emit.h"
+#include "agent/core/stack_pair.h"
 #include "agent/python/check.h"
 #include "agent/python/freed.h"
 #include "agent/python/text.h"
@@ -90,22 +91,30 @@ static uint32_t id_of_code(struct snap *s, const struct python_layout *l,
 /* ---- stacks ---- */
 
 /* Puts frame i of the walk on top of the stack *id. An early frame is left out. False: no
- * room. */
+ * stack can be had, and why is counted. */
 static bool add_frame(struct snap *s, unsigned i, uint32_t *id)
 {
 	const struct python_layout *l = interpreter.layout;
 	const void *code = walk_code(l, s->now.frame[i]);
-	int64_t offset = walk_offset(l, s->now.frame[i], code);
 	struct stack_frame frame;
+	int64_t offset;
 
+	if (layout_at(code, LAYOUT_TYPE) != interpreter.code) {
+		count_stack(PYTHON_UNPROVEN);
+		return false;
+	}
+	offset = walk_offset(l, s->now.frame[i], code);
 	if (walk_is_early(l, s->now.frame[i], code, offset))
 		return true;
 	frame = (struct stack_frame){ id_of_code(s, l, code),
 				      offset < 0 ? CODES_BEGIN : (uint64_t)offset };
-	if (!frame.module)
-		return false;
-	*id = stacks_add(*id, frame, !*id && s->now.cut ? STACK_CUT : 0, &s->room);
-	return *id;
+	if (frame.module)
+		*id = stacks_add(*id, frame, !*id && s->now.cut ? STACK_CUT : 0,
+				 &s->room);
+	if (frame.module && *id)
+		return true;
+	count_stack(PYTHON_UNKNOWN);
+	return false;
 }
 
 /* How many of the outermost frames are those of the last stack. */
@@ -121,7 +130,7 @@ static inline unsigned frames_kept(const struct snap *s, const struct walk *w)
 	return i;
 }
 
-/* The id of the stack that was walked last; 0: no room. */
+/* The id of the stack that was walked last; 0: none can be had. */
 static uint32_t id_of_walk(struct snap *s)
 {
 	const struct walk *w = &s->now;
@@ -130,10 +139,8 @@ static uint32_t id_of_walk(struct snap *s)
 
 	s->cut = w->cut;
 	for (s->n = i; i < w->n; s->n = ++i) {
-		if (!add_frame(s, w->n - 1 - i, &id)) {
-			count_stack(PYTHON_UNKNOWN);
+		if (!add_frame(s, w->n - 1 - i, &id))
 			return 0;
-		}
 		s->where[i] = w->where[w->n - 1 - i];
 		s->index[i] = w->index[w->n - 1 - i];
 		s->code_of[i] = walk_code(interpreter.layout, w->frame[w->n - 1 - i]);
@@ -230,21 +237,29 @@ static inline bool is_inside(const struct snap *s, const void *frame, uint64_t a
 	return s->around && s->frame == frame && s->at == at && !s->around->end;
 }
 
+/* What the thread knows, as of now; NULL: no memory. */
+static inline struct snap *snap_of(struct thread *t)
+{
+	struct snap *s = t->slot[SLOT];
+
+	if (__builtin_expect(!is_current(s, t), 0) && !(s = snap_anew(t)))
+		return NULL;
+	if (__builtin_expect(s->freed != freed_now(), 0))
+		forget_freed(s);
+	return s;
+}
+
 uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind kind,
 		    uint8_t *flags)
 {
 	const struct python_layout *l = interpreter.layout;
 	const void *innermost = walk_innermost(l);
-	struct snap *s = t->slot[SLOT];
+	struct snap *s;
 	uint64_t at;
 	uint32_t id;
 
-	if (!innermost)
+	if (!innermost || !(s = snap_of(t)))
 		return 0;
-	if (__builtin_expect(!is_current(s, t), 0) && !(s = snap_anew(t)))
-		return 0;
-	if (__builtin_expect(s->freed != freed_now(), 0))
-		forget_freed(s);
 	at = (uintptr_t)layout_at(innermost, l->where);
 	if (is_inside(s, innermost, at)) {
 		*flags |= s->around_id ? OP_STACK | OP_SHARES : 0;
@@ -276,6 +291,37 @@ uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind)
 	if (id)
 		*(struct op_stack *)(op + 1) = (struct op_stack){ .python = id };
 	return flags;
+}
+
+/* The interpreter allocates while it makes frames and takes them down: nothing is asked
+ * of it here, and a stack is not compared. */
+static uint32_t stack_inside_malloc(struct snap *s, const void *innermost)
+{
+	uint64_t at = (uintptr_t)layout_at(innermost, interpreter.layout->where);
+	uint32_t id;
+
+	if (is_inside(s, innermost, at))
+		return s->around_id;
+	walk_frames(&s->now, innermost);
+	id = id_of_walk(s);
+	if (__builtin_expect(id && s->cut, 0))
+		count_stack(PYTHON_CUT);
+	return id;
+}
+
+uint32_t snap_pair(struct thread *t, uint32_t native)
+{
+	const void *innermost = walk_innermost(interpreter.layout);
+	struct snap *s = innermost ? snap_of(t) : NULL;
+	struct stack_pair pair = { native, s ? stack_inside_malloc(s, innermost) : 0 };
+	uint32_t id;
+
+	if (!pair.python)
+		return native;
+	id = stack_pair_add(pair, &s->room);
+	if (!id)
+		count_stack(PYTHON_UNKNOWN);
+	return id ? id : native;
 }
 
 void snap_undo(struct thread *t)

@@ -26,6 +26,9 @@ uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind 
 		    uint8_t *flags);
 /* Puts it behind the record, which has room for it. Returns the flags. */
 uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind);
+/* The id of this native stack together with Python's, where there is one: from within
+ * malloc, whatever the interpreter is doing. */
+uint32_t snap_pair(struct thread *t, uint32_t native);
 /* The record that the last stack was put behind is made anew: nothing is inside of it. */
 void snap_undo(struct thread *t);
 

@@ -3,13 +3,14 @@
  * operator and its call site. */
 #include "report/memory/blocks.h"
 #include "base/order.h"
+#include "report/memory/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LABEL_MOST 1024
-#define NAME_MOST  300
+#define NAME_MOST  LINE_MOST
 
 /* ---- the operator in flight ---- */
 
@@ -73,9 +74,7 @@ static bool find_op_label(struct model *m, uint32_t slice, uint32_t *label)
 static bool is_noise(const char *name, bool python)
 {
 	if (python)
-		return text_starts_with(name, "<built-in") ||
-		       text_starts_with(name, "<frozen ") ||
-		       text_starts_with(name, "torch/") || strstr(name, "/torch/");
+		return !line_is_own(name);
 	return is_node(name) || text_starts_with(name, "ProfilerStep#");
 }
 
@@ -105,17 +104,10 @@ static void add_name(struct names *to, const char *name, unsigned depth)
 /* Appends the frames of a "Call stack" that are the program's own. */
 static void add_stack(struct trail *t, const char *stack)
 {
-	char frame[NAME_MOST + 1];
+	char frame[LINE_MOST + 1];
 
-	while (*stack && t->lines.n < t->depth) {
-		size_t len = strcspn(stack, ";");
-
-		snprintf(frame, sizeof(frame), "%.*s",
-			 (int)(len < NAME_MOST ? len : NAME_MOST), stack);
-		if (len && !is_noise(frame, true))
-			add_name(&t->lines, frame, t->depth);
-		stack += len + (stack[len] == ';');
-	}
+	while (t->lines.n < t->depth && lines_next(&stack, frame))
+		add_name(&t->lines, frame, t->depth);
 }
 
 /* The names around an allocation, innermost first, without repetitions. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of a trace as rows, by operator and by call site. */
 #include "base/frame_text.h"
+#include "report/memory/lines.h"
 #include "report/memory/memory.h"
 
 #include <string.h>
@@ -34,23 +35,60 @@ static size_t put_frames(char *text, size_t size, const struct model *m,
 	return at < size ? at : size - 1;
 }
 
-static uint32_t site_label(struct model *m, const struct site *site, unsigned depth)
+/* The native frames alone. */
+static size_t put_native(char *text, size_t size, const struct model *m,
+			 const struct site *site, unsigned depth)
 {
-	char text[LABEL_MOST] = "";
 	size_t at = 0;
 
-	if (site->stack != SITE_NONE) {
-		at = put_frames(text, sizeof(text) - 300, m, site, depth, false);
-		if (!at)
-			at = put_frames(text, sizeof(text) - 300, m, site, depth, true);
-	}
+	if (site->stack != SITE_NONE)
+		at = put_frames(text, size, m, site, depth, false);
+	if (!at && site->stack != SITE_NONE)
+		at = put_frames(text, size, m, site, depth, true);
+	return at;
+}
+
+/* The program's own lines of Python, at most `depth`. Returns the length; 0: there are
+ * none. */
+static size_t put_lines(char *text, size_t size, const struct model *m,
+			const struct site *site, unsigned depth)
+{
+	const char *stack =
+		site->python == TEXT_NONE ? "" : texts_get(&m->texts, site->python);
+	char frame[LINE_MOST + 1];
+	size_t at = 0;
+
+	for (unsigned n = 0; n < depth && at < size - 1 && lines_next(&stack, frame); n++)
+		at += (size_t)snprintf(text + at, size - at, "%s%s", n ? " < " : "",
+				       frame);
+	return at < size ? at : size - 1;
+}
+
+static size_t put_op(char *text, size_t size, const struct model *m,
+		     const struct site *site)
+{
+	return site->op == TEXT_NONE ? 0
+				     : (size_t)snprintf(text, size, " < [%.250s]",
+							texts_get(&m->texts, site->op));
+}
+
+/* Where lines of Python are known they come first, then the operator, and last the native
+ * function that the allocation lies in. */
+static uint32_t site_label(struct model *m, const struct site *site, unsigned depth)
+{
+	char text[LABEL_MOST] = "", native[LINE_MOST + 1] = "";
+	size_t at = put_lines(text, sizeof(text) - 700, m, site, depth);
+	bool lines = at;
+
+	if (!lines)
+		at = put_native(text, sizeof(text) - 300, m, site, depth);
 	if (!at)
 		at = (size_t)snprintf(
 			text, sizeof(text), "(no stack: %.100s)",
 			site->call == TEXT_NONE ? "?" : texts_get(&m->texts, site->call));
-	if (site->op != TEXT_NONE)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, " < [%.250s]",
-				       texts_get(&m->texts, site->op));
+	at += put_op(text + at, sizeof(text) - at, m, site);
+	if (lines && put_native(native, sizeof(native), m, site, 1))
+		at += (size_t)snprintf(text + at, sizeof(text) - at, " < in %s", native);
 	return texts_add(&m->texts, text, at);
 }
 

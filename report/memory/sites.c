@@ -146,6 +146,8 @@ static void site_member(struct pull *u, struct site *site, int64_t *sites)
 		get_text(u, &site->op);
 	} else if (parse_is(p, "call")) {
 		get_text(u, &site->call);
+	} else if (parse_is(p, "Call stack")) {
+		get_text(u, &site->python);
 	} else if (parse_is(p, "steps")) {
 		site->steps = u->s->pool_n;
 		get_numbers(u, &u->s->steps_pool, &u->s->pool_room, &u->s->pool_n);
@@ -164,9 +166,11 @@ static void one_site(struct pull *u, struct site *site, int64_t *sites)
 {
 	struct sites *s = u->s;
 
-	*site = (struct site){
-		.stack = SITE_NONE, .op = TEXT_NONE, .call = TEXT_NONE, .steps = SIZE_MAX
-	};
+	*site = (struct site){ .stack = SITE_NONE,
+			       .op = TEXT_NONE,
+			       .call = TEXT_NONE,
+			       .python = TEXT_NONE,
+			       .steps = SIZE_MAX };
 	while (!u->full && parse_next(u->p) == TOKEN_KEY)
 		site_member(u, site, sites);
 	if (site->steps != SIZE_MAX && s->pool_n - site->steps < s->steps_n)

@@ -18,7 +18,7 @@
 
 struct site {
 	uint32_t stack; /* SITE_NONE = not known */
-	uint32_t op, call; /* texts */
+	uint32_t op, call, python; /* texts; python: "Call stack" */
 	int64_t allocs, bytes, frees, freed, live, blocks, peak, max;
 	size_t steps; /* where in steps_pool its live bytes at the steps' ends begin */
 };

@@ -12,6 +12,7 @@ ${CC:-cc} -O2 -Wall -shared -fPIC -o "$BUILD/floor.so" tests/bench/floor.c -ldl
 "$PYTHON" tests/bench/start_bench.py --build "$BUILD"
 "$PYTHON" tests/bench/gpu_bench.py --build "$BUILD"
 "$PYTHON" tests/bench/python_bench.py --build "$BUILD" --python "$PYTHON"
+"$PYTHON" tests/bench/python_heap_bench.py --build "$BUILD" --python "$PYTHON"
 tests/setup.sh bench
 "$PYTHON" tests/bench/host_bench.py --build "$BUILD" --python "$PYTHON"
 "$PYTHON" tests/bench/heap_bench.py --build "$BUILD" --python "$PYTHON"

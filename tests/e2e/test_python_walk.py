@@ -88,6 +88,49 @@ def test_every_shape_with_other_allocators():
     each(every)
 
 
+def within_malloc(path, command, log, malloc, status=0):
+    """What build/prog/python_malloc.so counts of a command's processes: walks and frames."""
+    out = os.path.join(log, "counts")
+    done = prof.plain([path, *command], cwd=log, timeout=1200, env={
+        **os.environ, "PYTHON_WALK": LIBRARY, "PYTHON_MALLOC_OUT": out, "PYTHONMALLOC": malloc,
+        "LD_PRELOAD": prof.prog("python_malloc.so")})
+    with open(out, encoding="utf-8") as file:
+        said = file.read()
+    assert done.returncode == status, (path, command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+    assert "differs" not in said, (path, said[:3000])
+    rows = re.findall(r"^walks (\d+) locked (\d+) frames (\d+) early \d+ differ 0$", said, re.M)
+    return [sum(map(int, column)) for column in zip(*rows)]
+
+
+def test_frames_read_from_within_malloc():
+    """While the interpreter makes frames and takes them down; each object of Python's goes through
+    malloc, and what is freed is overwritten."""
+    def every(path):
+        with prof.folder() as log:
+            walks, _, frames = within_malloc(path, [os.path.join(PROGRAMS, "shapes.py")], log, "malloc_debug")
+            assert walks > 100000, walks
+            return f"{walks} walks, {frames} frames"
+    each(every)
+
+
+CPYTHON = ("test_generators test_coroutines test_asyncgen test_threading test_gc test_exceptions test_frame "
+           "test_tracemalloc test_sys_setprofile test_sys_settrace test_code test_class test_descr test_weakref "
+           "test_super test_call test_extcall test_yield_from test_contextlib test_traceback").split()
+
+
+@prof.full
+def test_frames_read_from_within_malloc_in_cpythons_own_tests():
+    def every(path):
+        if prof.plain([path, "-c", "import test.test_gc"]).returncode:
+            return "without CPython's tests"
+        with prof.folder() as log:
+            words = ["-m", "test", "-q", *CPYTHON]
+            bare = prof.plain([path, *words], cwd=log, timeout=1200)
+            walks, _, frames = within_malloc(path, words, log, "default", bare.returncode)
+            return f"{walks} walks, {frames} frames"
+    each(every)
+
+
 def ends(path, malloc, rounds):
     for n in range(rounds):
         said = run(path, "at_exit.py", str(n % 5), env={"PYTHONMALLOC": malloc}.items(), status=AFTER_PYTHON)

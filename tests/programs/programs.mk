@@ -3,7 +3,7 @@
 # or C++; heap_* and unwind_* below, and host_* in tests/host/host.mk, have flags of their own.
 
 programs_apart := $(addprefix tests/programs/,heap_bump.c heap_early.c heap_own.c heap_plugins.c \
-	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c) \
+	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c) \
 	$(wildcard tests/programs/unwind_* tests/programs/host_*)
 progs     := $(patsubst tests/programs/%.c,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.c)))
 cxx_progs := $(patsubst tests/programs/%.cc,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.cc)))
@@ -12,16 +12,17 @@ $(progs): $(BUILD)/prog/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -I. -pthread -rdynamic -o $@ $< -ldl
 
-# The agent's walk of Python's frames, for a Python program: tests/e2e/test_python_walk.py. Not where a
-# sanitizer is in the agent.
+# The agent's walk of Python's frames, for a Python program, and from within malloc:
+# tests/e2e/test_python_walk.py. Not where a sanitizer is in the agent.
 python_o := $(filter $(addprefix $(BUILD)/so/,base/% config/% agent/core/% agent/python/% writer/python/%),$(agent_o))
-progs    += $(if $(SAN),,$(BUILD)/prog/python_walk.so)
+walks    := $(addprefix $(BUILD)/prog/,python_walk.so python_malloc.so)
+progs    += $(if $(SAN),,$(walks))
 
 $(BUILD)/prog/python_walk.a: $(python_o) tests/programs/programs.mk
 	@mkdir -p $(@D)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $(python_o)
 
-$(BUILD)/prog/python_walk.so: tests/programs/python_walk.c $(BUILD)/prog/python_walk.a $(wildcard agent/python/*.h)
+$(walks): $(BUILD)/prog/%.so: tests/programs/%.c $(BUILD)/prog/python_walk.a $(wildcard agent/python/*.h)
 	$(call say,PROG,$@)$(CC) $(flags) -Wno-missing-prototypes -shared -fPIC -o $@.new $< $(BUILD)/prog/python_walk.a \
 		$(LDFLAGS) -Wl,-z,defs && mv $@.new $@
 

@@ -111,6 +111,17 @@ START_TEST(a_gap_is_told_in_seconds)
 }
 END_TEST
 
+START_TEST(missing_stacks_of_python_are_told)
+{
+	totals.files = 1;
+	config.buffer_mb = 2;
+	totals.python[PYTHON_UNKNOWN] = 3;
+	totals.python[PYTHON_UNPROVEN] = 1;
+	says("3 events without a call stack of Python: there was no room for more; try --buffer-mb 8\n");
+	says("1 event without a call stack of Python: what was read was none of this interpreter's\n");
+}
+END_TEST
+
 /* Each buffer by its own name, with its own size. */
 START_TEST(the_buffer_that_was_full_is_named)
 {
@@ -144,6 +155,7 @@ int main(void)
 	tcase_add_loop_test(tc, each_loss_of_the_gpu_has_its_line, 0,
 			    sizeof(losses) / sizeof(*losses));
 	tcase_add_test(tc, a_gap_is_told_in_seconds);
+	tcase_add_test(tc, missing_stacks_of_python_are_told);
 	tcase_add_test(tc, the_buffer_that_was_full_is_named);
 	return unit_run(tc, "closing_losses");
 }

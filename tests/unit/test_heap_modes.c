@@ -230,6 +230,44 @@ START_TEST(stacks_come_back_after_a_while_without)
 }
 END_TEST
 
+static uint32_t other_stack(struct thread *t, uint32_t native)
+{
+	ck_assert_ptr_eq(t, thread_mine);
+	ck_assert_uint_eq(native, 0); /* malloc_stacks is off */
+	return 77;
+}
+
+/* Of what is recorded, with native stacks or without; not while there are none. */
+START_TEST(another_walker_is_asked_for_each_allocation)
+{
+	void *p = NULL;
+
+	heap_prepare(_i ? HEAP_SAMPLE : HEAP_ALL);
+	heap_start(&heap_config, 1);
+	heap_also_walk(other_stack);
+	heap_begin_window(1);
+	for (unsigned i = 0; i < 5; i++)
+		p = hook_test_realloc(p, (i + 1) << 20);
+	for (unsigned i = 0; i < 5; i++)
+		ck_assert_uint_eq(heap_record(REC_ALLOC, -1, i)->name, 77);
+	heap_stacks_off();
+	hook_test_malloc(1 << 20);
+	ck_assert_uint_eq(heap_record(REC_ALLOC, -1, 5)->name, 0);
+	heap_stacks_on();
+	hook_test_malloc(1 << 20);
+	ck_assert_uint_eq(heap_record(REC_ALLOC, -1, 6)->name, 77);
+}
+END_TEST
+
+START_TEST(counters_have_no_stacks)
+{
+	heap_prepare(HEAP_COUNT);
+	heap_start(&heap_config, 1);
+	heap_also_walk(other_stack);
+	ck_assert(!heap_settings.walks);
+}
+END_TEST
+
 START_TEST(what_lives_is_what_was_not_freed)
 {
 	const struct rec_heap *r;
@@ -296,6 +334,8 @@ int main(void)
 	tcase_add_test(tc, no_sample_wakes_who_is_not_to_doze);
 	tcase_add_test(tc, a_doze_begins_without_samples);
 	tcase_add_test(tc, stacks_come_back_after_a_while_without);
+	tcase_add_loop_test(tc, another_walker_is_asked_for_each_allocation, 0, 2);
+	tcase_add_test(tc, counters_have_no_stacks);
 	tcase_add_test(tc, what_lives_is_what_was_not_freed);
 	tcase_add_test(tc, nothing_has_no_size);
 	tcase_add_test(tc, of_calls_that_are_recorded_a_sample_is_timed);

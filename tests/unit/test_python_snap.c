@@ -1,82 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks of an interpreter that lies in this program's memory, laid out as 3.12 is. */
-#include "agent/python/check.h"
-#include "tests/unit/python_image.h"
-
-#include <stdio.h>
-
-static uint8_t flags;
-static bool lock_held, contradicted;
-
-/* The interpreter's own answers, in place of check.c's. */
-bool check_start(void)
-{
-	return true;
-}
-
-bool check_holds_lock(void)
-{
-	return lock_held;
-}
-
-const char *check_all(const struct walk *w, unsigned *frames)
-{
-	*frames = w->n;
-	return NULL;
-}
-
-bool check_frames(const struct walk *w)
-{
-	(void)w;
-	return !contradicted;
-}
-
-/* An operator begins; it is open until end_op(). */
-static struct rec_op *begin_op(enum record_kind kind, uint32_t *id)
-{
-	struct thread *t = emit_enter(kind);
-	struct rec_op *op;
-
-	ck_assert_ptr_nonnull(t);
-	op = emit_reserve(t, kind, sizeof(*op) + sizeof(struct op_stack));
-	ck_assert_ptr_nonnull(op);
-	flags = 0;
-	*id = snap_stack(t, &op->r, kind, &flags);
-	op->r.end = 0;
-	emit_commit(t, &op->r, kind, flags, sizeof(*op) + sizeof(struct op_stack));
-	emit_leave(t);
-	return op;
-}
-
-static uint32_t whole_op(void)
-{
-	uint32_t id;
-	struct rec_op *op = begin_op(REC_OP, &id);
-
-	op->r.end = 1;
-	return id;
-}
-
-/* "function (offset)" of each frame, innermost first. */
-static const char *text_of(uint32_t id)
-{
-	static char text[4096];
-	struct stack_frame f[STACKS_MOST];
-	struct spool_view view;
-	unsigned cut, n;
-
-	ck_assert_int_eq(spool_view_init(&view, spool.base, spool.head->cap), 0);
-	n = stacks_get(&view, id, f, STACKS_MOST, &cut);
-	text[0] = '\0';
-	for (unsigned i = 0; i < n && strlen(text) < 4000; i++) {
-		const struct code *c = codes_get(&view, f[i].module);
-
-		ck_assert_ptr_nonnull(c);
-		sprintf(text + strlen(text), "%s(%u) ", code_name(c),
-			(unsigned)f[i].offset);
-	}
-	return text;
-}
+#include "tests/unit/python_ops.h"
 
 START_TEST(a_stack_is_what_the_frames_are)
 {
@@ -345,24 +269,6 @@ START_TEST(a_full_spool_is_counted)
 }
 END_TEST
 
-/* One in SNAP_CHECK is compared, where the lock is held. */
-START_TEST(a_stack_that_the_interpreter_contradicts_is_not_kept)
-{
-	setup(16 << 20);
-	lock_held = true;
-	for (unsigned i = 1; i < 2 * SNAP_CHECK; i++)
-		ck_assert_uint_ne(whole_op(), 0);
-	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 1);
-	contradicted = true;
-	put_frame(3, 3, 20);
-	ck_assert_uint_eq(whole_op(), 0);
-	ck_assert_uint_eq(flags, 0);
-	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 2);
-	ck_assert_uint_eq(emit_info()->python[PYTHON_DISAGREED], 1);
-	ck_assert_ptr_nonnull(interpreter_why());
-}
-END_TEST
-
 /* After fork the ids that a thread remembers are those of another spool. */
 START_TEST(nothing_is_remembered_after_a_fork)
 {
@@ -417,7 +323,6 @@ int main(void)
 	tcase_add_test(tc, another_window_begins_anew);
 	tcase_add_test(tc, where_there_is_no_python_there_is_no_stack);
 	tcase_add_test(tc, a_full_spool_is_counted);
-	tcase_add_test(tc, a_stack_that_the_interpreter_contradicts_is_not_kept);
 	tcase_add_test(tc, nothing_is_remembered_after_a_fork);
 	tcase_add_test(tc, versions_have_their_rows);
 	return unit_run(tc, "snap");

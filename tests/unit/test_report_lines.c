@@ -121,6 +121,48 @@ START_TEST(names_are_bounded)
 }
 END_TEST
 
+#define HEAP                                                                             \
+	"\"heap\": {\"mode\": \"all\", \"peak\": {\"ts\": 1.000, \"bytes\": 900}, "      \
+	"\"frames\": [\"malloc (libc.so.6+0x1)\", \"grow (a.c:3)\", \"call (b.c:9)\"], " \
+	"\"stacks\": [[0, 1, 2]], \"sites\": ["
+#define SITE(stack, python, op, bytes)                   \
+	"{\"stack\": " stack ", " python "\"op\": " op   \
+	", \"allocs\": 1, \"bytes\": " bytes             \
+	", \"frees\": 0, \"freed\": 0, \"live\": " bytes \
+	", \"blocks\": 1, \"peak\": 1, \"call\": \"malloc\"}"
+#define PYTHON(stack) "\"Call stack\":\"" stack "\","
+
+/* The heap's: lines, the operator, and the function that the block was made in. */
+START_TEST(a_call_site_of_the_heap_has_its_line_first)
+{
+	static const struct {
+		const char *label;
+		int64_t bytes;
+	} want[] = {
+		{ "train.py(7): step < train.py(9): main < in grow (a.c:3)", 111 },
+		{ "train.py(7): step < train.py(9): main < [aten::add] < in grow (a.c:3)",
+		  222 },
+		{ "grow (a.c:3) < call (b.c:9)", 333 },
+		{ "train.py(7): step < train.py(9): main", 444 },
+		{ "a.py(1): a < a.py(2): b < a.py(3): c < in grow (a.c:3)", 555 },
+	};
+
+	begin();
+	ours(HEAP SITE("0", PYTHON("<frozen runpy>(3): run;" OWN), "null", "111") ", " SITE(
+		"0", PYTHON("torch/a.py(1): f;" OWN), "\"aten::add\"",
+		"222") ", " SITE("0", PYTHON("<frozen runpy>(3): run"), "null",
+				 "333") ", " SITE("null", PYTHON(OWN), "null",
+						  "444") ", " SITE("0",
+								   PYTHON("a.py(1): a;a.py(2): b;a.py(3): c;a.py(4): d"),
+								   "null", "555") "]}");
+	look();
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		ck_assert_int_eq(row(&view.spaces[0].by_site, want[i].label)->bytes,
+				 want[i].bytes);
+	end();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("lines");
@@ -131,5 +173,6 @@ int main(void)
 	tcase_add_test(tc, where_all_frames_are_torchs_operators_are_named);
 	tcase_add_test(tc, functions_of_torchs_own_traces_are_lines);
 	tcase_add_test(tc, names_are_bounded);
+	tcase_add_test(tc, a_call_site_of_the_heap_has_its_line_first);
 	return unit_run(tc, "lines");
 }

@@ -10,6 +10,7 @@
 #ifndef WRITER_HEAP_ACCOUNT_H
 #define WRITER_HEAP_ACCOUNT_H
 
+#include "agent/core/stack_pair.h"
 #include "writer/heap/blocks.h"
 #include "writer/heap/frames.h"
 #include "writer/heap/sum.h"
@@ -92,11 +93,12 @@ int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 int heap_rate_end(struct heap *h, int64_t begin, int64_t end);
 int heap_device(struct trace *t);
 
-/* cut.c: heap_cut gives all stacks that look the same, as many frames as are shown, one
- * id; heap_frames_get gives those frames, innermost first. */
+/* cut.c: heap_cut gives the two stacks of a record, where all that look the same, as many
+ * frames as are shown, have one id; heap_frames_get gives those frames, innermost first.
+ */
 int heap_cut_start(struct heap *h);
 void heap_cut_end(struct heap *h);
-uint32_t heap_cut(struct trace *t, uint32_t stack);
+struct stack_pair heap_cut(struct trace *t, uint32_t id);
 unsigned heap_frames_get(const struct trace *t, uint32_t stack,
 			 struct stack_frame frame[STACKS_MOST]);
 

@@ -17,7 +17,8 @@ struct heap_cut {
 	} slot[SLOTS];
 	size_t n;
 	struct {
-		uint32_t stack, is;
+		uint32_t id; /* as records have it */
+		struct stack_pair is;
 	} cache[CACHE];
 	struct stack_frame frame[STACKS_MOST], other[STACKS_MOST];
 };
@@ -71,20 +72,28 @@ static uint32_t first_of(struct trace *t, uint32_t stack)
 	return stack;
 }
 
-/* A stack that is shown whole keeps its id. The cache answers for sites that allocate all
- * the time. */
-uint32_t heap_cut(struct trace *t, uint32_t stack)
+/* A stack that is shown whole keeps its id. */
+static uint32_t cut_stack(struct trace *t, uint32_t stack)
+{
+	return t->config->stack_depth &&
+			       stacks_depth(t->view, stack) > t->config->stack_depth
+		       ? first_of(t, stack)
+		       : stack;
+}
+
+/* The cache answers for sites that allocate all the time. */
+struct stack_pair heap_cut(struct trace *t, uint32_t id)
 {
 	struct heap_cut *c = t->heap->cut;
-	size_t i = stack % CACHE;
+	size_t i = id % CACHE;
 
-	if (c->cache[i].stack == stack)
-		return c->cache[i].is;
-	c->cache[i].stack = stack;
-	c->cache[i].is = t->config->stack_depth && stacks_depth(t->view, stack) >
-							   t->config->stack_depth
-				 ? first_of(t, stack)
-				 : stack;
+	if (c->cache[i].id != id) {
+		struct stack_pair pair = stack_pair_get(t->view, id);
+
+		c->cache[i].id = id;
+		c->cache[i].is = (struct stack_pair){ cut_stack(t, pair.native),
+						      cut_stack(t, pair.python) };
+	}
 	return c->cache[i].is;
 }
 

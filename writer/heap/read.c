@@ -155,9 +155,9 @@ static void add_top_sites(struct heap *h)
 
 		if (!is_among(h->largest, largest, s->max_at))
 			h->largest[h->large++] =
-				(struct heap_large){ s->max, s->max_ticks, s->max_at,
-						     s->op,  s->max_tid,   s->stack,
-						     top[i] };
+				(struct heap_large){ s->max,    s->max_ticks, s->max_at,
+						     s->op,     s->max_tid,   s->stack,
+						     s->python, top[i] };
 	}
 }
 

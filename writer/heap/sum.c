@@ -61,22 +61,27 @@ static struct heap_site *site_at(const struct heap *h, uint32_t i)
 	return (struct heap_site *)h->sites.mem + i;
 }
 
-/* The site's number; 0: too many sites, this one is not kept apart. Or -ENOMEM. */
-static int64_t site_of(struct heap *h, uint32_t stack, uint32_t op, uint8_t call)
+static bool same_site(const struct heap_site *a, const struct heap_site *b)
 {
-	uint64_t hash = ((uint64_t)op << 32 | stack) * 0x9e3779b97f4a7c15ull + call;
-	const struct heap_site site = { .stack = stack, .op = op, .call = call }, *s;
+	return a->stack == b->stack && a->python == b->python && a->op == b->op &&
+	       a->call == b->call;
+}
+
+/* The number of the site that these four say; 0: too many sites, this one is not kept
+ * apart. Or -ENOMEM. */
+static int64_t site_of(struct heap *h, const struct heap_site *site)
+{
+	uint64_t hash = ((uint64_t)site->op << 32 | site->stack) * 0x9e3779b97f4a7c15ull +
+			((uint64_t)site->python << 8 | site->call);
 	size_t i;
 
 	hash = (hash ^ hash >> 32) * 0xbf58476d1ce4e5b9ull;
-	for (i = hash >> 32 & (SLOTS - 1); h->index[i]; i = (i + 1) & (SLOTS - 1)) {
-		s = site_at(h, h->index[i]);
-		if (s->stack == stack && s->op == op && s->call == call)
+	for (i = hash >> 32 & (SLOTS - 1); h->index[i]; i = (i + 1) & (SLOTS - 1))
+		if (same_site(site_at(h, h->index[i]), site))
 			return h->index[i];
-	}
 	if (h->sites.n >= HEAP_KEPT)
 		return 0;
-	if (pile_add(&h->sites, &site, sizeof(site)))
+	if (pile_add(&h->sites, site, sizeof(*site)))
 		return -ENOMEM;
 	return h->index[i] = (uint32_t)(h->sites.n - 1);
 }
@@ -191,8 +196,12 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 	struct heap_block mine = { .address = r->end, .at = (uint32_t)(l->at / 8) }, was;
 	uint64_t bytes = bytes_of(t, mine.at);
 	struct heap_sums w = weigh_block(h, bytes);
-	uint32_t op = heap_merge_op(l), stack = heap_cut(t, r->name);
-	int64_t site = site_of(h, stack, op, r->flags & HEAP_CALL_MASK);
+	struct stack_pair stack = heap_cut(t, r->name);
+	const struct heap_site key = { .stack = stack.native,
+				       .python = stack.python,
+				       .op = heap_merge_op(l),
+				       .call = r->flags & HEAP_CALL_MASK };
+	int64_t site = site_of(h, &key);
 	struct heap_site *s;
 	int err = site < 0 ? (int)site : 0;
 
@@ -222,8 +231,8 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 		h->peak_ticks = l->ticks;
 		h->peaks++;
 	}
-	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, op, l->tid, stack,
-					   mine.site });
+	note_large(h, (struct heap_large){ bytes, l->ticks, mine.at, key.op, l->tid,
+					   key.stack, key.python, mine.site });
 	return err;
 }
 

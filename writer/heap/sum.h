@@ -5,8 +5,8 @@
  * A site is a call stack, an operator and a function of the allocator.
  *
  * Threads  one at a time.
- * Memory   88 bytes for each site up to HEAP_KEPT, 24 for each step in which a site
- *          changed, 2 MiB for the index.
+ * Memory   96 bytes for each site up to HEAP_KEPT, 24 for each step in which a site
+ *          changed, 8 MiB for the index.
  * Errors   0 or -ENOMEM.
  * Units    bytes; ticks; counts in 1 / HEAP_ONE, as a sampled block stands for many.
  */
@@ -16,7 +16,7 @@
 #include "agent/core/record_heap.h"
 #include "writer/heap/merge.h"
 
-#define HEAP_KEPT    (1u << 18) /* sites kept apart */
+#define HEAP_KEPT    (1u << 20) /* sites kept apart */
 #define HEAP_LARGEST 1000 /* allocations shown on their threads' rows ... */
 #define HEAP_TOP     100 /* ... besides the largest of as many sites */
 #define HEAP_ONE     (1ull << 20)
@@ -37,7 +37,8 @@ struct heap_site {
 	int64_t peak; /* live at the heap's peak number peak_of */
 	uint64_t max, max_ticks; /* largest block, and when */
 	uint32_t max_at, max_tid; /* its record, offset / 8; its thread's id */
-	uint32_t stack, op;
+	uint32_t stack, python; /* native, and Python's */
+	uint32_t op;
 	uint32_t peak_of;
 	uint32_t until; /* steps whose live bytes are in `held` */
 	uint32_t held; /* newest struct heap_held, + 1 */
@@ -56,7 +57,7 @@ struct heap_large {
 	uint64_t ticks;
 	uint32_t at; /* offset of its record / 8 */
 	uint32_t op, tid;
-	uint32_t stack, site;
+	uint32_t stack, python, site;
 };
 
 /* The allocation whose record's offset / 8 is `at`. */

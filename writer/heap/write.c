@@ -3,6 +3,7 @@
 #include "agent/core/names.h"
 #include "base/fmt.h"
 #include "writer/heap/account.h"
+#include "writer/python/python.h"
 
 static const char *const count_names[HEAP_COUNTS] = {
 	[HEAP_STACKS] = "stacks",         [HEAP_CUT] = "cut",
@@ -143,7 +144,9 @@ static void put_site(struct trace *t, const struct heap_site *s)
 
 	json_lit(j, "{\"stack\": ");
 	put_stack(t, s->stack);
-	json_lit(j, ", \"op\": ");
+	json_lit(j, ", ");
+	python_call_stack(t, s->python, false);
+	json_lit(j, "\"op\": ");
 	put_op(t, s->op);
 	json_lit(j, ", ");
 	put_sums(j, &s->sums);
@@ -274,7 +277,9 @@ static void put_large(struct trace *t, const struct heap_large *l)
 		json_text_unsigned(j, ",\"site_bytes\":", site->sums.bytes);
 	else
 		json_lit(j, ",\"site_bytes\":null");
-	json_lit(j, ",\"op\":");
+	json_lit(j, ",");
+	python_call_stack(t, l->python, false);
+	json_lit(j, "\"op\":");
 	put_op(t, l->op);
 	put_known(j, ",\"step\":", s, s ? s->number : 0);
 	json_lit(j, "}},\n");

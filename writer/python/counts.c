@@ -3,10 +3,9 @@
 #include "writer/trace.h"
 
 static const char *const names[PYTHON_COUNTS] = {
-	[PYTHON_CHECKED] = "checked",
-	[PYTHON_DISAGREED] = "disagreed",
-	[PYTHON_CUT] = "cut",
-	[PYTHON_UNKNOWN] = "unknown",
+	[PYTHON_CHECKED] = "checked",   [PYTHON_DISAGREED] = "disagreed",
+	[PYTHON_CUT] = "cut",           [PYTHON_UNKNOWN] = "unknown",
+	[PYTHON_UNPROVEN] = "unproven",
 };
 
 void python_counts(struct trace *t)
