@@ -3,8 +3,8 @@
  * its options concerns a run; report/memory makes the output. Traces may be
  * torch.profiler's, too. */
 #include "launcher/memory.h"
-#include "base/near.h"
 #include "launcher/say.h"
+#include "launcher/verb_options.h"
 #include "report/memory/category.h"
 #include "report/memory/folder.h"
 #include "report/memory/memory.h"
@@ -25,15 +25,14 @@ struct asked {
 	unsigned traces_n;
 };
 
-static const struct {
-	const char *name, *value, *text;
-} options[] = {
+static const struct verb_option options[] = {
 #define OPTION(name, value, text) { name, value, text },
 #include "launcher/memory.def"
 #undef OPTION
+	{ NULL, NULL, NULL },
 };
 
-static void print_help(void)
+static void print_help(const struct verb_options *o)
 {
 	printf("usage: proflaunch memory [options] TRACE|DIRECTORY...\n"
 	       "       proflaunch memory --leaks [--steps N] [--max-growth BYTES] TRACE|DIRECTORY...\n"
@@ -42,13 +41,7 @@ static void print_help(void)
 	       "(--profile-memory on, --malloc all) or of torch.profiler (profile_memory=True).\n"
 	       "Of a directory: a table of its traces, then the one with the largest peak.\n"
 	       "\n");
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++) {
-		char left[64];
-
-		snprintf(left, sizeof(left), "  --%s %s", options[i].name,
-			 options[i].value);
-		printf("%-22s %s\n", left, options[i].text);
-	}
+	verb_options_print(o);
 	printf("\nCategories of a timeline\n");
 	for (unsigned i = 0; i < CATEGORIES; i++)
 		printf("  %-16s %s\n", category_names[i], category_rules[i]);
@@ -80,11 +73,21 @@ static bool step_range(const char *text, struct memory_options *o)
 	return !dash || parse_number(dash + 1, o->first, INT64_MAX, &o->last);
 }
 
-static const char *with_value(struct asked *a, const char *name, const char *value)
+static bool *flag_of(struct asked *a, const char *name)
 {
+	if (!strcmp(name, "json"))
+		return &a->json;
+	return !strcmp(name, "leaks") ? &a->leaks : &a->help;
+}
+
+static const char *take_option(void *arg, const char *name, const char *value)
+{
+	struct asked *a = arg;
 	int64_t n = 0;
 
-	if (!strcmp(name, "device"))
+	if (!value)
+		*flag_of(a, name) = true;
+	else if (!strcmp(name, "device"))
 		a->memory.device = value;
 	else if (!strcmp(name, "timeline"))
 		a->timeline = value;
@@ -105,78 +108,8 @@ static const char *with_value(struct asked *a, const char *name, const char *val
 	return NULL;
 }
 
-static void say_unknown(const char *arg, size_t len)
+static bool is_complete(const struct asked *a)
 {
-	char typed[64];
-	struct near near;
-
-	snprintf(typed, sizeof(typed), "%.*s", (int)len, arg + 2);
-	near = near_begin(typed);
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		near_try(&near, options[i].name);
-	if (near.best)
-		say_warn("--%s: no such option (did you mean --%s?)", typed, near.best);
-	else
-		say_warn("--%s: no such option; proflaunch memory --help lists them",
-			 typed);
-}
-
-/* Takes an argument that begins with "--". Returns how many words it took; 0 = wrong. */
-static unsigned take_option(struct asked *a, char **argv)
-{
-	const char *equals = strchr(argv[0], '='), *value = equals ? equals + 1 : argv[1],
-		   *why;
-	size_t len = (equals ? (size_t)(equals - argv[0]) : strlen(argv[0])) - 2, i;
-
-	for (i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (strlen(options[i].name) == len &&
-		    !memcmp(options[i].name, argv[0] + 2, len))
-			break;
-	if (i == sizeof(options) / sizeof(*options)) {
-		say_unknown(argv[0], len);
-		return 0;
-	}
-	if (!*options[i].value && equals) {
-		say_warn("--%s: takes no value", options[i].name);
-		return 0;
-	}
-	if (!*options[i].value) {
-		a->json |= !strcmp(options[i].name, "json");
-		a->leaks |= !strcmp(options[i].name, "leaks");
-		a->help |= !strcmp(options[i].name, "help");
-		return 1;
-	}
-	if (!value || !*value) {
-		say_warn("--%s: its value is missing", options[i].name);
-		return 0;
-	}
-	why = with_value(a, options[i].name, value);
-	if (!why)
-		return equals ? 1 : 2;
-	say_warn("--%s %s: %s", options[i].name, value, why);
-	return 0;
-}
-
-/* Reads the options, and moves the traces to the front of argv. */
-static bool read_options(struct asked *a, char **argv)
-{
-	unsigned took;
-
-	a->traces = argv;
-	while (*argv) {
-		if (!strcmp(*argv, "-h"))
-			a->help = true;
-		if (!strcmp(*argv, "-h") || !strcmp(*argv, "--")) {
-			argv++;
-		} else if (!strncmp(*argv, "--", 2)) {
-			took = take_option(a, argv);
-			if (!took)
-				return false;
-			argv += took;
-		} else {
-			a->traces[a->traces_n++] = *argv++;
-		}
-	}
 	if (a->help || a->traces_n)
 		return a->help || !a->timeline || a->traces_n == 1 ||
 		       (say_warn("--timeline: of one trace at a time"), false);
@@ -332,13 +265,15 @@ int memory_main(char **argv)
 			    .first = INT64_MIN,
 			    .last = INT64_MAX },
 		.leak = { .steps = 0, .growth = 65536 },
+		.traces = argv,
 	};
+	const struct verb_options o = { "memory", options, take_option, &a };
 	int status = 0;
 
-	if (!read_options(&a, argv))
+	if (!verb_options_read(&o, argv, &a.traces_n) || !is_complete(&a))
 		return 2;
 	if (a.help)
-		print_help();
+		print_help(&o);
 	for (unsigned i = 0; !a.help && i < a.traces_n; i++) {
 		status = worse_status(status, report_path(&a, a.traces[i]));
 		if (!a.json && i + 1 < a.traces_n)

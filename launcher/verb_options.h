@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verb_options - the command line of a verb that has a table of options of its own.
+ *
+ * Threads  one.
+ * Memory   none; words of argv are handed out as they are.
+ * Errors   false after a line on stderr.
+ * Units    none.
+ */
+#ifndef LAUNCHER_VERB_OPTIONS_H
+#define LAUNCHER_VERB_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct verb_option {
+	const char *name, *value, *text; /* value "" = it takes none */
+};
+
+struct verb_options {
+	const char *verb;
+	const struct verb_option *rows; /* a row without a name ends them */
+	/* Takes an option; value NULL = it has none. Returns NULL, or what is wrong. */
+	const char *(*take)(void *arg, const char *name, const char *value);
+	void *arg;
+};
+
+/* Takes the options, and moves the *n other words to the front of argv. -h is --help,
+ * and -o is --output where there is such a row. */
+bool verb_options_read(const struct verb_options *o, char **argv, unsigned *n);
+/* Prints the rows as --help has them. */
+void verb_options_print(const struct verb_options *o);
+
+#endif
