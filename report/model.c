@@ -113,6 +113,14 @@ static bool add_step(struct model *m, const struct event *e, const char *name)
 	return true;
 }
 
+/* What an operator and its kernels share; a number that is out of range is none. */
+static uint32_t external_of(const struct event *e)
+{
+	int64_t id = event_number(e, ARG_EXTERNAL, 0);
+
+	return id > 0 && id < UINT32_MAX ? (uint32_t)id : 0;
+}
+
 /* Events that a view cannot use are passed over: without a name, of another category,
  * or with an end that overflows. */
 static bool add_slice(struct model *m, const struct event *e)
@@ -139,6 +147,7 @@ static bool add_slice(struct model *m, const struct event *e)
 				.thread = thread,
 				.parent = NO_ROW,
 				.stack = e->stack,
+				.external = external_of(e),
 				.kind = (uint8_t)kind,
 				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,
 				.of_forward = e->of_forward };

@@ -36,7 +36,7 @@ struct slice {
 	int64_t input_bytes; /* of the first input; -1 = not known */
 	uint32_t name, thread;
 	uint32_t parent; /* NO_ROW = none */
-	uint32_t stack; /* "Call stack" */
+	uint32_t stack, external; /* "Call stack"; "External id", 0 = none */
 	uint8_t kind;
 	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
 };

@@ -26,6 +26,7 @@
 	X("Total Reserved", TOTAL_RESERVED)   \
 	X("Sequence number", SEQUENCE)        \
 	X("Fwd thread id", FWD_THREAD)        \
+	X("External id", EXTERNAL)            \
 	X("process", PROCESS)                 \
 	X("parent", PARENT)                   \
 	X("peak", PEAK)                       \

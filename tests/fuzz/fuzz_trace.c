@@ -3,8 +3,9 @@
  * Hostile trace files: what is damaged is refused or read, never obeyed.
  *
  * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
- * output of the memory view.
+ * output of the memory view and of export.
  */
+#include "report/export/export.h"
 #include "report/memory/memory.h"
 #include "report/memory/timeline.h"
 #include "tests/fuzz/fuzz.h"
@@ -79,6 +80,21 @@ static void look(struct model *m, FILE *out)
 	memory_free(&v);
 }
 
+static void look_at_stacks(const char *path, FILE *out)
+{
+	static struct export x;
+	struct export_found found;
+	char why[256];
+
+	export_begin(&x, (enum export_format)fuzz_below(3), (enum export_by)fuzz_below(4),
+		     out);
+	if (x.format == EXPORT_STACKS)
+		x.by %= EXPORT_ALLOCATED;
+	for (uint64_t n = 1 + fuzz_below(2); n; n--)
+		fuzz_require(export_add(&x, path, &found, why, sizeof(why)));
+	fuzz_require(export_end(&x, true));
+}
+
 static char *slurp(const char *path, size_t *len)
 {
 	FILE *in = fopen(path, "r");
@@ -116,6 +132,7 @@ int main(int argc, char **argv)
 			continue;
 		read++;
 		look(&m, out);
+		look_at_stacks(path, out);
 		model_free(&m);
 	}
 	unlink(path);

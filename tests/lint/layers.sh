@@ -37,7 +37,8 @@ writer/symbols: base config agent/core writer
 finisher: base config agent/core writer
 report: base report/memory
 report/memory: base report
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory finisher launcher/doctor launcher/recover launcher/symbols
+report/export: base report report/memory
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export finisher launcher/doctor launcher/recover launcher/symbols
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols
 launcher/symbols: base config agent/core writer launcher

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folded stacks, sorted by their text. */
+#include "report/export/folded.h"
+
+#include <stdlib.h>
+
+static void put_stack(const struct fold *f, uint32_t node, FILE *out)
+{
+	uint32_t path[FOLD_DEPTH_MOST];
+	unsigned n = fold_path(f, node, path);
+
+	for (unsigned i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? ";" : "", fold_text(f, path[i]));
+}
+
+bool folded_write(const struct fold *f, int64_t unit, FILE *out)
+{
+	size_t n;
+	uint32_t *nodes = fold_sorted(f, &n);
+	int64_t left = 0;
+
+	for (size_t i = 0; nodes && i < n; i++) {
+		int64_t weight = f->nodes[nodes[i]].weight, value = weight / unit;
+
+		left += weight % unit;
+		value += left / unit;
+		left %= unit;
+		if (!value || !nodes[i])
+			continue;
+		put_stack(f, nodes[i], out);
+		fprintf(out, " %lld\n", (long long)value);
+	}
+	free(nodes);
+	return nodes != NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators and annotations by "External id". Calls of the runtime have their operator's
+ * number, too, and are none. */
+#include "report/export/launches.h"
+#include "base/order.h"
+#include "base/search.h"
+
+#include <stdlib.h>
+
+static int by_external(const void *left, const void *right)
+{
+	const struct launch *a = left, *b = right;
+
+	return order_of(a->external, b->external) ?: order_of(a->slice, b->slice);
+}
+
+bool launches_make(struct launches *l, const struct model *m)
+{
+	*l = (struct launches){ 0 };
+	for (uint32_t i = 0; i < m->slices_n; i++) {
+		const struct slice *s = &m->slices[i];
+
+		if (!s->external || (s->kind != SLICE_OP && s->kind != SLICE_NOTE))
+			continue;
+		if (!GROW(l->rows, l->room, l->n)) {
+			launches_free(l);
+			return false;
+		}
+		l->rows[l->n++] = (struct launch){ s->external, i };
+	}
+	if (l->n)
+		qsort(l->rows, l->n, sizeof(*l->rows), by_external);
+	return true;
+}
+
+uint32_t launches_op(const struct launches *l, const struct slice *device)
+{
+	size_t at = SEARCH_FIRST(i, 0, l->n, l->rows[i].external >= device->external);
+
+	return device->external && at < l->n && l->rows[at].external == device->external
+		       ? l->rows[at].slice
+		       : NO_ROW;
+}
+
+void launches_free(struct launches *l)
+{
+	free(l->rows);
+	*l = (struct launches){ 0 };
+}
