@@ -120,7 +120,7 @@ install: all ## honours PREFIX and DESTDIR
 	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 2>/dev/null); do \
 		install -m 644 $$lib $(DESTDIR)$(PREFIX)/lib/; done
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
-	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-doctor.1 profile.conf.5; do \
+	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-export.1 proflaunch-doctor.1 profile.conf.5; do \
 		$(BUILD)/proflaunch --print-man $$page > $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
 
 clean: ## remove every build folder

@@ -68,10 +68,11 @@ static void print_option(const struct config_option *o)
 	"usage: proflaunch [options] [--] command [arguments]\n"                 \
 	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
 	"       proflaunch memory [options] trace|directory ...\n"               \
+	"       proflaunch export [options] trace|directory ...\n"               \
 	"       proflaunch doctor [options] [--] command [arguments]\n"          \
 	"       proflaunch help\n"
 
-/* Ten lines, for a user who types the name alone. */
+/* A few lines, for a user who types the name alone. */
 void help_usage(void)
 {
 	static const char text[] = USAGE
@@ -111,11 +112,12 @@ void help_print(void)
 	       "recover   finishes the traces of programs that were killed, and names the functions of\n"
 	       "          call stacks that are module and offset still; its files go there, or to --output\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
+	       "export    writes stacks for flame graphs: torch's lines, folded, or for speedscope\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
-	       "The first word that is no option is recover, memory, doctor, help, or else a command;\n"
-	       "behind -- there is always a command. What follows a command belongs to it. A .py file\n"
-	       "that is not executable is run by python3.\n"
+	       "The first word that is no option is recover, memory, export, doctor, help, or else a\n"
+	       "command; behind -- there is always a command. What follows a command belongs to it. A\n"
+	       ".py file that is not executable is run by python3.\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
 }

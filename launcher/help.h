@@ -12,14 +12,14 @@
 
 #include "config/config.h"
 
-void help_usage(void); /* ten lines, on stderr */
+void help_usage(void); /* a few lines, on stderr */
 void help_print(void);
 /* Prints the commented profile.conf.example. */
 void help_print_config(void);
 /* man.c: prints one of these in man(7) format. Returns 2 for another name. */
 #define MAN_PAGES                                                                        \
-	"proflaunch.1, proflaunch-recover.1, proflaunch-memory.1, proflaunch-doctor.1, " \
-	"profile.conf.5"
+	"proflaunch.1, proflaunch-recover.1, proflaunch-memory.1, proflaunch-export.1, " \
+	"proflaunch-doctor.1, profile.conf.5"
 int man_print(const char *page);
 
 #endif

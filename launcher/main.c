@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "launcher/args.h"
 #include "launcher/doctor/doctor.h"
+#include "launcher/export.h"
 #include "launcher/help.h"
 #include "launcher/memory.h"
 #include "launcher/recover/recover.h"
@@ -36,13 +37,20 @@ static int memory_of_args(struct args *a)
 	return memory_main(a->command);
 }
 
-/* `help memory`: memory has options of its own. */
+static int export_of_args(struct args *a)
+{
+	return export_main(a->command);
+}
+
+/* `help memory`, `help export`: these have options of their own. */
 static int help_of_args(struct args *a)
 {
 	char *words[] = { "--help", NULL };
 
 	if (a->operands && !strcmp(a->operand[0], "memory"))
 		return memory_main(words);
+	if (a->operands && !strcmp(a->operand[0], "export"))
+		return export_main(words);
 	help_print();
 	return 0;
 }
@@ -57,6 +65,7 @@ static const struct {
 } verbs[] = {
 	{ "recover", .main = recover_main },
 	{ "memory", .main = memory_of_args },
+	{ "export", .main = export_of_args },
 	{ "help", .main = help_of_args, .whatever = true },
 	{ "doctor", .main = doctor_main, .command = true },
 	{ "--help", .print = help_print, .whatever = true },
@@ -147,6 +156,8 @@ int main(int argc, char **argv)
 		return symbolize_main();
 	if (argc > 1 && !strcmp(argv[1], "memory"))
 		return memory_main(argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "export"))
+		return export_main(argv + 2);
 	if (argc == 1) {
 		help_usage();
 		return 2;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Prints a row of memory.def or recover.def. */
+/* Prints a row of memory.def, export.def or recover.def. */
 static void put_row(const char *name, const char *value, const char *text)
 {
 	fputs(".TP\n\\fB\\-\\-", stdout);
@@ -136,6 +136,60 @@ void man_verbs_memory(void)
 	roff_section("EXAMPLES", memory_examples);
 	roff_section("SEE ALSO",
 		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-recover\\fR(1)\n");
+}
+
+/* ---- export ---- */
+
+static const char export_synopsis[] =
+	"\\fBproflaunch export \\-\\-stacks\\fR|\\fB\\-\\-folded\\fR|\\fB\\-\\-speedscope\\fR\n"
+	"[\\fB\\-\\-by\\fR \\fIwhat\\fR] [\\fB\\-o\\fR \\fIfile\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n";
+
+static const char export_description[] =
+	"Writes the stacks of trace files for flame graphs. It reads files of \\fBproflaunch\\fR and of\n"
+	"torch.profiler, plain or packed by gzip; of a directory all that are below it. Lines of Python are\n"
+	"there with \\fB\\-\\-with\\-stack\\fR (torch.profiler: \\fIwith_stack=True\\fR); without, stacks are\n"
+	"operators alone.\n"
+	".PP\n"
+	"A stack is, outermost first: the lines of Python that called the operator; the operators and\n"
+	"annotations around it on its thread; the operator; with \\fB\\-\\-by cuda\\fR the kernel, with bytes the\n"
+	"device or \\fI[heap]\\fR. A backward operator has the lines of its forward operator, and\n"
+	"\\fI(backward)\\fR behind them. All steps are \\fIProfilerStep*\\fR. The values of all stacks are together\n"
+	"the self times of all slices.\n"
+	".PP\n"
+	"\\fB\\-\\-stacks\\fR is as torch has it instead: Python alone, a line for each event whose value is a\n"
+	"microsecond or more.\n"
+	".PP\n"
+	"Bytes are those of tensors (\\fB\\-\\-profile\\-memory on\\fR) and of the heap's call sites\n"
+	"(\\fB\\-\\-malloc all\\fR or \\fBsample\\fR) within the window. Tensors of the CPU lie in the heap, too.\n";
+
+static const char export_status[] =
+	".TP\n\\fB0\\fR\nSomething was exported. What a trace lacks is said on standard error.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, a file is no trace or cannot be written, or there was nothing to\n"
+	"export: a line says why.\n";
+
+static const char export_examples[] =
+	"A flame graph of the time in Python and operators:\n"
+	".PP\n.nf\nproflaunch \\-\\-with\\-stack \\-\\- python3 train.py\n"
+	"proflaunch export \\-\\-folded log | flamegraph.pl > time.svg\n.fi\n"
+	".PP\nThe same for a browser, a profile for each process and window:\n"
+	".PP\n.nf\nproflaunch export \\-\\-speedscope \\-o time.speedscope.json log\n.fi\n"
+	".PP\nWho allocated what is still there at the end:\n"
+	".PP\n.nf\nproflaunch export \\-\\-folded \\-\\-by live trace.pt.trace.json\n.fi\n";
+
+void man_verbs_export(void)
+{
+	roff_head("proflaunch\\-export", "1");
+	roff_section("NAME", "proflaunch\\-export \\- stacks for flame graphs\n");
+	roff_section("SYNOPSIS", export_synopsis);
+	roff_section("DESCRIPTION", export_description);
+	roff_section("OPTIONS", "");
+#define OPTION(name, value, text) put_row(name, value, text);
+#include "launcher/export.def"
+#undef OPTION
+	roff_section("EXIT STATUS", export_status);
+	roff_section("EXAMPLES", export_examples);
+	roff_section("SEE ALSO",
+		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-memory\\fR(1)\n");
 }
 
 /* ---- doctor ---- */

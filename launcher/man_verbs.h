@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * man_verbs - the manual pages of recover, memory and doctor, on stdout.
+ * man_verbs - the manual pages of recover, memory, export and doctor, on stdout.
  *
  * Threads  one.
  * Memory   none.
@@ -12,6 +12,7 @@
 
 void man_verbs_recover(void);
 void man_verbs_memory(void);
+void man_verbs_export(void);
 void man_verbs_doctor(void);
 
 #endif

@@ -22,7 +22,7 @@ mv out help
 run --print-man nothing.1
 want 2 $status "a page that is not there"
 pages=$(sed -n 's/.*the pages are //p' err | tr -d ,)
-want 5 "$(echo "$pages" | wc -w)" "pages that are named"
+want 6 "$(echo "$pages" | wc -w)" "pages that are named"
 for page in $pages; do
 	"$prof" --print-man "$page" > "$page" || fail "$page"
 done
@@ -42,6 +42,12 @@ done
 sed 's/\\-/-/g' proflaunch-memory.1 > plain
 while read -r name; do
 	has "fB--$name" plain "proflaunch-memory.1"
+done < names
+"$prof" export --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
+[ "$(wc -l < names)" -ge 6 ] || fail "too few options of export"
+sed 's/\\-/-/g' proflaunch-export.1 > plain
+while read -r name; do
+	has "fB--$name" plain "proflaunch-export.1"
 done < names
 make -s -C "$top" -o all install BUILD="$(dirname "$prof")" DESTDIR="$work" PREFIX=/usr || fail "make install"
 for page in $pages; do

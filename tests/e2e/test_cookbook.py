@@ -53,7 +53,7 @@ def test_twelve_tasks_and_the_readme():
                             "true"], capture_output=True, check=False)
     if probe.returncode:
         raise prof.Skip("unshare is not allowed here")
-    got = pages("README.md", "docs/cookbook.md")
+    got = pages("README.md", "docs/cookbook.md", "docs/export.md")
     assert got.returncode == 0, got.stdout[-3000:] + got.stderr
     assert got.stdout.count("docs/cookbook.md: ## ") == 12, got.stdout
     commands, lines = [int(word) for word in got.stdout.split("\n")[-2].split() if word.isdigit()]

@@ -69,6 +69,7 @@ static const struct {
 	{ "-q|train.py|--|x", NULL, "train.py" },
 	{ "--|recover", NULL, "recover" },
 	{ "-q|memory|--leaks|x", "memory", "--leaks" },
+	{ "-q|export|--folded|x", "export", "--folded" },
 	{ "help|memory", "help", NULL },
 	{ "-odir|-s=active=1|x", NULL, "x" },
 	{ "-h", "--help", NULL },

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes beside the path, and renames: nobody reads half a file, and what was there stays
+ * until the new one is whole. */
+#include "launcher/new_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_refused(const char *path, char *why, size_t size)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || S_ISREG(st.st_mode))
+		return false;
+	if (S_ISLNK(st.st_mode))
+		snprintf(why, size,
+			 "%s: is a link, which is not followed: name the file itself",
+			 path);
+	else
+		snprintf(why, size, "%s: is no file: name one, or leave -o out", path);
+	return true;
+}
+
+bool new_file_open(struct new_file *f, const char *path, char *why, size_t size)
+{
+	f->path = path;
+	if (is_refused(path, why, size))
+		return false;
+	if ((size_t)snprintf(f->part, sizeof(f->part), "%s.%d.part", path,
+			     (int)getpid()) >= sizeof(f->part)) {
+		snprintf(why, size, "%s: %s", path, strerror(ENAMETOOLONG));
+		return false;
+	}
+	/* A file of that name is another's, or a link of another user's in /tmp. */
+	f->out = fopen(f->part, "wxe");
+	if (!f->out)
+		snprintf(why, size, "%s: cannot be written: %s",
+			 errno == EEXIST ? f->part : path, strerror(errno));
+	return f->out != NULL;
+}
+
+bool new_file_keep(struct new_file *f, char *why, size_t size)
+{
+	bool fine = !ferror(f->out);
+
+	fine &= !fclose(f->out);
+	if (fine && is_refused(f->path, why, size)) {
+		unlink(f->part);
+		return false;
+	}
+	if (fine && !rename(f->part, f->path))
+		return true;
+	snprintf(why, size, "%s: cannot be written: %s", f->path, strerror(errno));
+	unlink(f->part);
+	return false;
+}
+
+void new_file_drop(struct new_file *f)
+{
+	fclose(f->out);
+	unlink(f->part);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * new_file - a file that has its name only when it is whole.
+ *
+ * Threads  one.
+ * Memory   the stream's.
+ * Errors   false, and a line in `why`; nothing is left behind then.
+ * Units    none.
+ */
+#ifndef LAUNCHER_NEW_FILE_H
+#define LAUNCHER_NEW_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct new_file {
+	const char *path;
+	FILE *out;
+	char part[4096]; /* its name until then */
+};
+
+/* Refuses a path that is a link, or anything but a file. */
+bool new_file_open(struct new_file *f, const char *path, char *why, size_t size);
+bool new_file_keep(struct new_file *f, char *why, size_t size);
+void new_file_drop(struct new_file *f);
+
+#endif
