@@ -104,6 +104,24 @@ uint32_t fold_below(struct fold *f, uint32_t parent, const char *text)
 	return fold_child(f, parent, fold_frame(f, text, strlen(text)));
 }
 
+/* Frames are taken from the text's end, as the outermost is nearest to the root. */
+uint32_t fold_stack(struct fold *f, uint32_t parent, const char *stack,
+		    fold_left_out *left_out)
+{
+	size_t end = strlen(stack), begin;
+	uint32_t node = parent;
+
+	for (; end; end = begin ? begin - 1 : 0) {
+		const char *before = memrchr(stack, ';', end);
+
+		begin = before ? (size_t)(before - stack) + 1 : 0;
+		if (begin == end || (left_out && left_out(stack + begin, end - begin)))
+			continue;
+		node = fold_child(f, node, fold_frame(f, stack + begin, end - begin));
+	}
+	return node;
+}
+
 void fold_add(struct fold *f, uint32_t node, int64_t weight)
 {
 	if (f->full || weight <= 0)

@@ -44,6 +44,11 @@ uint32_t fold_frame(struct fold *f, const char *text, size_t len);
 /* The node of a frame below another node, made at its first time. */
 uint32_t fold_child(struct fold *f, uint32_t parent, uint32_t frame);
 uint32_t fold_below(struct fold *f, uint32_t parent, const char *text);
+/* The node of a "Call stack" below another node: its innermost frame comes first in the
+ * text, and a ';' parts frames. `left_out` (or NULL) says which are not taken. */
+typedef bool fold_left_out(const char *frame, size_t len);
+uint32_t fold_stack(struct fold *f, uint32_t parent, const char *stack,
+		    fold_left_out *left_out);
 /* A weight up to 0 adds nothing; a sum that would overflow stays at its end. */
 void fold_add(struct fold *f, uint32_t node, int64_t weight);
 /* The frames of a node, outermost first, into room for FOLD_DEPTH_MOST. */

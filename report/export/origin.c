@@ -43,25 +43,13 @@ uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text)
 	return fold_child(o->f, node, o->frames[text]);
 }
 
-/* Makes the node of a "Call stack", innermost first, whose frames end with ';'. Frames
- * are taken from its end, as the outermost is nearest to the root. */
 static uint32_t node_of_text(struct origin *o, uint32_t text)
 {
-	const char *stack = texts_get(&o->m->texts, text), *before;
-	size_t end = strlen(stack), begin;
-	uint32_t node = FOLD_ROOT;
-
-	if (o->stacks[text] != UNKNOWN)
-		return o->stacks[text];
-	for (; end; end = begin ? begin - 1 : 0) {
-		before = memrchr(stack, ';', end);
-		begin = before ? (size_t)(before - stack) + 1 : 0;
-		if (begin == end || (o->torch && is_filtered(stack + begin, end - begin)))
-			continue;
-		node = fold_child(o->f, node,
-				  fold_frame(o->f, stack + begin, end - begin));
-	}
-	return o->stacks[text] = node;
+	if (o->stacks[text] == UNKNOWN)
+		o->stacks[text] =
+			fold_stack(o->f, FOLD_ROOT, texts_get(&o->m->texts, text),
+				   o->torch ? is_filtered : NULL);
+	return o->stacks[text];
 }
 
 /* ---- functions of Python ---- */

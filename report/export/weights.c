@@ -3,6 +3,8 @@
 #include "report/export/weights.h"
 #include "report/export/launches.h"
 #include "report/export/self_time.h"
+#include "report/memory/lines.h"
+#include "report/memory/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +69,21 @@ void weights_tensors(const struct chain *c, const struct blocks *b, bool live)
 	}
 }
 
+/* The lines of Python, the operator, and the native function that allocates: what lies
+ * between these is the interpreter. */
+static uint32_t lines_node(struct fold *f, const struct model *m, const struct site *site)
+{
+	char native[LINE_MOST + 1];
+	uint32_t node =
+		fold_stack(f, FOLD_ROOT, texts_get(&m->texts, site->python), NULL);
+
+	if (site->op != TEXT_NONE)
+		node = fold_below(f, node, texts_get(&m->texts, site->op));
+	return memory_native(native, sizeof(native), m, site, 1)
+		       ? fold_below(f, node, native)
+		       : node;
+}
+
 /* The stack of a call site, whose frames are innermost first; without one, its operator.
  */
 static uint32_t site_node(struct fold *f, const struct model *m, const struct site *site)
@@ -74,6 +91,8 @@ static uint32_t site_node(struct fold *f, const struct model *m, const struct si
 	const struct sites *h = m->heap;
 	uint32_t node = FOLD_ROOT;
 
+	if (site->python != TEXT_NONE)
+		return lines_node(f, m, site);
 	if (site->stack == SITE_NONE && site->op != TEXT_NONE)
 		node = fold_below(f, node, texts_get(&m->texts, site->op));
 	if (site->stack == SITE_NONE)

@@ -35,9 +35,8 @@ static size_t put_frames(char *text, size_t size, const struct model *m,
 	return at < size ? at : size - 1;
 }
 
-/* The native frames alone. */
-static size_t put_native(char *text, size_t size, const struct model *m,
-			 const struct site *site, unsigned depth)
+size_t memory_native(char *text, size_t size, const struct model *m,
+		     const struct site *site, unsigned depth)
 {
 	size_t at = 0;
 
@@ -81,13 +80,13 @@ static uint32_t site_label(struct model *m, const struct site *site, unsigned de
 	bool lines = at;
 
 	if (!lines)
-		at = put_native(text, sizeof(text) - 300, m, site, depth);
+		at = memory_native(text, sizeof(text) - 300, m, site, depth);
 	if (!at)
 		at = (size_t)snprintf(
 			text, sizeof(text), "(no stack: %.100s)",
 			site->call == TEXT_NONE ? "?" : texts_get(&m->texts, site->call));
 	at += put_op(text + at, sizeof(text) - at, m, site);
-	if (lines && put_native(native, sizeof(native), m, site, 1))
+	if (lines && memory_native(native, sizeof(native), m, site, 1))
 		at += (size_t)snprintf(text + at, sizeof(text) - at, " < in %s", native);
 	return texts_add(&m->texts, text, at);
 }

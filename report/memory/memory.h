@@ -84,6 +84,10 @@ void memory_free(struct memory_view *v);
 /* Make the view's parts: the tensors of one device, and the heap. */
 bool memory_tensors(struct memory_view *v, struct memory_space *s);
 bool memory_heap(struct memory_view *v, struct memory_space *s);
+/* Writes the innermost native frames of a call site outside of the allocator, `depth` at
+ * most, or inside where there are no others. Returns the length; 0: it has no stack. */
+size_t memory_native(char *text, size_t size, const struct model *m,
+		     const struct site *site, unsigned depth);
 struct memory_row *memory_row(struct memory_table *t, struct texts *texts,
 			      uint32_t label);
 /* Gives the rows that hold most at the last step a list of their steps. */

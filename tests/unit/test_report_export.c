@@ -257,6 +257,25 @@ START_TEST(the_heap_has_its_own_stacks)
 }
 END_TEST
 
+/* The lines that allocated, and the function outside of the allocator: all that lies
+ * between is the interpreter's. */
+START_TEST(the_heaps_lines_of_python_come_first)
+{
+	ours("\"heap\":{\"mode\":\"all\",\"frames\":[\"malloc\",\"grow (a.cc:3)\",\"eval\"],"
+	     "\"stacks\":[[0,1,2]],\"sites\":["
+	     "{\"stack\":0,\"Call stack\":\"a.py(3): f;a.py(9): main\",\"op\":null,"
+	     "\"bytes\":30,\"live\":10},"
+	     "{\"stack\":0,\"Call stack\":\"a.py(4): f;a.py(9): main\",\"op\":\"aten::mm\","
+	     "\"bytes\":7,\"live\":0},"
+	     "{\"stack\":null,\"Call stack\":\"a.py(5): f\",\"op\":null,"
+	     "\"bytes\":4,\"live\":0}]}");
+	ck_assert_str_eq(FOLDED(ALLOCATED),
+			 "a.py(5): f;[heap] 4\n"
+			 "a.py(9): main;a.py(3): f;grow (a.cc:3);[heap] 30\n"
+			 "a.py(9): main;a.py(4): f;aten::mm;grow (a.cc:3);[heap] 7\n");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("report_export");
@@ -278,5 +297,6 @@ int main(void)
 	tcase_add_test(tc, a_part_that_is_missing_is_told);
 	tcase_add_test(tc, tensors_are_below_their_operator);
 	tcase_add_test(tc, the_heap_has_its_own_stacks);
+	tcase_add_test(tc, the_heaps_lines_of_python_come_first);
 	return unit_run(tc, "report_export");
 }
