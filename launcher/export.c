@@ -115,7 +115,7 @@ static bool is_complete(const struct request *r)
 static void say_missing(const struct request *r, const struct export_found *found,
 			const char *path)
 {
-	bool lines = found->values || r->format == EXPORT_STACKS;
+	bool lines = found->seen || r->format == EXPORT_STACKS;
 
 	if (lines && !found->stacks)
 		say_warn("%s: it has no stacks of Python%s: record with proflaunch "
@@ -123,6 +123,10 @@ static void say_missing(const struct request *r, const struct export_found *foun
 			 path, found->values ? "; there are operators alone" : "");
 	else if (found->values)
 		return;
+	else if (found->seen)
+		say_warn("%s: there is nothing to export: %s", path,
+			 r->by == EXPORT_LIVE ? "nothing is live at the window's end"
+					      : "all values are 0");
 	else if (r->by == EXPORT_CPU)
 		say_warn("%s: it has no operators", path);
 	else if (r->by == EXPORT_CUDA)
@@ -183,6 +187,33 @@ static void add_path(struct request *r, const char *path)
 
 /* ---- output ---- */
 
+/* A link is another file: it is refused as such. */
+static bool is_same_file(const char *output, const char *trace)
+{
+	struct stat a, b;
+
+	return !lstat(output, &a) && !stat(trace, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
+/* A trace that is written over would be lost. */
+static bool is_a_trace(const struct request *r, const char *path)
+{
+	struct folder f;
+	char why[1024];
+	bool found = false;
+
+	for (unsigned i = 0; !found && i < r->traces_n; i++) {
+		found = is_same_file(path, r->traces[i]);
+		if (found || folder_list(&f, r->traces[i], why, sizeof(why)))
+			continue;
+		for (size_t k = 0; !found && k < f.n; k++)
+			found = is_same_file(path, f.files[k].path);
+		folder_free(&f);
+	}
+	return found;
+}
+
 /* Exports all traces to `out`. False: there was nothing, or no memory. */
 static bool export_all(struct request *r, FILE *out)
 {
@@ -200,6 +231,10 @@ static int export_to_file(struct request *r)
 	struct new_file f;
 	char why[8192];
 
+	if (is_a_trace(r, r->output)) {
+		say_warn("%s: is one of the traces: name another file", r->output);
+		return 2;
+	}
 	if (!new_file_open(&f, r->output, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;

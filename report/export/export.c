@@ -41,6 +41,7 @@ static bool has_device(const struct model *m)
  * the chains. */
 static bool add_bytes(struct export *x, struct model *m, struct export_found *found)
 {
+	uint64_t before = x->fold.added;
 	struct blocks b;
 	struct chain c;
 	bool fine = blocks_make(&b, m, 1);
@@ -50,18 +51,19 @@ static bool add_bytes(struct export *x, struct model *m, struct export_found *fo
 	fine = chain_make(&c, m, &x->fold);
 	if (fine) {
 		weights_tensors(&c, &b, x->by == EXPORT_LIVE);
-		if (m->heap)
-			weights_heap(&x->fold, m, x->by == EXPORT_LIVE);
+		fine = !m->heap || weights_heap(&x->fold, m, x->by == EXPORT_LIVE);
 		found->stacks = c.origin.any || !b.n;
 		chain_free(&c);
 	}
-	found->values = b.n || m->heap;
+	found->seen = b.n || m->heap;
+	found->values = x->fold.added > before;
 	blocks_free(&b);
 	return fine;
 }
 
 static bool add_times(struct export *x, const struct model *m, struct export_found *found)
 {
+	uint64_t before = x->fold.added;
 	struct chain c;
 	bool fine = chain_make(&c, m, &x->fold);
 
@@ -69,7 +71,8 @@ static bool add_times(struct export *x, const struct model *m, struct export_fou
 		return false;
 	fine = x->by == EXPORT_CPU ? weights_cpu(&c) : weights_device(&c);
 	found->stacks = c.origin.any || !m->slices_n;
-	found->values = x->by == EXPORT_CPU ? m->slices_n : has_device(m);
+	found->seen = x->by == EXPORT_CPU ? m->slices_n : has_device(m);
+	found->values = x->fold.added > before;
 	chain_free(&c);
 	return fine;
 }
@@ -78,9 +81,10 @@ static bool add_lines(struct export *x, const struct model *m, struct export_fou
 {
 	bool device = x->by == EXPORT_CUDA;
 
-	if (!torch_lines_write(m, &x->fold, device, &found->stacks, x->out))
+	if (!torch_lines_write(m, &x->fold, device, &found->stacks, &found->values,
+			       x->out))
 		return false;
-	found->values = found->stacks && (!device || has_device(m));
+	found->seen = found->stacks && (!device || has_device(m));
 	/* A trace of the device alone lacks the device's part, not stacks. */
 	found->stacks |= device && !has_device(m);
 	return true;

@@ -4,8 +4,8 @@
  * a file for speedscope.
  *
  * Threads  one at a time.
- * Memory   of a file, while it is read, 90 bytes a slice; after it only distinct stacks.
- *          export_end frees all.
+ * Memory   of a file, while it is read, up to 114 bytes a slice; after it only distinct
+ *          stacks. export_end frees all.
  * Errors   false, or a line in `why`. `out` has its own: see ferror.
  * Units    microseconds; bytes.
  */
@@ -38,7 +38,8 @@ struct export
 
 /* What a file has of what was asked for. */
 struct export_found {
-	bool values; /* slices, kernels or memory: something was exported */
+	bool seen; /* it has slices, kernels or memory ... */
+	bool values; /* ... and some are no 0: something was exported */
 	bool stacks; /* slices with a stack of Python; or there are no slices */
 };
 

@@ -126,6 +126,7 @@ void fold_add(struct fold *f, uint32_t node, int64_t weight)
 {
 	if (f->full || weight <= 0)
 		return;
+	f->added++;
 	if (__builtin_add_overflow(f->nodes[node].weight, weight, &f->nodes[node].weight))
 		f->nodes[node].weight = INT64_MAX;
 }

@@ -33,6 +33,7 @@ struct fold {
 	uint32_t *slots;
 	size_t slots_n;
 	bool full;
+	uint64_t added; /* weights, so far */
 	char frame[FOLD_FRAME_MOST + 1]; /* the one that is being made */
 };
 

@@ -146,7 +146,9 @@ static bool number_slices(struct numbered *all, const struct origin *o)
 	for (size_t i = 0; i < o->m->slices_n; i++) {
 		const struct slice *s = &o->m->slices[i];
 
-		if (s->kind != SLICE_OP || s->seq < 0 || o->within[i])
+		/* The engine's part around a node has the number as well, and is no
+		 * forward operator. */
+		if (s->kind != SLICE_OP || s->seq < 0 || s->backward || o->within[i])
 			continue;
 		if (!GROW(all->rows, all->room, all->n))
 			return false;

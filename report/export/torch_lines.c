@@ -51,7 +51,7 @@ static void put_line(const struct fold *f, uint32_t node, int64_t ns, FILE *out)
 }
 
 bool torch_lines_write(const struct model *m, struct fold *f, bool device, bool *stacks,
-		       FILE *out)
+		       bool *lines, FILE *out)
 {
 	struct origin o = { 0 };
 	struct self_time t = { 0 };
@@ -64,6 +64,7 @@ bool torch_lines_write(const struct model *m, struct fold *f, bool device, bool 
 	for (size_t i = 0; fine && i < l.n; i++)
 		put_line(f, o.node[l.rows[i].slice], time[l.rows[i].slice], out);
 	*stacks = fine && o.any;
+	*lines = fine && l.n;
 	free(l.rows);
 	self_time_free(&t);
 	origin_free(&o);

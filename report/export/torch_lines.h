@@ -17,8 +17,8 @@
 #include <stdio.h>
 
 /* `device`: the time of what the operator itself launched, in place of its own. *stacks:
- * some event has one. The fold only keeps the frames. */
+ * some event has one, *lines: some has a line. The fold only keeps the frames. */
 bool torch_lines_write(const struct model *m, struct fold *f, bool device, bool *stacks,
-		       FILE *out);
+		       bool *lines, FILE *out);
 
 #endif

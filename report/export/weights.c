@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- times ---- */
 
@@ -69,66 +70,109 @@ void weights_tensors(const struct chain *c, const struct blocks *b, bool live)
 	}
 }
 
+/* Call sites on their way into the tree. A file names a stack for many sites, and a frame
+ * in many stacks: each is put there once. */
+struct sites_fold {
+	struct fold *f;
+	const struct model *m;
+	uint32_t *frame; /* of the fold, by the file's frame; UNKNOWN = not yet */
+	uint32_t *stack; /* a node, by the file's stack */
+};
+#define UNKNOWN UINT32_MAX
+
+static uint32_t *all_unknown(size_t n)
+{
+	uint32_t *list = malloc((n + 1) * sizeof(*list));
+
+	if (list)
+		memset(list, 0xff, (n + 1) * sizeof(*list));
+	return list;
+}
+
+static uint32_t frame_below(struct sites_fold *s, uint32_t node, uint32_t frame)
+{
+	const char *name;
+
+	if (frame == SITE_NONE)
+		return fold_below(s->f, node, "?");
+	name = texts_get(&s->m->texts, s->m->heap->frames[frame]);
+	if (s->frame[frame] == UNKNOWN)
+		s->frame[frame] = fold_frame(s->f, name, strlen(name));
+	return fold_child(s->f, node, s->frame[frame]);
+}
+
+/* The file has a stack's frames innermost first. */
+static uint32_t native_node(struct sites_fold *s, uint32_t stack)
+{
+	const struct sites *h = s->m->heap;
+	uint32_t node = FOLD_ROOT;
+
+	if (s->stack[stack] != UNKNOWN)
+		return s->stack[stack];
+	for (uint32_t i = h->stack_at[stack + 1]; i > h->stack_at[stack]; i--)
+		node = frame_below(s, node, h->stack_pool[i - 1]);
+	return s->stack[stack] = node;
+}
+
 /* The lines of Python, the operator, and the native function that allocates: what lies
  * between these is the interpreter. */
-static uint32_t lines_node(struct fold *f, const struct model *m, const struct site *site)
+static uint32_t lines_node(struct sites_fold *s, const struct site *site)
 {
+	const struct texts *texts = &s->m->texts;
 	char native[LINE_MOST + 1];
-	uint32_t node =
-		fold_stack(f, FOLD_ROOT, texts_get(&m->texts, site->python), NULL);
+	uint32_t node = fold_stack(s->f, FOLD_ROOT, texts_get(texts, site->python), NULL);
 
 	if (site->op != TEXT_NONE)
-		node = fold_below(f, node, texts_get(&m->texts, site->op));
-	return memory_native(native, sizeof(native), m, site, 1)
-		       ? fold_below(f, node, native)
+		node = fold_below(s->f, node, texts_get(texts, site->op));
+	return memory_native(native, sizeof(native), s->m, site, 1)
+		       ? fold_below(s->f, node, native)
 		       : node;
 }
 
-/* The stack of a call site, whose frames are innermost first; without one, its operator.
- */
-static uint32_t site_node(struct fold *f, const struct model *m, const struct site *site)
+/* Without a stack of either kind a site is its operator, and what was called. */
+static uint32_t site_node(struct sites_fold *s, const struct site *site)
 {
-	const struct sites *h = m->heap;
+	const struct texts *texts = &s->m->texts;
 	uint32_t node = FOLD_ROOT;
 
 	if (site->python != TEXT_NONE)
-		return lines_node(f, m, site);
-	if (site->stack == SITE_NONE && site->op != TEXT_NONE)
-		node = fold_below(f, node, texts_get(&m->texts, site->op));
-	if (site->stack == SITE_NONE)
-		return fold_below(f, node,
-				  site->call == TEXT_NONE
-					  ? "(no stack)"
-					  : texts_get(&m->texts, site->call));
-	for (uint32_t i = h->stack_at[site->stack + 1]; i > h->stack_at[site->stack];
-	     i--) {
-		uint32_t frame = h->stack_pool[i - 1];
-
-		node = fold_below(f, node,
-				  frame == SITE_NONE
-					  ? "?"
-					  : texts_get(&m->texts, h->frames[frame]));
-	}
-	return node;
+		return lines_node(s, site);
+	if (site->stack != SITE_NONE)
+		return native_node(s, site->stack);
+	if (site->op != TEXT_NONE)
+		node = fold_below(s->f, node, texts_get(texts, site->op));
+	return fold_below(s->f, node,
+			  site->call == TEXT_NONE ? "(no stack)"
+						  : texts_get(texts, site->call));
 }
 
-void weights_heap(struct fold *f, const struct model *m, bool live)
+/* Sites that are too small for a row; without any, all of them (--malloc count). */
+static void add_other(struct sites_fold *s, bool live)
+{
+	const struct sites *h = s->m->heap;
+	uint32_t node = fold_below(s->f, FOLD_ROOT,
+				   h->rows_n ? "(smaller sites)" : "(the whole heap)");
+
+	fold_add(s->f, fold_below(s->f, node, "[heap]"),
+		 live ? h->other.live : h->other.bytes);
+}
+
+bool weights_heap(struct fold *f, const struct model *m, bool live)
 {
 	const struct sites *h = m->heap;
+	struct sites_fold s = { f, m, all_unknown(h->frames_n),
+				all_unknown(h->stacks_n) };
+	bool fine = s.frame && s.stack;
 
-	for (size_t i = 0; i < h->rows_n; i++) {
+	for (size_t i = 0; fine && i < h->rows_n; i++) {
 		const struct site *site = &h->rows[i];
 
-		fold_add(f, fold_below(f, site_node(f, m, site), "[heap]"),
+		fold_add(f, fold_below(f, site_node(&s, site), "[heap]"),
 			 live ? site->live : site->bytes);
 	}
-	/* Sites that are too small for a row; without any, all of them (--malloc count).
-	 */
-	fold_add(
-		f,
-		fold_below(f,
-			   fold_below(f, FOLD_ROOT,
-				      h->rows_n ? "(smaller sites)" : "(the whole heap)"),
-			   "[heap]"),
-		live ? h->other.live : h->other.bytes);
+	if (fine)
+		add_other(&s, live);
+	free(s.frame);
+	free(s.stack);
+	return fine;
 }

@@ -21,6 +21,6 @@ bool weights_device(const struct chain *c);
  * what is there at the window's end. */
 void weights_tensors(const struct chain *c, const struct blocks *b, bool live);
 /* The heap's call sites, as the file has them; innermost is "[heap]". */
-void weights_heap(struct fold *f, const struct model *m, bool live);
+bool weights_heap(struct fold *f, const struct model *m, bool live);
 
 #endif

@@ -9,7 +9,8 @@ bool line_is_own(const char *frame)
 {
 	return !text_starts_with(frame, "<built-in") &&
 	       !text_starts_with(frame, "<frozen ") &&
-	       !text_starts_with(frame, "torch/") && !strstr(frame, "/torch/");
+	       !text_starts_with(frame, "torch/") &&
+	       !strstr(frame, "-packages/torch/"); /* site-, dist- */
 }
 
 bool lines_next(const char **stack, char frame[LINE_MOST + 1])

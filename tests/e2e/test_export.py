@@ -268,6 +268,7 @@ def test_output_is_whole_or_not_there():
         with open(out, encoding="utf-8") as file:
             assert file.read() == "a 10\n", run.stderr
         for path, say in ((link, "is a link, which is not followed"), (log, "is no file"),
+                          (good, "is one of the traces: name another file"),
                           (os.path.join(log, "gone", "x"), "cannot be written: No such file")):
             assert say in export("--folded", good, f"--output={path}", status=2).stderr
         with open(good, encoding="utf-8") as file:

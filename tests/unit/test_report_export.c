@@ -257,6 +257,35 @@ START_TEST(the_heap_has_its_own_stacks)
 }
 END_TEST
 
+/* As many sites as are read, all of one deep stack of long frames. */
+START_TEST(a_stack_is_folded_once)
+{
+	static char frame[8001];
+
+	memset(frame, 'x', sizeof(frame) - 1);
+	ours("\"heap\":{\"mode\":\"all\"");
+	fseek(file, -strlen("},\"traceEvents\":["), SEEK_CUR);
+	fprintf(file, ",\"frames\":[\"%s\"],\"stacks\":[[0", frame);
+	for (unsigned i = 0; i < 1000; i++)
+		fputs(",0", file);
+	fputs("]],\"sites\":[", file);
+	for (unsigned i = 0; i < 8000; i++)
+		fprintf(file, "%s{\"stack\":0,\"bytes\":1,\"live\":1}", i ? "," : "");
+	fputs("]}},\"traceEvents\":[", file);
+	ck_assert_ptr_nonnull(strstr(FOLDED(LIVE), ";[heap] 8000\n"));
+}
+END_TEST
+
+START_TEST(what_is_all_0_is_not_exported)
+{
+	op("aten::mm", 0, 10);
+	memory(2, 64, 100);
+	memory(20, 64, -100);
+	ck_assert_str_eq(FOLDED(LIVE), "");
+	ck_assert(found.seen && !found.values);
+}
+END_TEST
+
 /* The lines that allocated, and the function outside of the allocator: all that lies
  * between is the interpreter's. */
 START_TEST(the_heaps_lines_of_python_come_first)
@@ -298,5 +327,7 @@ int main(void)
 	tcase_add_test(tc, tensors_are_below_their_operator);
 	tcase_add_test(tc, the_heap_has_its_own_stacks);
 	tcase_add_test(tc, the_heaps_lines_of_python_come_first);
+	tcase_add_test(tc, a_stack_is_folded_once);
+	tcase_add_test(tc, what_is_all_0_is_not_exported);
 	return unit_run(tc, "report_export");
 }

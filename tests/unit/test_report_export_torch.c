@@ -52,6 +52,37 @@ START_TEST(functions_of_python_are_events)
 }
 END_TEST
 
+#define MM  "autograd::engine::evaluate_function: MmBackward0"
+#define FWD "\"Sequence number\":5,\"Fwd thread id\":1"
+
+static void backward_of(const char *more)
+{
+	char args[256];
+
+	snprintf(args, sizeof(args), FWD "%s", more);
+	slice(2, "cpu_op", MM, 20, 40, args);
+	slice(2, "cpu_op", "MmBackward0", 25, 30, FWD);
+	slice(2, "cpu_op", "aten::mm", 30, 10, "");
+}
+
+/* On a thread of autograd's own, and a file of ours has the stack beside the engine's
+ * part; whichever comes first. */
+START_TEST(a_backward_operator_of_another_thread_has_its_forward_stack)
+{
+	static const char *const beside[] = {
+		"", "," STACK("f;m") ",\"Call stack of\":\"forward operator\""
+	};
+
+	if (_i < 2)
+		backward_of(beside[_i % 2]);
+	slice(1, "cpu_op", "aten::mm", 0, 10,
+	      "\"Sequence number\":5,\"Fwd thread id\":0," STACK("f;m"));
+	if (_i >= 2)
+		backward_of(beside[_i % 2]);
+	ck_assert_str_eq(LINES(CPU), "m;f 10\nm;f 20\nm;f 10\n");
+}
+END_TEST
+
 /* To the nanosecond: what stands out is beside, not inside. */
 START_TEST(what_stands_out_is_not_inside)
 {
@@ -145,6 +176,8 @@ int main(void)
 	tcase_add_test(tc, characters_of_a_frame);
 	tcase_add_test(tc, what_is_inside_has_a_line_of_its_own);
 	tcase_add_test(tc, functions_of_python_are_events);
+	tcase_add_loop_test(
+		tc, a_backward_operator_of_another_thread_has_its_forward_stack, 0, 4);
 	tcase_add_test(tc, what_stands_out_is_not_inside);
 	tcase_add_test(tc, an_only_child_of_the_same_name_is_no_event);
 	tcase_add_test(tc, some_operators_and_frames_are_left_out);

@@ -69,12 +69,27 @@ START_TEST(the_innermost_stack_counts)
 }
 END_TEST
 
+START_TEST(a_folder_of_the_users_may_be_called_torch)
+{
+	begin();
+	stack_of_op("aten::mul", 100, 50, "/data/torch/train.py(1): f", "");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_int_eq(
+		row(&view.spaces[0].by_site, "/data/torch/train.py(1): f < [aten::mul]")
+			->bytes,
+		100);
+	end();
+}
+END_TEST
+
 START_TEST(where_all_frames_are_torchs_operators_are_named)
 {
 	begin();
-	stack_of_op("aten::mul", 100, 50,
-		    "torch/a.py(1): f;/usr/lib/torch/b.py(2): g;<frozen runpy>(3): h;",
-		    "");
+	stack_of_op(
+		"aten::mul", 100, 50,
+		"torch/a.py(1): f;/usr/lib/python3/dist-packages/torch/b.py(2): g;<frozen runpy>(3): h;",
+		"");
 	memory(115, 4096, 100);
 	look();
 	ck_assert_int_eq(row(&view.spaces[0].by_site, "aten::mul")->bytes, 100);
@@ -170,6 +185,7 @@ int main(void)
 	tcase_add_test(tc, the_line_comes_first);
 	tcase_add_test(tc, a_forward_operators_line_is_marked);
 	tcase_add_test(tc, the_innermost_stack_counts);
+	tcase_add_test(tc, a_folder_of_the_users_may_be_called_torch);
 	tcase_add_test(tc, where_all_frames_are_torchs_operators_are_named);
 	tcase_add_test(tc, functions_of_torchs_own_traces_are_lines);
 	tcase_add_test(tc, names_are_bounded);
