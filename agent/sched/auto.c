@@ -7,8 +7,10 @@
  *     ended since the last boundary: that is where people write prof.step().
  *  3  an optimizer alone: the end of the first Optimizer.step since the last backward.
  *     The gate must flip now, so nobody can look ahead for a second one.
- *  4  a DataLoader alone: every __next__.
- *  5  neither: bursts of backward.
+ *  4  a DataLoader alone: every __next__; where a zero_grad was seen, the first one after
+ *     each.
+ *  5  neither: bursts of backward; where a zero_grad was seen, the first backward after
+ *     each.
  *
  * Events come one by one, so a rule is chosen before all is known. Three things make up
  * for that: an event that may still come is waited for, but never for ever; within the
@@ -154,7 +156,7 @@ static bool take_backward(struct auto_state *a, unsigned known, uint64_t now)
 		begin_training(a, known);
 	if (a->loader || a->choice == AUTO_BY_PROFILER || a->choice == AUTO_BY_OPTIMIZER)
 		return false;
-	if (!burst && !a->clears)
+	if (!burst && !a->clears) /* zero_grad tells turns apart better than time does */
 		return false;
 	return nothing_better(a, known & AUTO_OPTIMIZER, known)
 		       ? count_boundary(a, AUTO_BY_BACKWARD)
