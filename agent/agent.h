@@ -65,6 +65,7 @@ void agent_stay_out(void);
 
 /* wire_gpu.c: CUPTI and the CUDA hooks. */
 struct cycle_info;
+struct thread;
 /* `begin` is agent_begin, here and below. */
 void wire_gpu_start(bool (*begin)(void));
 void wire_gpu_look(void); /* torch was found: has the machine a GPU for it? */
@@ -79,6 +80,8 @@ void wire_gpu_profile(bool cuda, bool begins);
 
 /* wire_python.c: the interpreter. */
 void wire_python_start(void); /* after agent_heap_start */
+/* The id of a launch's native stack and Python's: cuda_listener.line. */
+uint32_t wire_python_call(struct thread *t, uint32_t native);
 void wire_python_look(const char *name); /* dlsym was asked for it, libtorch looked for */
 void wire_python_ended(bool kept); /* a window has; the next may be open already */
 

@@ -46,6 +46,8 @@ static unsigned needed_from_hooks(bool open)
 	what |= CUDA_WANT_COLLECTIVES;
 	if (agent.config.cuda_stacks == STACKS_NATIVE)
 		what |= CUDA_WANT_STACKS;
+	if (agent.config.python_stack != PYTHON_OFF)
+		what |= CUDA_WANT_LINES;
 	if (atomic_load(&estimating) && agent.config.cuda_estimate)
 		what |= CUDA_WANT_TIMES;
 	return what;
@@ -187,6 +189,7 @@ void wire_gpu_start(bool (*begin)(void))
 		.end = sched_end,
 		.ready = note_driver_ready,
 		.driver = cuda_hooks_driver,
+		.line = wire_python_call,
 	};
 	const struct cupti_actions actions = {
 		.begin = begin,
@@ -201,7 +204,8 @@ void wire_gpu_start(bool (*begin)(void))
 	cuda_hooks_start(&calls);
 	/* Driver functions that the program looks up are seen only if something was
 	 * wanted before, be it for this moment. */
-	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate)
+	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate ||
+	    agent.config.python_stack != PYTHON_OFF)
 		cuda_hooks_want(CUDA_WANT_STACKS);
 	if (self && self->l_name[0])
 		cupti_start(&agent.config, &actions, self->l_name);

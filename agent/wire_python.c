@@ -23,27 +23,39 @@ static bool is_wanted(void)
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
 void wire_python_look(const char *name)
 {
-	if (is_wanted() && !strncmp(name, "PyInit_", 7) &&
-	    (torch_known() || heap_wanted()))
-		python_look();
+	if (!is_wanted() || strncmp(name, "PyInit_", 7) != 0)
+		return;
+	if ((torch_known() || heap_wanted()) && python_look() && torch_known())
+		python_path();
 }
 
-/* A program that allocates may never load a module of C's. */
+/* A program that allocates, or uses the GPU, may never load a module of C's. */
+static void ask_if_unknown(void)
+{
+	if (__builtin_expect(!interpreter_tells_end, 0) && !interpreter_why() &&
+	    !interpreter_ended())
+		python_ask();
+}
+
 static uint32_t add_stack(struct thread *t, uint32_t native)
 {
-	if (__builtin_expect(interpreter_on, 1))
-		return snap_pair(t, native);
-	if (!interpreter_why() && !interpreter_ended())
-		python_ask();
-	return native;
+	ask_if_unknown();
+	return interpreter_on ? snap_pair(t, native) : native;
+}
+
+uint32_t wire_python_call(struct thread *t, uint32_t native)
+{
+	ask_if_unknown();
+	return interpreter_on ? snap_call(t, native) : native;
 }
 
 void wire_python_start(void)
 {
-	if (!is_wanted() || !heap_wanted())
+	if (!is_wanted())
 		return;
 	python_prepare();
-	heap_also_walk(add_stack);
+	if (heap_wanted())
+		heap_also_walk(add_stack);
 }
 
 /* A window of torch, and no interpreter: the program is C++, or hides it. */

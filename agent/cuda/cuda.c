@@ -29,6 +29,8 @@ _Static_assert(offsetof(struct cuda_frame, rax) == 48 &&
 	       "cuda/entry.S");
 _Static_assert((CUDA_WANT_MARKS | CUDA_WANT_READY) == 17, "cuda/entry.S");
 
+#define WANT_WALKS (CUDA_WANT_STACKS | CUDA_WANT_LINES)
+
 static struct cuda_listener to;
 static _Atomic bool told_ready; /* to.ready was called: once in a process */
 static _Atomic uint32_t correlation; /* our own count, while CUPTI gives none */
@@ -91,13 +93,17 @@ static void call_result(const struct cuda_frame *f, int32_t result)
 
 /* The stack, named for the function about to be called. The clock is read after the walk,
  * whose time is ours and not the program's. */
-static void record_stack(uint32_t name)
+static void record_stack(uint32_t name, unsigned want)
 {
 	struct thread *t = emit_enter(REC_STACK);
 	struct rec_stack *r = t ? emit_reserve(t, REC_STACK, sizeof(*r)) : NULL;
 
 	if (r) {
-		*r = (struct rec_stack){ .r.name = name, .stack = unwind_stack(NULL, 0) };
+		uint32_t stack = want & CUDA_WANT_STACKS ? unwind_stack(NULL, 0) : 0;
+
+		if (want & CUDA_WANT_LINES)
+			stack = to.line(t, stack);
+		*r = (struct rec_stack){ .r.name = name, .stack = stack };
 		r->r.begin = clock_ticks();
 		emit_commit(t, &r->r, REC_STACK, 0, sizeof(*r));
 	}
@@ -169,8 +175,8 @@ static void record_call(struct cuda_frame *f, unsigned want)
 {
 	struct cost_span span = cost_begin();
 
-	if (want & CUDA_WANT_STACKS && cuda_launches(f->fn))
-		record_stack(cuda_name_of(f->fn));
+	if (want & WANT_WALKS && cuda_launches(f->fn))
+		record_stack(cuda_name_of(f->fn), want);
 	if (want & CUDA_WANT_TIMES)
 		call_begin(f);
 	cost_end(span, COST_CALL);
@@ -196,7 +202,7 @@ static void begin_call(struct cuda_frame *f)
 		f->token = to.begin(cuda_function_name(fn),
 				    cuda_is_kernel(fn) ? kernel_names_of(f) : NULL);
 	open = gate_cycle(); /* a marker may begin a window, or end it */
-	if (open && want & (CUDA_WANT_STACKS | CUDA_WANT_TIMES))
+	if (open && want & (WANT_WALKS | CUDA_WANT_TIMES))
 		record_call(f, want);
 }
 
@@ -283,7 +289,7 @@ void cuda_hooks_want(unsigned what)
 
 	if (atomic_load(&told_ready))
 		what &= ~(unsigned)CUDA_WANT_READY;
-	if (what & (CUDA_WANT_MARKS | CUDA_WANT_STACKS | CUDA_WANT_TIMES))
+	if (what & (CUDA_WANT_MARKS | WANT_WALKS | CUDA_WANT_TIMES))
 		atomic_store(&cuda_armed, true);
 	__atomic_store_n(&cuda_wanted[0], (uint8_t)(what & ~collectives),
 			 __ATOMIC_RELAXED);

@@ -23,8 +23,10 @@ enum cuda_want {
 	CUDA_WANT_TIMES = 4, /* in windows: host times, CUPTI cannot be had */
 	CUDA_WANT_COLLECTIVES = 8, /* in windows: NCCL calls */
 	CUDA_WANT_READY = 16, /* tell when a first call has succeeded */
+	CUDA_WANT_LINES = 32, /* in windows: what listener.line says of launches */
 };
 
+struct thread;
 struct cuda_listener {
 	/* A call begins; kernel: the mangled name of what it launches, or NULL. The token
 	 * goes to end; 0 = of no interest. */
@@ -34,6 +36,9 @@ struct cuda_listener {
 	/* cuGetProcAddress gave `real` for `name` to `caller`: what the caller gets
 	 * instead (cuda_hooks_driver), NULL = `real`. */
 	void *(*driver)(const char *name, void *real, const void *caller);
+	/* A launch is being recorded: takes the id of its native stack, or 0, and gives
+	 * the id for that and for Python's (stack_pair.h). */
+	uint32_t (*line)(struct thread *t, uint32_t native);
 };
 
 void cuda_hooks_start(const struct cuda_listener *listener);

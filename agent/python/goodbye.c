@@ -24,7 +24,7 @@ static struct {
 	void *(*make)(struct method *method, void *self, void *module);
 	void (*hold)(void *object), (*release)(void *object);
 	void (*clear_error)(void);
-	void *none, *builtin;
+	void *none, *builtin, *module;
 } api;
 
 static void *say_goodbye(void *self, void *arguments)
@@ -42,7 +42,7 @@ static void *say_goodbye(void *self, void *arguments)
 	return api.none;
 }
 
-static bool find_api(void)
+bool goodbye_find(void)
 {
 	static const struct interpreter_symbol functions[] = {
 		{ "PyImport_GetModuleDict", &api.modules, false },
@@ -55,6 +55,7 @@ static bool find_api(void)
 		{ "PyErr_Clear", &api.clear_error, false },
 		{ "_Py_NoneStruct", &api.none, false },
 		{ "PyCFunction_Type", &api.builtin, false },
+		{ "PyModule_Type", &api.module, false },
 	};
 
 	return interpreter_find(functions, sizeof(functions) / sizeof(*functions));
@@ -64,25 +65,31 @@ static bool find_api(void)
  * has put something else in its place: no code of the program's is to run here. */
 static void *find_register(void)
 {
-	void *module = api.item(api.modules(), "atexit");
-	void *found = module ? api.attribute(module, "register") : NULL;
+	void *module = api.item(api.modules(), "atexit"), *found;
 
-	if (!found || layout_at(found, LAYOUT_TYPE) == api.builtin)
+	if (!module || layout_at(module, LAYOUT_TYPE) != api.module)
+		return NULL;
+	found = api.attribute(module, "register");
+	if (!found)
+		api.clear_error();
+	else if (layout_at(found, LAYOUT_TYPE) == api.builtin)
 		return found;
-	api.release(found);
+	else
+		api.release(found);
 	return NULL;
 }
 
 void goodbye_ask(void)
 {
 	static struct method method = { "proflaunch", say_goodbye, NO_ARGUMENTS, NULL };
-	void *enter = find_api() ? find_register() : NULL, *function, *done = NULL;
+	void *enter = find_register(), *function, *done = NULL;
 
 	if (!enter)
 		return;
 	function = api.make(&method, NULL, NULL);
 	if (function)
 		done = api.call(enter, function, NULL);
+	atomic_store(&interpreter_tells_end, done);
 	if (!done)
 		api.clear_error();
 	api.release(enter);

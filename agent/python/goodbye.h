@@ -9,13 +9,16 @@
  *
  * Threads  goodbye_ask: one with the interpreter's lock.
  * Memory   a reference to a builtin function, which the interpreter holds.
- * Errors   none: a walk looks whether the interpreter ends in any case.  Where the module
- *          is not there, or is not what it was, nothing is asked.
+ * Errors   none: where the module is not there, or is not what it was, nothing is asked,
+ *          and only threads with the lock are read (interpreter_tells_end).
  * Units    none.
  */
 #ifndef PYTHON_GOODBYE_H
 #define PYTHON_GOODBYE_H
 
-void goodbye_ask(void);
+#include <stdbool.h>
+
+bool goodbye_find(void); /* looks up the interpreter's functions; false: one is missing */
+void goodbye_ask(void); /* after goodbye_find */
 
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct interpreter interpreter;
-_Atomic bool interpreter_on;
+_Atomic bool interpreter_on, interpreter_tells_end;
 static const char *_Atomic off_why;
 static _Atomic bool ended;
 

@@ -33,6 +33,9 @@ struct interpreter_symbol {
 	bool optional;
 };
 extern _Atomic bool interpreter_on; /* stacks may be taken */
+/* It will call us before it frees what is read: without that only a thread that has its
+ * lock may read, which nobody can end meanwhile. */
+extern _Atomic bool interpreter_tells_end;
 
 /* Looks up the interpreter's functions and objects; false: one is missing. */
 bool interpreter_find(const struct interpreter_symbol *symbol, size_t n);

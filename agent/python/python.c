@@ -150,6 +150,18 @@ static void note_path(void)
 	strcpy(folders + at, "\"");
 }
 
+void python_path(void)
+{
+	int saved = errno;
+
+	if (!*folders && check_holds_lock()) {
+		note_path();
+		if (*folders && spool.head)
+			spool_fact("python_path", folders);
+	}
+	errno = saved;
+}
+
 void python_facts(void)
 {
 	char json[128];
@@ -164,13 +176,59 @@ void python_facts(void)
 		spool_fact("python_path", folders);
 }
 
-/* ---- by a pending call ---- */
+/* ---- the look ---- */
 
-#define ASKS 8 /* an interpreter that has no frames yet is asked again */
+/* Everything is looked up at once: the dynamic linker's lock can be held by a thread that
+ * waits for the interpreter's. *why is set where the interpreter is left alone. */
+static bool find_all(const char **why)
+{
+	if (!find_functions())
+		return false;
+	interpreter.layout = python_layout(interpreter.version, why);
+	if (!interpreter.layout)
+		return false;
+	if (interpreter.thread_state && interpreter.holder && interpreter.finalizing &&
+	    check_start() && freed_find() && goodbye_find())
+		return true;
+	*why = "the interpreter lacks functions that are needed";
+	return false;
+}
+
+static bool found; /* all of it */
+
+static void find_and_prove(void)
+{
+	const char *why = NULL;
+
+	if (!found)
+		found = find_all(&why);
+	if (!found && why) {
+		interpreter_off(why);
+	} else if (found && check_holds_lock() && prove_layout()) {
+		atomic_store(&interpreter_on, true);
+		python_facts();
+	}
+}
+
+bool python_look(void)
+{
+	int saved = errno;
+	bool on = atomic_load(&interpreter_on);
+
+	if (!on && !interpreter_why() && !interpreter_ended())
+		find_and_prove();
+	on = atomic_load(&interpreter_on);
+	if (on && !atomic_load(&interpreter_tells_end) && check_holds_lock())
+		goodbye_ask();
+	errno = saved;
+	return on;
+}
+
+/* ---- by a pending call ---- */
 
 static int (*is_initialized)(void);
 static int (*add_pending)(int (*call)(void *), void *arg);
-static _Atomic int asks;
+static _Atomic uint32_t asks;
 static _Atomic bool asking;
 
 static int look_now(void *arg)
@@ -181,46 +239,31 @@ static int look_now(void *arg)
 	return 0;
 }
 
-/* The dynamic linker's lock may be held when python_ask is called: so not there. */
+/* 3.8 prints an exception where a call is added as it ends. */
 void python_prepare(void)
 {
+	const char *why = NULL;
+
+	found = find_all(&why);
+	if (!found || interpreter.layout->minor == 8)
+		return;
 	is_initialized = (int (*)(void))hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 	add_pending = (int (*)(int (*)(void *), void *))hook_real_dlsym(
 		RTLD_DEFAULT, "Py_AddPendingCall");
 }
 
+/* The interpreter may have no frames yet, nor the module that tells of its end: the 1st,
+ * 2nd, 4th, ... time that we are called it is asked again. */
 void python_ask(void)
 {
-	if (!is_initialized || !add_pending || atomic_load(&asks) >= ASKS ||
-	    !is_initialized() || atomic_exchange(&asking, true))
+	uint32_t n;
+
+	if (!is_initialized || !add_pending || !is_initialized() ||
+	    interpreter.finalizing())
 		return;
-	atomic_fetch_add(&asks, 1);
+	n = atomic_fetch_add_explicit(&asks, 1, memory_order_relaxed) + 1;
+	if (n & (n - 1) || atomic_exchange(&asking, true))
+		return;
 	if (add_pending(look_now, NULL))
 		atomic_store(&asking, false); /* too many calls wait */
-}
-
-/* ---- the look ---- */
-
-bool python_look(void)
-{
-	const char *why = NULL;
-	int saved = errno;
-
-	if (atomic_load(&interpreter_on) || interpreter_why() || interpreter_ended() ||
-	    !find_functions())
-		return atomic_load(&interpreter_on);
-	interpreter.layout = python_layout(interpreter.version, &why);
-	if (!interpreter.layout) {
-		interpreter_off(why);
-	} else if (!interpreter.thread_state || !interpreter.holder ||
-		   !interpreter.finalizing || !check_start() || !freed_find()) {
-		interpreter_off("the interpreter lacks functions that are needed");
-	} else if (check_holds_lock() && prove_layout()) {
-		note_path();
-		goodbye_ask();
-		atomic_store(&interpreter_on, true);
-		python_facts();
-	}
-	errno = saved;
-	return atomic_load(&interpreter_on);
 }

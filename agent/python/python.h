@@ -6,7 +6,8 @@
  * lock (the GIL) is never asked for. Only where a thread has it is the interpreter itself
  * called, to compare (check.h), and once to be told of its end (goodbye.h).
  *
- * Threads  python_look: one that holds the interpreter's lock; it notices if it does not.
+ * Threads  python_look, python_path: one that holds the interpreter's lock; they notice
+ *          if it does not.
  *          python_facts: any.
  * Memory   static.
  * Errors   an interpreter that does not confirm its row of layout.h is left alone
@@ -18,9 +19,12 @@
 
 #include <stdbool.h>
 
-/* Finds the interpreter and has it confirm what we know. Does nothing after the first
- * time that it could. True: stacks can be had. */
+/* Finds the interpreter and has it confirm what we know, until that was possible once;
+ * and asks it to tell us of its end. True: stacks can be had. */
 bool python_look(void);
+/* Notes the folders that modules are imported from, once: torch's profiler takes them as
+ * they are when torch is imported. After python_look. */
+void python_path(void);
 /* Finds what python_ask needs: from the agent's constructor. */
 void python_prepare(void);
 /* Has the interpreter, once it runs, call python_look: from its main thread, between two

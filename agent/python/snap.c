@@ -7,6 +7,7 @@
 #include "agent/python/snap.h"
 #include "agent/core/codes.h"
 #include "agent/core/emit.h"
+#include "agent/core/self.h"
 #include "agent/core/stack_pair.h"
 #include "agent/python/check.h"
 #include "agent/python/freed.h"
@@ -14,6 +15,7 @@
 #include "base/arena.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #define SLOT  THREAD_PYTHON
 #define KNOWN 256 /* code objects whose ids a thread remembers; a power of two */
@@ -295,13 +297,10 @@ uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind)
 
 /* The interpreter allocates while it makes frames and takes them down: nothing is asked
  * of it here, and a stack is not compared. */
-static uint32_t stack_inside_malloc(struct snap *s, const void *innermost)
+static uint32_t walk_unasked(struct snap *s, const void *innermost)
 {
-	uint64_t at = (uintptr_t)layout_at(innermost, interpreter.layout->where);
 	uint32_t id;
 
-	if (is_inside(s, innermost, at))
-		return s->around_id;
 	walk_frames(&s->now, innermost);
 	id = id_of_walk(s);
 	if (__builtin_expect(id && s->cut, 0))
@@ -309,19 +308,82 @@ static uint32_t stack_inside_malloc(struct snap *s, const void *innermost)
 	return id;
 }
 
-uint32_t snap_pair(struct thread *t, uint32_t native)
+static uint32_t pair_of(struct snap *s, uint32_t native, uint32_t python)
 {
-	const void *innermost = walk_innermost(interpreter.layout);
-	struct snap *s = innermost ? snap_of(t) : NULL;
-	struct stack_pair pair = { native, s ? stack_inside_malloc(s, innermost) : 0 };
-	uint32_t id;
+	struct stack_pair pair = { native, python };
+	uint32_t id = python ? stack_pair_add(pair, &s->room) : 0;
 
-	if (!pair.python)
-		return native;
-	id = stack_pair_add(pair, &s->room);
-	if (!id)
+	if (python && !id)
 		count_stack(PYTHON_UNKNOWN);
 	return id ? id : native;
+}
+
+/* Does this thread run the state? To 3.11 the lock's holder is the whole process's, and a
+ * state that was made for another thread passes for the maker's. In 3.11 what runs it
+ * lies on its thread's stack: up to the pthread, or to where the program began. */
+static bool runs_here(const struct thread *t, const void *state)
+{
+	extern void *__libc_stack_end;
+	uintptr_t here, end;
+
+	if (interpreter.holder() != state)
+		return false;
+	if (interpreter.layout->minor != 11)
+		return true;
+	end = t->tid == self.pid ? (uintptr_t)__libc_stack_end
+				 : (uintptr_t)pthread_self();
+	here = (uintptr_t)layout_at(state, interpreter.layout->state_frame);
+	return here > (uintptr_t)__builtin_frame_address(0) && here < end;
+}
+
+/* What Python's stack is taken from; NULL: none can be had. Without the lock a state may
+ * be another thread's by now, or gone, where programs make states of their own. */
+static struct snap *held_snap(struct thread *t, const void **innermost)
+{
+	const void *state = interpreter.thread_state();
+	bool here = state && runs_here(t, state);
+
+	*innermost = here ? walk_innermost(interpreter.layout) : NULL;
+	return *innermost ? snap_of(t) : NULL;
+}
+
+static inline bool is_inside_op(const struct snap *s, const void *innermost)
+{
+	return is_inside(s, innermost,
+			 (uintptr_t)layout_at(innermost, interpreter.layout->where));
+}
+
+/* torch lets the lock go in operators. */
+static uint32_t pair_without_lock(struct thread *t, uint32_t native)
+{
+	struct snap *s = t->slot[SLOT];
+
+	if (!s || !is_current(s, t) || !interpreter.thread_state() ||
+	    interpreter.finalizing())
+		return native;
+	return pair_of(s, native, s->around && !s->around->end ? s->around_id : 0);
+}
+
+uint32_t snap_pair(struct thread *t, uint32_t native)
+{
+	const void *innermost;
+	struct snap *s = held_snap(t, &innermost);
+
+	if (!s)
+		return pair_without_lock(t, native);
+	return pair_of(s, native,
+		       is_inside_op(s, innermost) ? s->around_id
+						  : walk_unasked(s, innermost));
+}
+
+uint32_t snap_call(struct thread *t, uint32_t native)
+{
+	const void *innermost;
+	struct snap *s = held_snap(t, &innermost);
+
+	if (!s || is_inside_op(s, innermost))
+		return native;
+	return pair_of(s, native, walk_unasked(s, innermost));
 }
 
 void snap_undo(struct thread *t)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * snap - the Python stack of an operator or annotation that begins.
+ * snap - the Python stack of an operator or annotation that begins, of an allocation and
+ *        of a CUDA call.
  *
  * A thread's last stack is kept: frames that have not moved keep their ids, so that only
  * the inner ones that are new are stored (stacks.h, codes.h).
@@ -29,6 +30,9 @@ uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind);
 /* The id of this native stack together with Python's, where there is one: from within
  * malloc, whatever the interpreter is doing. */
 uint32_t snap_pair(struct thread *t, uint32_t native);
+/* The same of a call of CUDA; but inside of an operator that has the stack already it is
+ * the native one alone. */
+uint32_t snap_call(struct thread *t, uint32_t native);
 /* The record that the last stack was put behind is made anew: nothing is inside of it. */
 void snap_undo(struct thread *t);
 

@@ -31,12 +31,20 @@ struct walk {
 	bool cut; /* there are outer frames that are not here */
 };
 
+/* May the thread with this state read its frames? */
+static inline bool walk_may_read(const void *state)
+{
+	return state && !interpreter.finalizing() &&
+	       (atomic_load_explicit(&interpreter_tells_end, memory_order_relaxed) ||
+		interpreter.holder() == state);
+}
+
 /* NULL: the thread has no Python frame. */
 static inline const void *walk_innermost(const struct python_layout *l)
 {
 	const void *state = interpreter.thread_state(), *at;
 
-	if (__builtin_expect(!state || interpreter.finalizing(), 0))
+	if (__builtin_expect(!walk_may_read(state), 0))
 		return NULL;
 	at = layout_at(state, l->state_frame);
 	return l->through && at ? layout_at(at, l->cframe_frame) : at;

@@ -138,5 +138,39 @@ def test_python_is_found_without_a_module_of_c():
         assert any(s.get("Call stack", "").endswith("code.py(1): <module>") for s in heap["sites"])
 
 
+ENDS = (
+    # Whatever the module is: an exception that is left set would come up in the program.
+    "import sys, time\nsys.modules['atexit'] = None\nkept = []\nend = time.monotonic() + 1\n"
+    "while time.monotonic() < end:\n    kept.append(bytearray(100000)); time.sleep(.01)\nprint('fine')\n",
+    "import sys, time, types\nsys.modules['atexit'] = types.ModuleType('atexit')\nkept = []\nend = time.monotonic() + 1\n"
+    "while time.monotonic() < end:\n    kept.append(bytearray(100000)); time.sleep(.01)\nprint('fine')\n",
+    # The first allocation that is recorded comes while the interpreter ends.
+    "import atexit, time\ndef last():\n    time.sleep(.6)\n    kept = [bytearray(100000) for _ in range(20)]\n"
+    "atexit.register(last)\nprint('fine')\n",
+)
+
+
+def test_programs_notice_nothing_of_the_look():
+    """The window opens late, so that the interpreter is asked late."""
+    for path in interpreters().values():
+        for code in ENDS:
+            with prof.folder() as log:
+                run = run_code(log, code, python=path, malloc="all", marker="time:200",
+                               schedule="wait=1,warmup=0,active=2,repeat=1")
+                lines = [line for line in run.err.splitlines() if not line.startswith("proflaunch")]
+                assert run.out == "fine\n" and not lines, (path, code, run.out, lines)
+
+
+def test_a_thread_without_the_lock_has_the_operators_line_or_none():
+    """zlib lets the lock go while it allocates; torch's operators do, too, and are known."""
+    code = ("import atexit, zlib, threading\nkept = []\ndef work():\n    for _ in range(20):\n"
+            "        kept.append(zlib.compress(bytes(1 << 20)))\n"
+            "threads = [threading.Thread(target=work) for _ in range(3)]\n[t.start() for t in threads]\n[t.join() for t in threads]\n")
+    with prof.folder() as log:
+        heap = whole(run_code(log, code, malloc="all")).facts["heap"]
+        lines = {site["Call stack"].split(";")[0] for site in heap["sites"] if "Call stack" in site}
+        assert any(line.endswith("code.py(5): work") for line in lines), lines
+
+
 if __name__ == "__main__":
     prof.main(sys.modules[__name__])

@@ -30,7 +30,7 @@ agent/cupti/flow: base config agent/core agent/cupti/lib
 agent/cupti/client: base config agent/core agent/cupti/lib agent/cupti/flow -agent/cupti
 agent: base config agent/core agent/hooks agent/unwind agent/python agent/heap agent/cuda agent/patch agent/torch agent/sched agent/cupti writer
 writer: base config agent/core writer/gpu writer/heap writer/python writer/symbols
-writer/gpu: base config agent/core writer writer/symbols
+writer/gpu: base config agent/core writer writer/symbols writer/python
 writer/heap: base config agent/core writer writer/symbols writer/python
 writer/python: base config agent/core writer
 writer/symbols: base config agent/core writer

@@ -5,6 +5,7 @@ $PYTHON_WALK is build/prog/python_walk.so.  check() compares the whole stack fro
 on: files, lines and names.  The first difference ends the process, with both stacks.
 For Python 3.8 and later, without packages.
 """
+import atexit     # torch imports it, too: without it only a thread with the lock is read
 import ctypes
 import dis
 import functools

@@ -136,6 +136,7 @@ static inline void setup(uint64_t cap)
 	interpreter.thread_state = fake_state;
 	interpreter.holder = no_holder;
 	interpreter.finalizing = is_finalizing;
+	atomic_store(&interpreter_tells_end, true);
 	clock_start();
 	ck_assert_int_eq(gate_start(), 0);
 	ck_assert_int_eq(thread_start(), 0);

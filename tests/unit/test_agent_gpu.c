@@ -95,6 +95,11 @@ START_TEST(what_hooks_are_asked_for)
 	ck_assert_uint_eq(needed_from_hooks(false), 0);
 	ck_assert_uint_eq(needed_from_hooks(true),
 			  CUDA_WANT_COLLECTIVES | CUDA_WANT_STACKS);
+	agent.config.python_stack = PYTHON_OPS;
+	ck_assert_uint_eq(needed_from_hooks(true),
+			  CUDA_WANT_COLLECTIVES | CUDA_WANT_STACKS | CUDA_WANT_LINES);
+	ck_assert_uint_eq(needed_from_hooks(false), 0);
+	agent.config.python_stack = PYTHON_OFF;
 	active = false;
 	switch_estimates(true); /* CUPTI cannot be had */
 	agent.config.cuda_stacks = 0;

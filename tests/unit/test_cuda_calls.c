@@ -41,10 +41,17 @@ static uint32_t begin(const char *function, const char *kernel)
 	return 0;
 }
 
+static uint32_t line(struct thread *t, uint32_t native)
+{
+	ck_assert_ptr_eq(t, thread_mine);
+	return native ? 99 : 77;
+}
+
 static void setup(void)
 {
 	static const struct cuda_listener to = { .begin = begin,
-						 .driver = cuda_hooks_driver };
+						 .driver = cuda_hooks_driver,
+						 .line = line };
 
 	call_start(&to);
 }
@@ -127,6 +134,21 @@ START_TEST(a_launchs_stack_has_its_time)
 	ck_assert_uint_ge(r->begin, before);
 	ck_assert_uint_le(r->begin, clock_ticks());
 	ck_assert_str_eq(text_of(r->name), "cudaLaunchKernel");
+}
+END_TEST
+
+/* With the native stack, and where nobody wants that one. */
+START_TEST(a_launch_is_asked_for_its_line)
+{
+	struct cuda_frame f = frame("cudaLaunchKernel");
+	const struct rec_stack *s;
+
+	unwind_start(64, false);
+	cuda_hooks_want(_i ? CUDA_WANT_LINES : CUDA_WANT_LINES | CUDA_WANT_STACKS);
+	call(&f, 0);
+	s = newest();
+	ck_assert_int_eq(s->r.kind, REC_STACK);
+	ck_assert_uint_eq(s->stack, _i ? 77 : 99);
 }
 END_TEST
 
@@ -225,6 +247,7 @@ int main(void)
 	tcase_add_test(tc, a_child_of_a_call_is_in_none);
 	tcase_add_test(tc, a_look_up_that_failed_gives_what_it_gave);
 	tcase_add_test(tc, a_launchs_stack_has_its_time);
+	tcase_add_loop_test(tc, a_launch_is_asked_for_its_line, 0, 2);
 	tcase_add_test(tc, a_rank_that_cannot_be_had_is_not_made_up);
 	tcase_add_loop_test(tc, arguments_of_collectives_are_what_they_are, 0,
 			    sizeof(collectives) / sizeof(*collectives));

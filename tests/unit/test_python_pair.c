@@ -30,10 +30,22 @@ bool check_frames(const struct walk *w)
 	return !contradicted;
 }
 
+static void *held_by_another(void)
+{
+	return &code;
+}
+
+/* The thread has the interpreter's lock. */
+static void begin_held(uint64_t cap)
+{
+	setup(cap);
+	interpreter.holder = fake_state;
+}
+
 /* One in SNAP_CHECK is compared, where the lock is held. */
 START_TEST(a_stack_that_the_interpreter_contradicts_is_not_kept)
 {
-	setup(16 << 20);
+	begin_held(16 << 20);
 	lock_held = true;
 	for (unsigned i = 1; i < 2 * SNAP_CHECK; i++)
 		ck_assert_uint_ne(whole_op(), 0);
@@ -72,7 +84,7 @@ START_TEST(an_allocation_has_both_stacks)
 	struct stack_pair pair;
 	uint32_t native;
 
-	setup(16 << 20);
+	begin_held(16 << 20);
 	native = native_stack();
 	pair = take_pair(native);
 	ck_assert_uint_eq(pair.native, native);
@@ -90,7 +102,7 @@ START_TEST(without_python_the_native_stack_stays)
 {
 	uint32_t native;
 
-	setup(16 << 20);
+	begin_held(16 << 20);
 	native = native_stack();
 	no_state = true;
 	ck_assert_uint_eq(take_pair(native).native, native);
@@ -105,7 +117,7 @@ START_TEST(an_operators_allocations_have_its_stack)
 	struct rec_op *op;
 	uint32_t id;
 
-	setup(16 << 20);
+	begin_held(16 << 20);
 	op = begin_op(REC_OP, &id);
 	put_frame(1, 7, 20); /* nobody walks */
 	put_frame(2, 2, 20);
@@ -115,10 +127,84 @@ START_TEST(an_operators_allocations_have_its_stack)
 }
 END_TEST
 
+static uint32_t call_id(uint32_t native)
+{
+	struct thread *t = emit_enter(REC_STACK);
+	uint32_t id;
+
+	ck_assert_ptr_nonnull(t);
+	ck_assert_ptr_nonnull(emit_reserve(t, REC_STACK, 32));
+	id = snap_call(t, native);
+	emit_leave(t);
+	return id;
+}
+
+/* A launch inside of an operator has the operator's line in the file. */
+START_TEST(a_launch_has_a_line_of_its_own_or_none)
+{
+	struct spool_view v;
+	struct rec_op *op;
+	uint32_t id, native;
+
+	begin_held(16 << 20);
+	native = native_stack();
+	op = begin_op(REC_OP, &id);
+	ck_assert_uint_eq(call_id(native), native);
+	ck_assert_uint_eq(call_id(0), 0);
+	put_frame(3, 3, 20); /* Python is called inside of it */
+	ck_assert_uint_ne(call_id(native), native);
+	op->r.end = 1;
+	put_frame(2, 2, 20);
+	ck_assert_int_eq(spool_view_init(&v, spool.base, spool.head->cap), 0);
+	ck_assert_uint_eq(stack_pair_get(&v, call_id(native)).native, native);
+	ck_assert_uint_eq(stack_pair_get(&v, call_id(native)).python, id);
+	ck_assert_uint_eq(stack_pair_get(&v, call_id(0)).python, id);
+}
+END_TEST
+
+/* The interpreter could end, and free what is read, but for the lock. */
+START_TEST(unless_it_tells_of_its_end_only_its_holder_reads_it)
+{
+	begin_held(16 << 20);
+	atomic_store(&interpreter_tells_end, false);
+	interpreter.holder = held_by_another;
+	ck_assert_uint_eq(whole_op(), 0);
+	interpreter.holder = fake_state;
+	ck_assert_uint_ne(whole_op(), 0);
+	atomic_store(&interpreter_tells_end, true);
+	interpreter.holder = held_by_another;
+	ck_assert_uint_ne(whole_op(), 0);
+}
+END_TEST
+
+/* Programs make states of their own: one may be another thread's by now, or gone. torch
+ * lets the lock go in operators, whose stack is known. */
+START_TEST(without_the_lock_only_an_operators_stack_is_taken)
+{
+	struct rec_op *op;
+	uint32_t id;
+
+	begin_held(16 << 20);
+	interpreter.holder = held_by_another;
+	ck_assert_uint_eq(take_pair(0).python, 0);
+	op = begin_op(REC_OP, &id);
+	innermost = NULL; /* nobody reads it */
+	ck_assert_uint_eq(take_pair(0).python, id);
+	ck_assert_uint_eq(call_id(0), 0);
+	finalizing = 1;
+	ck_assert_uint_eq(take_pair(0).python, 0);
+	finalizing = 0;
+	op->r.end = 1;
+	ck_assert_uint_eq(take_pair(0).python, 0);
+	interpreter.holder = no_holder;
+	ck_assert_uint_eq(take_pair(0).python, 0);
+}
+END_TEST
+
 /* The interpreter may be in the middle of anything. */
 START_TEST(within_malloc_nothing_is_compared)
 {
-	setup(16 << 20);
+	begin_held(16 << 20);
 	lock_held = contradicted = true;
 	for (unsigned i = 0; i < 3 * SNAP_CHECK; i++)
 		ck_assert_uint_ne(take_pair(0).python, 0);
@@ -132,7 +218,7 @@ START_TEST(a_frame_without_a_code_object_ends_it)
 	static const char type[1];
 	uint32_t native;
 
-	setup(16 << 20);
+	begin_held(16 << 20);
 	native = native_stack();
 	interpreter.code = type;
 	for (unsigned i = 0; i < 8; i++)
@@ -154,7 +240,7 @@ START_TEST(a_pair_is_no_frame_more)
 {
 	uint32_t native = 0;
 
-	setup(16 << 20);
+	begin_held(16 << 20);
 	for (unsigned i = 0; i < STACKS_MOST; i++)
 		native = stacks_add(native, (struct stack_frame){ .offset = i + 1 }, 0,
 				    NULL);
@@ -169,7 +255,7 @@ START_TEST(a_full_spool_keeps_the_native_stack)
 	struct stack_pair pair = { 0, 1 };
 	uint32_t native;
 
-	setup(1 << 20);
+	begin_held(1 << 20);
 	native = native_stack();
 	for (unsigned i = 0; pair.python && i < 200000; i++) {
 		put_frame(2, 2, 20 + 2 * i);
@@ -186,7 +272,7 @@ START_TEST(an_id_that_is_no_pair_is_a_native_one)
 {
 	struct spool_view v;
 
-	setup(1 << 20);
+	begin_held(1 << 20);
 	ck_assert_int_eq(spool_view_init(&v, spool.base, spool.head->cap), 0);
 	for (uint64_t id = 0; id <= UINT32_MAX; id += id < 300000 ? 1 : 9999991)
 		if (!stack_pair_get(&v, (uint32_t)id).python)
@@ -202,6 +288,9 @@ int main(void)
 	tcase_add_test(tc, an_allocation_has_both_stacks);
 	tcase_add_test(tc, without_python_the_native_stack_stays);
 	tcase_add_test(tc, an_operators_allocations_have_its_stack);
+	tcase_add_test(tc, a_launch_has_a_line_of_its_own_or_none);
+	tcase_add_test(tc, unless_it_tells_of_its_end_only_its_holder_reads_it);
+	tcase_add_test(tc, without_the_lock_only_an_operators_stack_is_taken);
 	tcase_add_test(tc, within_malloc_nothing_is_compared);
 	tcase_add_test(tc, a_frame_without_a_code_object_ends_it);
 	tcase_add_test(tc, a_pair_is_no_frame_more);

@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which allocations of a file have a Python stack, and how call sites are told apart. */
-#include "agent/core/codes.h"
-#include "agent/core/stack_pair.h"
 #include "tests/unit/heap_image.h"
-
-/* A stack of one frame, in line 3 of the function; its id. */
-static uint32_t python_stack(struct spool_image *m, const char *function)
-{
-	struct code *code = image_stacks_room(m, sizeof(*code) + 64);
-	struct stack *s = image_stacks_room(m, sizeof(*s));
-
-	*code = (struct code){ .magic = CODES_MAGIC,
-			       .first_line = 3,
-			       .file_len = 4,
-			       .name_len = (uint16_t)strlen(function),
-			       .lines = CODE_LNOTAB };
-	memcpy(code->text, "x.py", 5);
-	strcpy(code->text + 5, function);
-	s->depth = 1;
-	s->frame = stacks_pack(
-		(struct stack_frame){ (uint32_t)(((uint8_t *)code - m->base) / 8), 0 });
-	return (uint32_t)(((uint8_t *)s - m->base) / 8);
-}
-
-static uint32_t pair_of(struct spool_image *m, uint32_t native, uint32_t python)
-{
-	struct stack *s = image_stacks_room(m, sizeof(*s));
-
-	*s = (struct stack){ .caller = native,
-			     .depth = 2,
-			     .flags = STACK_PAIR,
-			     .frame = stacks_pack(
-				     (struct stack_frame){ .offset = python }) };
-	return (uint32_t)(((uint8_t *)s - m->base) / 8);
-}
+#include "tests/unit/pair_image.h"
 
 static struct spool_image *image_of_python(enum cfg_python_stack wanted)
 {
@@ -62,12 +30,13 @@ START_TEST(each_allocation_has_its_line)
 {
 	struct spool_image *m = image_of_python(PYTHON_OPS);
 	uint32_t native = image_call_stack(m, image_module(m, "/x.so"), 0x100, 2);
-	uint32_t grow = python_stack(m, "grow"), shrink = python_stack(m, "shrink");
+	uint32_t grow = image_python_stack(m, "grow"),
+		 shrink = image_python_stack(m, "shrink");
 
-	image_alloc(m, HEAP_MALLOC, pair_of(m, native, grow), 0x5000, 1001, 3000);
-	image_alloc(m, HEAP_MALLOC, pair_of(m, native, shrink), 0x6000, 2002, 4000);
+	image_alloc(m, HEAP_MALLOC, image_pair(m, native, grow), 0x5000, 1001, 3000);
+	image_alloc(m, HEAP_MALLOC, image_pair(m, native, shrink), 0x6000, 2002, 4000);
 	image_alloc(m, HEAP_MALLOC, native, 0x7000, 4004, 5000);
-	image_alloc(m, HEAP_MALLOC, pair_of(m, 0, grow), 0x8000, 8008, 6000);
+	image_alloc(m, HEAP_MALLOC, image_pair(m, 0, grow), 0x8000, 8008, 6000);
 	image_write(m);
 	heap_adds_up(m);
 	ck_assert_uint_eq(heap_site_count(m), 4);
@@ -88,11 +57,11 @@ START_TEST(what_is_shown_alike_is_one_site)
 {
 	struct spool_image *m = image_of_python(_i ? PYTHON_OPS : PYTHON_OFF);
 	uint32_t native = image_call_stack(m, image_module(m, "/x.so"), 0x100, 2);
-	uint32_t grow = python_stack(m, "grow");
+	uint32_t grow = image_python_stack(m, "grow");
 
 	for (unsigned i = 0; i < 3; i++)
-		image_alloc(m, HEAP_MALLOC, pair_of(m, native, grow), 0x5000 + 64 * i, 10,
-			    3000 + i);
+		image_alloc(m, HEAP_MALLOC, image_pair(m, native, grow), 0x5000 + 64 * i,
+			    10, 3000 + i);
 	image_write(m);
 	heap_adds_up(m);
 	ck_assert_uint_eq(heap_site_count(m), 1);
@@ -106,12 +75,12 @@ START_TEST(damaged_pairs_are_read_within_their_bounds)
 {
 	struct spool_image *m = image_of_python(PYTHON_OPS);
 	uint32_t native = image_call_stack(m, image_module(m, "/x.so"), 0x100, 2);
-	uint32_t grow = python_stack(m, "grow"), pair = pair_of(m, native, grow);
-	const uint32_t id[] = { pair_of(m, 0xfffffff0, grow),
-				pair_of(m, native, 0xfffffff0),
-				pair_of(m, pair, pair),
-				pair_of(m, grow, native),
-				pair_of(m, 1, 2),
+	uint32_t grow = image_python_stack(m, "grow"), pair = image_pair(m, native, grow);
+	const uint32_t id[] = { image_pair(m, 0xfffffff0, grow),
+				image_pair(m, native, 0xfffffff0),
+				image_pair(m, pair, pair),
+				image_pair(m, grow, native),
+				image_pair(m, 1, 2),
 				0xffffffff };
 
 	for (unsigned i = 0; i < sizeof(id) / sizeof(*id); i++)

@@ -124,6 +124,8 @@ static int put_call(struct trace *t, struct cuda_call *call)
 	json_lit(j, ",\"args\":{");
 	if (call->external || t->config->dialect == DIALECT_TB043)
 		json_member(j, "External id", call->external);
+	if (call->stack)
+		gpu_put_lines(t, call);
 	json_text_unsigned(j, "\"cbid\":", r->cbid);
 	if (call->correlation && !(call->marks & MARK_UNDER))
 		json_text_unsigned(j, ",\"correlation\":", call->correlation);

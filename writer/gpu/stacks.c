@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* "Call stack": the native stack from which a call was made. */
 #include "agent/core/record_cuda.h"
+#include "agent/core/stack_pair.h"
 #include "writer/gpu/cuda.h"
+#include "writer/python/python.h"
 #include "writer/symbols/symbols.h"
 
 #include <errno.h>
@@ -16,7 +18,8 @@ static unsigned frames_of_stack(const struct trace *t, size_t i,
 	const struct rec_stack *r = cuda_record(t, s->at);
 	unsigned flags, most = t->config->stack_depth;
 
-	return stacks_get(t->view, r->stack, frame, most ? most : STACKS_MOST, &flags);
+	return stacks_get(t->view, stack_pair_get(t->view, r->stack).native, frame,
+			  most ? most : STACKS_MOST, &flags);
 }
 
 int gpu_stacks_ready(struct trace *t)
@@ -38,6 +41,20 @@ int gpu_stacks_ready(struct trace *t)
 	return err;
 }
 
+static uint32_t python_of(const struct trace *t, const struct cuda_call *call)
+{
+	const struct cuda_stack *s =
+		(struct cuda_stack *)t->cuda->stacks.mem + call->stack - 1;
+	const struct rec_stack *r = cuda_record(t, s->at);
+
+	return stack_pair_get(t->view, r->stack).python;
+}
+
+void gpu_put_lines(struct trace *t, const struct cuda_call *call)
+{
+	python_call_stack(t, python_of(t, call), false);
+}
+
 /* Writes names from the innermost outwards, ";" between them; an inlined call has a name
  * of its own. */
 void gpu_put_stack(struct trace *t, const struct cuda_call *call)
@@ -46,7 +63,10 @@ void gpu_put_stack(struct trace *t, const struct cuda_call *call)
 	unsigned depth = frames_of_stack(t, call->stack - 1, frame);
 	struct json *j = &t->json;
 
-	json_lit(j, ",\"Call stack\":\"");
+	if (!depth)
+		return;
+	json_text(j, t->python && python_of(t, call) ? ",\"Native call stack\":\""
+						     : ",\"Call stack\":\"");
 	for (unsigned i = 0; i < depth; i++) {
 		unsigned n;
 		const char *text = symbols_text(t->cuda->symbols, frame[i], &n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks - the native call stacks of CUDA's calls.
+ * stacks - the call stacks of CUDA's calls, native and Python's.
  *
  * Threads  one at a time.
  * Memory   24 bytes a stack in struct cuda.stacks, and what symbols.h keeps.
@@ -22,7 +22,11 @@ struct cuda_stack { /* a REC_STACK */
 
 /* Resolves all frames at once; to be called before any stack is written. */
 int gpu_stacks_ready(struct trace *t);
-/* Writes "Call stack" with a comma in front; the call must have a stack. */
+/* Writes "Call stack" with a comma behind it, if Python's is known; the call must have a
+ * stack. */
+void gpu_put_lines(struct trace *t, const struct cuda_call *call);
+/* Writes the native one with a comma in front, if it is known: "Call stack", and beside
+ * Python's "Native call stack"; the call must have a stack. */
 void gpu_put_stack(struct trace *t, const struct cuda_call *call);
 
 #endif

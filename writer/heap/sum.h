@@ -2,7 +2,7 @@
 /*
  * sum - allocations, bytes, and the bytes still live, by call site.
  *
- * A site is a call stack, an operator and a function of the allocator.
+ * A site is a native call stack, Python's, an operator and a function of the allocator.
  *
  * Threads  one at a time.
  * Memory   96 bytes for each site up to HEAP_KEPT, 24 for each step in which a site
