@@ -1,30 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which operators of a file have a Python stack, and whose it is. */
-#include "agent/core/codes.h"
 #include "agent/core/record_inputs.h"
 #include "agent/core/record_stack.h"
-#include "agent/core/stacks.h"
-#include "tests/unit/spool_image.h"
-
-/* A stack of one frame, in line 3 of the function; its id. */
-static uint32_t stack_of(struct spool_image *m, const char *function)
-{
-	struct chunk *c = image_chunk_of(m, CHUNK_STACKS, CHUNK_SMALL);
-	struct code *code = (struct code *)(c + 1);
-	struct stack *s = (struct stack *)((uint8_t *)code + 512);
-
-	*code = (struct code){ .magic = CODES_MAGIC,
-			       .first_line = 3,
-			       .file_len = 4,
-			       .name_len = (uint16_t)strlen(function),
-			       .lines = CODE_LNOTAB };
-	memcpy(code->text, "x.py", 5);
-	strcpy(code->text + 5, function);
-	s->depth = 1;
-	s->frame = stacks_pack(
-		(struct stack_frame){ (uint32_t)(((uint8_t *)code - m->base) / 8), 0 });
-	return (uint32_t)(((uint8_t *)s - m->base) / 8);
-}
+#include "tests/unit/pair_image.h"
 
 static struct rec_op *op_with(struct spool_image *m, const char *name, uint64_t begin,
 			      uint64_t end, uint32_t stack, uint8_t flags)
@@ -60,7 +38,7 @@ static bool has(const struct spool_image *m, const char *name, const char *want)
 START_TEST(what_python_calls_has_its_stack)
 {
 	struct spool_image *m = image_of_python();
-	uint32_t stack = stack_of(m, "step");
+	uint32_t stack = image_python_stack(m, "step");
 
 	image_thread(m, 7, 1, "main");
 	op_with(m, "aten::linear", 2000, 9000, stack, 0);
@@ -79,7 +57,7 @@ END_TEST
 START_TEST(inputs_lie_behind_the_stack)
 {
 	struct spool_image *m = image_of_python();
-	uint32_t stack = stack_of(m, "step");
+	uint32_t stack = image_python_stack(m, "step");
 	struct rec_op *op;
 
 	m->config.record_shapes = 1;
@@ -102,7 +80,8 @@ END_TEST
 START_TEST(a_backward_operator_has_its_forward_ones_stack)
 {
 	struct spool_image *m = image_of_python();
-	uint32_t stack = stack_of(m, "forward"), other = stack_of(m, "backward");
+	uint32_t stack = image_python_stack(m, "forward"),
+		 other = image_python_stack(m, "backward");
 	struct rec_op *op;
 
 	image_thread(m, 7, 1, "main");
@@ -137,7 +116,7 @@ END_TEST
 START_TEST(without_the_option_there_is_none)
 {
 	struct spool_image *m = image_new(1000, 100000);
-	uint32_t stack = stack_of(m, "step");
+	uint32_t stack = image_python_stack(m, "step");
 
 	image_thread(m, 7, 1, "main");
 	op_with(m, "aten::add", 2000, 3000, stack, 0);
@@ -160,7 +139,7 @@ START_TEST(a_damaged_record_has_no_stack)
 	op->r.flags = OP_STACK | OP_INPUTS;
 	op = image_op(m, "aten::mul", 4000, 5000);
 	op->r.flags = OP_STACK;
-	op = op_with(m, "aten::div", 6000, 7000, stack_of(m, "step"), 0);
+	op = op_with(m, "aten::div", 6000, 7000, image_python_stack(m, "step"), 0);
 	op->r.units = sizeof(*op) / 8;
 	image_write(m);
 	ck_assert(!has(m, "aten::div", "Call stack"));
