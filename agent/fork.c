@@ -12,9 +12,11 @@
 #include "agent/core/thread.h"
 #include "agent/cuda/cuda.h"
 #include "agent/cupti/cupti.h"
+#include "agent/python/pending.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
+#include "base/own_thread.h"
 #include "base/sys.h"
 #include "writer/writer.h"
 
@@ -100,10 +102,23 @@ void fork_prepare(void)
 	torch_fork_prepare();
 }
 
+static int wake_writer(void *arg)
+{
+	(void)arg;
+	writer_wake();
+	return 0;
+}
+
+/* Python counts the threads right after this, and warns of a second one. A program that
+ * has several is warned without us. */
 void fork_parent(void)
 {
 	if (!agent.on)
 		return;
 	torch_fork_parent();
-	writer_resume();
+	if (!writer_unpause())
+		return;
+	if (!pending_counts_threads() || own_thread_others() != 1 ||
+	    !pending_add(wake_writer))
+		writer_wake();
 }

@@ -359,16 +359,21 @@ bool writer_pause(void)
 	return crew_left();
 }
 
-/* Starts no keeper yet, as Python counts threads after this. Whoever seals a window or
+/* Starts no keeper, as Python counts threads after this. Whoever seals a window or
  * needs memory brings it back (writer_wanted); only steps by the clock, and a request
  * that came during the pause, cannot wait for that. */
-void writer_resume(void)
+bool writer_unpause(void)
 {
 	bool asked = atomic_exchange(&pausing, false) &&
 		     atomic_load(&wanted) != atomic_load(&paused_at);
 
-	if (started && (asked || (atomic_load(&stopping) &&
-				  config_marker_is(settings, MARKER_BY_TIME))))
+	return started && (asked || (atomic_load(&stopping) &&
+				     config_marker_is(settings, MARKER_BY_TIME)));
+}
+
+void writer_resume(void)
+{
+	if (writer_unpause())
 		writer_wake();
 }
 

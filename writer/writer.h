@@ -104,6 +104,9 @@ void writer_forget(void); /* child after fork */
  * one is still there, as a file is being written. */
 bool writer_pause(void);
 void writer_resume(void);
+/* The same, but nothing is started. True: a keeper is needed, so writer_wake is to
+ * follow. */
+bool writer_unpause(void);
 void writer_wanted(void); /* a thread takes new memory: is a keeper there? */
 
 #endif

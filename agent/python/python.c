@@ -7,6 +7,7 @@
 #include "agent/python/check.h"
 #include "agent/python/freed.h"
 #include "agent/python/goodbye.h"
+#include "agent/python/pending.h"
 #include "agent/python/text.h"
 #include "base/fmt.h"
 #include "base/seldom.h"
@@ -215,7 +216,8 @@ bool python_look(void)
 	int saved = errno;
 	bool on = atomic_load(&interpreter_on);
 
-	if (!on && !interpreter_why() && !interpreter_ended())
+	/* Behind a seccomp filter the kernel may not be asked what can be read. */
+	if (!on && !interpreter_why() && !interpreter_ended() && !sys_confined)
 		find_and_prove();
 	on = atomic_load(&interpreter_on);
 	if (on && !atomic_load(&interpreter_tells_end) && check_holds_lock())
@@ -226,10 +228,9 @@ bool python_look(void)
 
 /* ---- by a pending call ---- */
 
-static int (*is_initialized)(void);
-static int (*add_pending)(int (*call)(void *), void *arg);
 static _Atomic uint32_t asks;
 static _Atomic bool asking;
+static bool can_ask;
 
 static int look_now(void *arg)
 {
@@ -245,11 +246,7 @@ void python_prepare(void)
 	const char *why = NULL;
 
 	found = find_all(&why);
-	if (!found || interpreter.layout->minor == 8)
-		return;
-	is_initialized = (int (*)(void))hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
-	add_pending = (int (*)(int (*)(void *), void *))hook_real_dlsym(
-		RTLD_DEFAULT, "Py_AddPendingCall");
+	can_ask = found && interpreter.layout->minor != 8 && pending_find();
 }
 
 /* The interpreter may have no frames yet, nor the module that tells of its end: the 1st,
@@ -258,12 +255,11 @@ void python_ask(void)
 {
 	uint32_t n;
 
-	if (!is_initialized || !add_pending || !is_initialized() ||
-	    interpreter.finalizing())
+	if (!can_ask || !pending_ready() || interpreter.finalizing())
 		return;
 	n = atomic_fetch_add_explicit(&asks, 1, memory_order_relaxed) + 1;
 	if (n & (n - 1) || atomic_exchange(&asking, true))
 		return;
-	if (add_pending(look_now, NULL))
-		atomic_store(&asking, false); /* too many calls wait */
+	if (!pending_add(look_now))
+		atomic_store(&asking, false);
 }

@@ -17,6 +17,7 @@
 #include "agent/core/self.h"
 #include "agent/cupti/cupti.h"
 #include "agent/heap/heap.h"
+#include "agent/hooks/enter.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
@@ -86,6 +87,7 @@ static inline void place(void)
 
 	sched_start(&agent.config, &(struct sched_actions){ .begin = agent_begin });
 	torch_start(&agent.config, &none);
+	hook_look_dlsym(NULL, NULL); /* as the hooks' start does */
 	agent.on = agent_place();
 }
 

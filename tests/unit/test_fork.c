@@ -15,11 +15,51 @@ static void note_need(void)
 	needs++;
 }
 
-#define torch_known is_known
-#define writer_need note_need
+static bool counts; /* the interpreter does, after a fork */
+static unsigned others = 1, wakes;
+static int (*later)(void *); /* what the interpreter is to call */
+
+static bool counts_threads(void)
+{
+	return counts;
+}
+
+static unsigned count_others(void)
+{
+	return others;
+}
+
+static bool needs_keeper(void)
+{
+	return true;
+}
+
+static void note_wake(void)
+{
+	wakes++;
+}
+
+static bool keep_call(int (*call)(void *))
+{
+	later = call;
+	return true;
+}
+
+#define torch_known            is_known
+#define writer_need            note_need
+#define writer_unpause         needs_keeper
+#define writer_wake            note_wake
+#define pending_counts_threads counts_threads
+#define pending_add            keep_call
+#define own_thread_others      count_others
 #include "agent/fork.c"
 #undef torch_known
 #undef writer_need
+#undef writer_unpause
+#undef writer_wake
+#undef pending_counts_threads
+#undef pending_add
+#undef own_thread_others
 
 static int needs_of_child(void)
 {
@@ -83,6 +123,34 @@ START_TEST(a_child_that_records_nothing_has_none)
 }
 END_TEST
 
+/* Python counts them between our handler and the end of os.fork. */
+START_TEST(a_keeper_is_back_after_threads_are_counted)
+{
+	begin();
+	counts = true;
+	fork_prepare();
+	fork_parent();
+	ck_assert_uint_eq(wakes, 0);
+	ck_assert(later && !later(NULL));
+	ck_assert_uint_eq(wakes, 1);
+}
+END_TEST
+
+/* The main thread, which would make the call, may wait for ever. */
+START_TEST(a_keeper_is_back_at_once_elsewhere)
+{
+	begin();
+	fork_prepare();
+	fork_parent();
+	counts = true;
+	others = 2;
+	fork_prepare();
+	fork_parent();
+	ck_assert_uint_eq(wakes, 2);
+	ck_assert(!later);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("fork");
@@ -90,5 +158,7 @@ int main(void)
 	tcase_add_test(tc, a_child_has_cost_nothing_so_far);
 	tcase_add_test(tc, a_child_with_torch_has_a_keeper);
 	tcase_add_test(tc, a_child_that_records_nothing_has_none);
+	tcase_add_test(tc, a_keeper_is_back_after_threads_are_counted);
+	tcase_add_test(tc, a_keeper_is_back_at_once_elsewhere);
 	return unit_run(tc, "fork");
 }
