@@ -89,12 +89,13 @@ def totals(found):
 
 
 def at_random(name, command, *, same=0.98, **env):
-    """Most walks are the same from end to end; those that end early are few."""
+    """Most walks are the same from end to end; those that end early are few. Where libunwind
+    guesses, libgcc ends where ours does: a program may wait at such a place."""
     found = walked(command, PEER_WALKS="4000", **env)
     kinds = totals(found)
     print(f"  {name}: " + ", ".join(f"{kind} {n}" for kind, n in sorted(kinds.items())))
     assert sum(kinds.values()) >= 100, (name, kinds)
-    assert kinds["SAME"] >= same * sum(kinds.values()), (name, kinds, found[0].text[:8000])
+    assert kinds["SAME"] + kinds.get("GUESSED", 0) >= same * sum(kinds.values()), (name, kinds, found[0].text[:8000])
     return found
 
 
