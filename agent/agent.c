@@ -67,7 +67,7 @@ static void window_ended(struct cycle_info *info, bool kept)
 	clock_edge(spool.head);
 	heap_ended(info, kept);
 	wire_gpu_ended(info, kept);
-	wire_python_ended(kept);
+	wire_python_ended(info, kept);
 	unwind_settle(info);
 }
 

@@ -117,6 +117,7 @@ void agent_heap_wake(void)
 int64_t agent_heap_tick(void)
 {
 	guard_word = GUARD_OURS;
+	wire_python_tick();
 	return sched_tick();
 }
 

@@ -3,10 +3,14 @@
  * pending call of its own. */
 #include "agent/agent.h"
 
+#include "agent/core/emit.h"
 #include "agent/core/gate.h"
+#include "agent/heap/domain.h"
 #include "agent/heap/heap.h"
 #include "agent/python/freed.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/objects.h"
+#include "agent/python/pending.h"
 #include "agent/python/python.h"
 #include "agent/python/snap.h"
 #include "agent/torch/torch.h"
@@ -15,9 +19,26 @@
 #include <stdatomic.h>
 #include <string.h>
 
+_Static_assert((int)HEAP_DOMAINS == OBJECTS_DOMAINS, "Python's domains of small objects");
+
 static bool is_wanted(void)
 {
 	return agent.config.python_stack != PYTHON_OFF;
+}
+
+/* ---- small objects ---- */
+
+/* A window that is sealed meanwhile is not written before we leave. */
+static void begin_objects(void)
+{
+	uintptr_t guard = guard_enter();
+	struct thread *t = emit_enter(REC_ALLOC);
+
+	if (t) {
+		objects_begin(emit_info());
+		emit_leave(t);
+	}
+	guard_leave(guard);
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
@@ -25,8 +46,11 @@ void wire_python_look(const char *name)
 {
 	if (!is_wanted() || strncmp(name, "PyInit_", 7) != 0)
 		return;
-	if ((torch_known() || heap_wanted()) && python_look() && torch_known())
+	if (!(torch_known() || heap_wanted()) || !python_look())
+		return;
+	if (torch_known())
 		python_path();
+	begin_objects();
 }
 
 /* A program that allocates, or uses the GPU, may never load a module of C's. */
@@ -37,10 +61,50 @@ static void ask_if_unknown(void)
 		python_ask();
 }
 
+static _Atomic bool asking;
+
+static int begin_when_called(void *arg)
+{
+	(void)arg;
+	begin_objects();
+	atomic_store(&asking, false);
+	return 0;
+}
+
+static void ask_for_objects(void)
+{
+	if (!atomic_load(&asking) && !atomic_exchange(&asking, true) &&
+	    !python_asks(begin_when_called))
+		atomic_store(&asking, false);
+}
+
+/* The keeper asks for a window's objects, as the program may allocate nothing else. The
+ * interpreter, before it ends, waits for who has entered (goodbye.c). */
+void wire_python_tick(void)
+{
+	struct thread *t;
+
+	if (!objects_missing(gate_cycle()) || !interpreter_on || !interpreter_tells_end ||
+	    !(t = emit_enter(REC_ALLOC)))
+		return;
+	if (!interpreter_ended())
+		ask_for_objects();
+	emit_leave(t);
+}
+
 static uint32_t add_stack(struct thread *t, uint32_t native)
 {
 	ask_if_unknown();
-	return interpreter_on ? snap_pair(t, native) : native;
+	if (!interpreter_on)
+		return native;
+	if (__builtin_expect(!objects_missing(gate_cycle()), 1))
+		return snap_pair(t, native);
+	/* In 3.8 the allocators are exchanged right here, in the middle of malloc. */
+	if (python_can_ask())
+		ask_for_objects();
+	else
+		objects_begin(emit_info());
+	return snap_pair(t, native);
 }
 
 uint32_t wire_python_call(struct thread *t, uint32_t native)
@@ -51,11 +115,20 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 
 void wire_python_start(void)
 {
+	/* A fork must not ask the dynamic linker: its lock may be held by a thread that
+	 * waits for the interpreter's. */
+	if (config_marker_is(&agent.config, MARKER_BY_TIME))
+		pending_find();
 	if (!is_wanted())
 		return;
 	python_prepare();
-	if (heap_wanted())
-		heap_also_walk(add_stack);
+	if (!heap_wanted())
+		return;
+	heap_also_walk(add_stack);
+	if (!agent.config.python_heap || agent.config.malloc < MALLOC_SAMPLE)
+		return;
+	heap_domain_idle = objects_over;
+	objects_prepare(heap_domain_ours, heap_domain_next);
 }
 
 /* A window of torch, and no interpreter: the program is C++, or hides it. */
@@ -69,10 +142,17 @@ static void say_none(void)
 			 "in this process");
 }
 
-void wire_python_ended(bool kept)
+void wire_python_ended(struct cycle_info *info, bool kept)
 {
+	objects_ended(info);
 	if (kept)
 		say_none();
 	if (!gate_cycle())
 		freed_unwatch();
+}
+
+void wire_python_fork_child(void)
+{
+	atomic_store(&asking, false);
+	objects_fork_child();
 }

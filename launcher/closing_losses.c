@@ -62,6 +62,10 @@ static void say_full(const struct closing *c)
 	else
 		say_warn("buffer_mb = %u was full: record fewer active steps",
 			 c->config->buffer_mb);
+	if (c->config->python_stack && c->config->python_heap &&
+	    c->config->malloc == MALLOC_ALL)
+		say_note("Python's small objects are recorded, too: --python-heap off "
+			 "leaves them out, --malloc sample takes a few of them");
 }
 
 static void say_drops(const struct closing *c)
@@ -179,6 +183,9 @@ static void say_stack_losses(const struct closing *c)
 	closing_warn(
 		c->totals->python[PYTHON_UNPROVEN], "event",
 		"without a call stack of Python: what was read was none of this interpreter's");
+	closing_warn(
+		c->totals->python[PYTHON_EXCHANGED], "window",
+		"without Python's small objects: another tool exchanged the allocators meanwhile");
 }
 
 void closing_losses(const struct closing *c)

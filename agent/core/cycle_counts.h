@@ -51,6 +51,11 @@ enum python_count {
 	PYTHON_CUT, /* deeper than 512 frames: the outer ones are not there */
 	PYTHON_UNKNOWN, /* no room for a new stack: the event is there without one */
 	PYTHON_UNPROVEN, /* a frame that executes no code object: the same */
+	PYTHON_LINELESS, /* allocations without the interpreter's lock: the same */
+	/* No counts, from here on. Ticks: small objects are recorded since then; 0: not.
+	 */
+	PYTHON_OBJECTS,
+	PYTHON_EXCHANGED, /* 1: another tool took our allocators away meanwhile */
 	PYTHON_COUNTS
 };
 

@@ -19,6 +19,8 @@
 
 #include "agent/core/record.h"
 
+#include <stdbool.h>
+
 /* HEAP_CALL(name, text): what the program called; the low bits of flags. */
 #define HEAP_CALLS(CALL)                  \
 	CALL(MALLOC, "malloc")            \
@@ -28,7 +30,9 @@
 	CALL(NEW, "operator new")         \
 	CALL(NEW_ARRAY, "operator new[]") \
 	CALL(FREE, "free")                \
-	CALL(DELETE, "operator delete")
+	CALL(DELETE, "operator delete")   \
+	CALL(PYMEM, "PyMem_Malloc")       \
+	CALL(PYOBJECT, "PyObject_Malloc")
 
 enum heap_call {
 #define CALL(name, text) HEAP_##name,
@@ -37,6 +41,15 @@ enum heap_call {
 		HEAP_CALLS_END
 };
 enum { HEAP_CALL_MASK = 0x0f, HEAP_SAMPLED = 0x10 /* by bytes: see malloc_sample_kb */ };
+
+/* Of one of Python's small objects? A free of that kind means nothing to another's block,
+ * unless that is a sample. */
+static inline bool heap_is_object(unsigned flags)
+{
+	unsigned call = flags & HEAP_CALL_MASK;
+
+	return call == HEAP_PYMEM || call == HEAP_PYOBJECT;
+}
 
 /* REC_ALLOC: r.name = id of the call stack (stack_pair.h, not names.h), 0 = none. */
 struct rec_alloc {

@@ -5,6 +5,7 @@
  * probability 1 - exp(-n / mean), whatever came before it.
  */
 #include "agent/heap/gap.h"
+#include "agent/heap/record.h"
 
 #define LN2      0.69314718055994530942
 #define MOST_GAP 9e18 /* fits into the count, and into no address space */
@@ -61,4 +62,25 @@ void heap_gap_next(struct heap_gap *g, uint64_t mean)
 	/* -mean * log(u) with u even in (0, 1) is distributed exponentially. */
 	gap = -heap_gap_log(((double)(r >> 12) + 0.5) * 0x1p-52) * (double)mean;
 	g->left = gap < MOST_GAP ? (uint64_t)gap : (uint64_t)MOST_GAP;
+}
+
+static _Atomic uint64_t seeds; /* threads that sample so far */
+
+bool heap_sampled_now(size_t size)
+{
+	struct heap_gap *g = &heap_gap;
+
+	/* `left` is 0 until a thread's first gap is drawn: its first block comes here. */
+	if (!g->random) {
+		heap_gap_seed(g, heap_settings.seed + atomic_fetch_add(&seeds, 1));
+		heap_gap_next(g, heap_settings.sample_bytes);
+		if (size <= g->left) {
+			g->left -= size;
+			return false;
+		}
+	}
+	heap_gap_next(g, heap_settings.sample_bytes);
+	if (__builtin_expect(atomic_load_explicit(&heap_dozes, memory_order_relaxed), 0))
+		heap_doze_ends();
+	return true;
 }

@@ -10,7 +10,8 @@
 #define FRAME_BITS (GUARD_EMITS | GUARD_NESTED | GUARD_LOOKS)
 #define STACK_MOST (64u << 20)
 
-static _Atomic uint64_t seeds; /* threads that sample so far */
+/* What realloc gave last: which object does not lie in a pool. */
+static __thread const void *moved_to __attribute__((tls_model("initial-exec")));
 
 /* The guarded call lies further out on the stack; if it does not, a longjmp has left
  * it. An operator new that looks whether it comes back as malloc (GUARD_LOOKS) finds its
@@ -33,25 +34,6 @@ bool heap_inside(uintptr_t frame, enum record_kind kind)
 	return true;
 }
 
-bool heap_sampled_now(size_t size)
-{
-	struct heap_gap *g = &heap_gap;
-
-	/* `left` is 0 until a thread's first gap is drawn: its first block comes here. */
-	if (!g->random) {
-		heap_gap_seed(g, heap_settings.seed + atomic_fetch_add(&seeds, 1));
-		heap_gap_next(g, heap_settings.sample_bytes);
-		if (size <= g->left) {
-			g->left -= size;
-			return false;
-		}
-	}
-	heap_gap_next(g, heap_settings.sample_bytes);
-	if (__builtin_expect(atomic_load_explicit(&heap_dozes, memory_order_relaxed), 0))
-		heap_doze_ends();
-	return true;
-}
-
 /* ---- records ---- */
 
 /* NULL while this thread writes a record of another kind: an observer of ours has called
@@ -67,13 +49,24 @@ static inline struct thread *enter_unless_emitting(enum record_kind kind)
 	return emit_enter(kind);
 }
 
+/* An object of Python's is made by the interpreter, whose machine code tells nothing that
+ * Python's stack does not. */
+static uint32_t take_stack(struct thread *t, unsigned flags)
+{
+	bool object = heap_is_object(flags) && heap_settings.also;
+	uint32_t stack = object ? heap_settings.also(t, 0) : 0;
+
+	if (!stack && heap_settings.stacks)
+		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
+	return heap_settings.also && !object ? heap_settings.also(t, stack) : stack;
+}
+
 static __attribute__((noinline)) void put_alloc(const void *p, size_t size,
 						unsigned flags)
 {
 	struct thread *t = enter_unless_emitting(REC_ALLOC);
 	struct rec_alloc *r;
 	uint64_t now;
-	uint32_t stack = 0;
 
 	if (!t)
 		return;
@@ -81,12 +74,8 @@ static __attribute__((noinline)) void put_alloc(const void *p, size_t size,
 	 * too, so that what is dropped costs no walk. */
 	now = clock_ticks();
 	r = emit_reserve(t, REC_ALLOC, sizeof(*r));
-	if (r && heap_settings.stacks)
-		stack = unwind_stack(emit_info(), guard_word & ~(uintptr_t)FRAME_BITS);
-	if (r && heap_settings.also)
-		stack = heap_settings.also(t, stack);
 	if (r) {
-		r->r.name = stack;
+		r->r.name = take_stack(t, flags);
 		r->r.begin = now;
 		r->r.end = (uintptr_t)p;
 		r->bytes = size;
@@ -344,6 +333,7 @@ void heap_moved(const struct heap_move *m, void *p, size_t size)
 	enum heap_mode mode = heap_mode();
 	unsigned flags = m->old && p ? HEAP_REALLOC : HEAP_FREE;
 
+	moved_to = p;
 	if (m->part == HEAP_PASS)
 		return;
 	guard_word |= GUARD_EMITS;
@@ -358,4 +348,44 @@ void heap_moved(const struct heap_move *m, void *p, size_t size)
 	if (m->part == HEAP_WANTED)
 		heap_made(HEAP_REALLOC, p, size);
 	heap_leave();
+}
+
+/* ---- small objects ---- */
+
+void heap_object_made(uintptr_t frame, enum heap_call call, void *p, size_t size)
+{
+	enum heap_part part = p ? heap_enter(frame, size) : HEAP_PASS;
+
+	if (part == HEAP_WANTED)
+		heap_made(call, p, size);
+	if (part != HEAP_PASS)
+		heap_leave();
+}
+
+void heap_object_moves(struct heap_object_move *m, void *old)
+{
+	m->mode = heap_mode();
+	m->old = old;
+	m->begin = clock_ticks();
+	m->sampled = m->mode == HEAP_SAMPLE && old && heap_maybe_sampled(old) &&
+		     heap_samples_take(old);
+	moved_to = NULL;
+}
+
+bool heap_object_moved(const struct heap_object_move *m, uintptr_t frame,
+		       enum heap_call call, void *p)
+{
+	bool in_pool = p && p != moved_to;
+
+	if (!p && m->sampled)
+		heap_samples_add(m->old);
+	if (!p || !m->old || m->mode != heap_mode() || guard_word)
+		return in_pool;
+	guard_word = frame | GUARD_EMITS;
+	if (m->sampled)
+		emit_sample_gone(m->old, call, m->begin);
+	else if (m->mode == HEAP_ALL && in_pool)
+		emit_free(m->old, call, m->begin);
+	guard_word = 0;
+	return in_pool;
 }

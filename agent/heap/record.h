@@ -69,4 +69,21 @@ struct heap_move {
 void heap_move_begins(struct heap_move *m, uintptr_t frame, void *old, size_t size);
 void heap_moved(const struct heap_move *m, void *p, size_t size);
 
+/* ---- domain.c: blocks of an allocator in front of malloc ---- */
+
+/* Records such a block (NULL: none), as the options want. */
+void heap_object_made(uintptr_t frame, enum heap_call call, void *p, size_t size);
+
+struct heap_object_move {
+	enum heap_mode mode;
+	void *old;
+	uint64_t begin; /* ticks */
+	bool sampled; /* `old` was a sample */
+};
+/* Before the other allocator's realloc, and after it. True: `p` is none of malloc's,
+ * whose hook has recorded the rest. */
+void heap_object_moves(struct heap_object_move *m, void *old);
+bool heap_object_moved(const struct heap_object_move *m, uintptr_t frame,
+		       enum heap_call call, void *p);
+
 #endif

@@ -356,12 +356,17 @@ static inline bool is_inside_op(const struct snap *s, const void *innermost)
 /* torch lets the lock go in operators. */
 static uint32_t pair_without_lock(struct thread *t, uint32_t native)
 {
+	const void *state = interpreter.thread_state();
 	struct snap *s = t->slot[SLOT];
+	uint32_t open = 0;
 
-	if (!s || !is_current(s, t) || !interpreter.thread_state() ||
-	    interpreter.finalizing())
+	if (!state || interpreter.finalizing())
 		return native;
-	return pair_of(s, native, s->around && !s->around->end ? s->around_id : 0);
+	if (s && is_current(s, t) && s->around && !s->around->end)
+		open = s->around_id;
+	else if (interpreter.holder() != state)
+		count_stack(PYTHON_LINELESS);
+	return pair_of(s, native, open);
 }
 
 uint32_t snap_pair(struct thread *t, uint32_t native)

@@ -3,6 +3,7 @@
 #include "base/order.h"
 #include "report/memory/category.h"
 #include "report/memory/memory.h"
+#include "report/memory/resident.h"
 #include "report/out.h"
 #include "report/trend.h"
 #include "report/whose.h"
@@ -321,6 +322,11 @@ static void note_heap(const struct model *m, const struct sites *h, FILE *out)
 			"+- sqrt(N x %s) in two of three cases",
 			out_bytes(h->sample_bytes), out_bytes(h->sample_bytes));
 	putc('\n', out);
+	if (texts_find(&m->texts, "PyObject_Malloc") != TEXT_NONE)
+		fputs("  Python's objects of up to 512 bytes are in it; a block that the "
+		      "interpreter keeps for the next\n  object has the line that took it "
+		      "first\n",
+		      out);
 	if (h->rows_n && !h->symbols)
 		fputs("  frames are module + offset: no symbols were at hand\n", out);
 	note_stacks(h, out);
@@ -348,21 +354,6 @@ static void print_notes(const struct memory_view *v, FILE *out)
 		      out);
 }
 
-/* Prints the process's size as the kernel sees it, where counters noted that. */
-static void print_rss(const struct model *m, FILE *out)
-{
-	uint32_t name = texts_find(&m->texts, "RSS");
-	const struct counter *most = NULL;
-
-	for (size_t i = 0; name != TEXT_NONE && i < m->counters_n; i++)
-		if (m->counters[i].name == name &&
-		    (!most || m->counters[i].value > most->value))
-			most = &m->counters[i];
-	if (most)
-		fprintf(out, "process: resident at most %s, at %s\n\n",
-			out_bytes(most->value), out_ms(most->ts - m->begin));
-}
-
 void memory_print(const struct memory_view *v, const char *path, FILE *out)
 {
 	const struct model *m = v->model;
@@ -375,7 +366,7 @@ void memory_print(const struct memory_view *v, const char *path, FILE *out)
 		fprintf(out, ", %s step%s", out_count((int64_t)m->steps_n),
 			m->steps_n == 1 ? "" : "s");
 	fputs("\n\n", out);
-	print_rss(m, out);
+	resident_print_most(m, out);
 	for (size_t i = 0; i < v->spaces_n; i++) {
 		const struct memory_space *s = &v->spaces[i];
 

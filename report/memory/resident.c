@@ -54,8 +54,25 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 		out_bytes((int64_t)t.slope), n - t.since);
 	if (v->model->heap)
 		fprintf(out, ", the heap %s", out_bytes((int64_t)heap));
-	fputs(": the rest is mapped memory or Python's own pools of small objects "
-	      "(PYTHONMALLOC=malloc shows them)\n",
-	      out);
+	fputs(": the rest is mapped memory", out);
+	if (texts_find(&v->model->texts, "PyObject_Malloc") == TEXT_NONE)
+		fputs(" or Python's own pools of small objects (--with-stack records "
+		      "them)",
+		      out);
+	putc('\n', out);
 	return 1;
+}
+
+void resident_print_most(const struct model *m, FILE *out)
+{
+	uint32_t name = texts_find(&m->texts, "RSS");
+	const struct counter *most = NULL;
+
+	for (size_t i = 0; name != TEXT_NONE && i < m->counters_n; i++)
+		if (m->counters[i].name == name &&
+		    (!most || m->counters[i].value > most->value))
+			most = &m->counters[i];
+	if (most)
+		fprintf(out, "process: resident at most %s, at %s\n\n",
+			out_bytes(most->value), out_ms(most->ts - m->begin));
 }

@@ -16,5 +16,7 @@
 /* Judges the last n steps. Prints a line and returns 1, or returns 0. */
 unsigned resident_print(const struct memory_view *v, const struct leak_options *o,
 			size_t n, FILE *out);
+/* Prints the process's size as the kernel sees it, where counters noted that. */
+void resident_print_most(const struct model *m, FILE *out);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python's call stacks add to a recorded allocation of Python's, at three depths of the stack.
+"""What Python's call stacks add to a recorded allocation of Python's, at three depths of the stack;
+of a small object, which is recorded with them alone: all that it costs.
 
 python_heap_bench.py --build DIR [--python PYTHON] [--rounds N]; prints a Markdown table.
 Processes take turns: bare, recorded, and recorded with --with-stack; of each the best of many short
@@ -17,24 +18,31 @@ import time
 
 DEPTHS = (5, 20, 60)
 BLOCKS, LOOPS = 1000, 40
-SIZE = 1000             # above what Python takes from its own pools
-ROWS = (("one line", "one"), ("three lines in turn", "three"))
+SIZE, SMALL = 1000, 200  # above what Python takes from its own pools, and below
+ROWS = (("one line", "one"), ("three lines in turn", "three"), ("a small object", "small"))
 
 
 def one():
     begin = time.perf_counter_ns()
     for _ in range(BLOCKS):
-        bytearray(SIZE)
+        bytes(SIZE)
     return (time.perf_counter_ns() - begin) / BLOCKS
 
 
 def three():
     begin = time.perf_counter_ns()
     for _ in range(BLOCKS // 3):
-        bytearray(SIZE)
-        bytearray(SIZE)
-        bytearray(SIZE)
+        bytes(SIZE)
+        bytes(SIZE)
+        bytes(SIZE)
     return (time.perf_counter_ns() - begin) / (BLOCKS // 3 * 3)
+
+
+def small():
+    begin = time.perf_counter_ns()
+    for _ in range(BLOCKS):
+        bytes(SMALL)
+    return (time.perf_counter_ns() - begin) / BLOCKS
 
 
 def at(depth, loop):
@@ -43,7 +51,7 @@ def at(depth, loop):
 
 def work():
     print(json.dumps({f"{name}{depth}": min(at(depth - 3, loop) for _ in range(LOOPS))
-                      for name, loop in (("one", one), ("three", three)) for depth in DEPTHS}))
+                      for name, loop in (("one", one), ("three", three), ("small", small)) for depth in DEPTHS}))
 
 
 def run(args, mode, stack, log):

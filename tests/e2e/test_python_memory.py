@@ -124,10 +124,11 @@ def test_operators_and_lines_together():
     """What an operator allocates is its line's; tensors' blocks, too."""
     code = "import torch\nkept = []\ndef grow():\n    kept.append(torch.ones(300000))\nfor i in range(20):\n    grow()\n"
     with prof.folder() as log:
-        heap = whole(run_code(log, code, malloc="all")).facts["heap"]
-        site = max((s for s in heap["sites"] if s["op"] == "aten::empty"), key=lambda s: s["live"])
-        assert site["Call stack"].split(";")[0].endswith("code.py(4): grow"), site
-        assert site["allocs"] == 20, site
+        heap = whole(run_code(log, code, malloc="all", buffer_mb=1024)).facts["heap"]
+        # Where torch's import has filled the index of stacks, equal ones may have several ids.
+        sites = [s for s in heap["sites"] if s["op"] == "aten::empty"]
+        assert all(s["Call stack"].split(";")[0].endswith("code.py(4): grow") for s in sites), sites
+        assert sum(s["allocs"] for s in sites) == 20, sites
 
 
 def test_python_is_found_without_a_module_of_c():

@@ -37,6 +37,16 @@ START_TEST(why_records_are_missing_is_told)
 	totals.cap = 524288ull << 20;
 	config.buffer_mb = 524288;
 	says("buffer_mb = 524288 was full: record fewer active steps\n");
+	ck_assert_ptr_null(strstr(said, "small objects"));
+	config.python_stack = PYTHON_OPS;
+	says("Python's small objects are recorded, too: --python-heap off leaves them out");
+	config.python_heap = false;
+	say();
+	ck_assert_ptr_null(strstr(said, "small objects"));
+	config.python_heap = true;
+	config.malloc = MALLOC_SAMPLE;
+	say();
+	ck_assert_ptr_null(strstr(said, "small objects"));
 }
 END_TEST
 
@@ -117,6 +127,8 @@ START_TEST(missing_stacks_of_python_are_told)
 	config.buffer_mb = 2;
 	totals.python[PYTHON_UNKNOWN] = 3;
 	totals.python[PYTHON_UNPROVEN] = 1;
+	totals.python[PYTHON_EXCHANGED] = 2;
+	says("2 windows without Python's small objects: another tool");
 	says("3 events without a call stack of Python: there was no room for more; try --buffer-mb 8\n");
 	says("1 event without a call stack of Python: what was read was none of this interpreter's\n");
 }

@@ -162,6 +162,26 @@ START_TEST(a_launch_has_a_line_of_its_own_or_none)
 }
 END_TEST
 
+/* What is allocated without the lock has the open operator's line, or none. */
+START_TEST(what_has_no_line_is_counted)
+{
+	struct rec_op *op;
+	uint32_t id;
+
+	begin_held(16 << 20);
+	op = begin_op(REC_OP, &id);
+	interpreter.holder = held_by_another;
+	ck_assert_uint_eq(take_pair(0).python, id);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_LINELESS], 0);
+	op->r.end = 1;
+	ck_assert_uint_eq(take_pair(0).python, 0);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_LINELESS], 1);
+	no_state = true; /* a thread that Python does not know */
+	ck_assert_uint_eq(take_pair(0).python, 0);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_LINELESS], 1);
+}
+END_TEST
+
 /* The interpreter could end, and free what is read, but for the lock. */
 START_TEST(unless_it_tells_of_its_end_only_its_holder_reads_it)
 {
@@ -289,6 +309,7 @@ int main(void)
 	tcase_add_test(tc, without_python_the_native_stack_stays);
 	tcase_add_test(tc, an_operators_allocations_have_its_stack);
 	tcase_add_test(tc, a_launch_has_a_line_of_its_own_or_none);
+	tcase_add_test(tc, what_has_no_line_is_counted);
 	tcase_add_test(tc, unless_it_tells_of_its_end_only_its_holder_reads_it);
 	tcase_add_test(tc, without_the_lock_only_an_operators_stack_is_taken);
 	tcase_add_test(tc, within_malloc_nothing_is_compared);

@@ -215,8 +215,8 @@ START_TEST(what_the_heap_does_not_have_is_seen)
 	ck_assert_int_eq(judged(0, LIMIT), 1);
 	says(said,
 	     "resident memory grew 8.0 MiB a step over 20 steps, the heap 10 B: the rest is "
-	     "mapped memory or Python's own pools of small objects (PYTHONMALLOC=malloc "
-	     "shows them)");
+	     "mapped memory or Python's own pools of small objects (--with-stack "
+	     "records them)");
 }
 END_TEST
 

@@ -70,6 +70,108 @@ START_TEST(what_is_shown_alike_is_one_site)
 }
 END_TEST
 
+/* Small objects, as the agent says whether it saw all that became of them. */
+static struct spool_image *image_of_objects(uint64_t since, uint64_t exchanged)
+{
+	struct spool_image *m = image_of_python(PYTHON_OPS);
+	uint32_t grow = image_python_stack(m, "grow");
+
+	m->info->python[PYTHON_OBJECTS] = since;
+	m->info->python[PYTHON_EXCHANGED] = exchanged;
+	image_alloc(m, HEAP_PYOBJECT, image_pair(m, 0, grow), 0x5000, 11, 5000);
+	image_alloc(m, HEAP_PYMEM, image_pair(m, 0, grow), 0x6000, 22, 6000);
+	image_alloc(m, HEAP_MALLOC, image_pair(m, 0, grow), 0x7000, 44, 7000);
+	image_alloc(m, HEAP_MALLOC, image_pair(m, 0, grow), 0x8000, 44, 8000);
+	image_release(m, 0x8000, 9000);
+	image_write(m);
+	heap_adds_up(m);
+	return m;
+}
+
+START_TEST(small_objects_are_sites_of_their_own)
+{
+	struct spool_image *m = image_of_objects(4000, 0);
+
+	ck_assert_uint_eq(heap_site_count(m), 3);
+	ck_assert(has(m, "\"bytes\": 11", "\"call\": \"PyObject_Malloc\""));
+	ck_assert(has(m, "\"bytes\": 22", "\"call\": \"PyMem_Malloc\""));
+	ck_assert(strstr(m->text, "\"python objects\": {\"late_us\": 3, \"exchanged\": "
+				  "false}"));
+	image_free(m);
+}
+END_TEST
+
+/* Then some of them may have been freed unseen. */
+START_TEST(exchanged_allocators_leave_small_objects_out)
+{
+	struct spool_image *m = image_of_objects(500, 1);
+
+	ck_assert_uint_eq(heap_site_count(m), 1);
+	ck_assert(strstr(m->text, "\"call\": \"malloc\""));
+	ck_assert_ptr_null(strstr(m->text, "PyObject_Malloc"));
+	ck_assert(strstr(m->text, "\"python objects\": {\"late_us\": 0, \"exchanged\": "
+				  "true}"));
+	image_free(m);
+}
+END_TEST
+
+START_TEST(objects_that_were_not_seen_are_left_out)
+{
+	struct spool_image *m = image_of_objects(0, 0);
+
+	ck_assert_uint_eq(heap_site_count(m), 1);
+	ck_assert(strstr(m->text, "\"python objects\": null"));
+	image_free(m);
+}
+END_TEST
+
+static void release_object(struct spool_image *m, uint64_t address, unsigned sampled,
+			   uint64_t ticks)
+{
+	image_release(m, address, ticks)->flags = (uint8_t)(HEAP_PYOBJECT | sampled);
+}
+
+/* Python's free says nothing of a block of malloc's, but that of a sample. */
+START_TEST(each_block_is_freed_once)
+{
+	struct spool_image *m = image_of_python(PYTHON_OPS);
+	const char *heap;
+
+	m->info->python[PYTHON_OBJECTS] = 1000;
+	image_alloc(m, HEAP_PYOBJECT, 0, 0x5000, 11, 2000);
+	image_alloc(m, HEAP_MALLOC, 0, 0x6000, 1000, 3000);
+	image_alloc(m, HEAP_MALLOC, 0, 0x7000, 1000, 4000);
+	release_object(m, 0x5000, 0, 5000);
+	release_object(m, 0x5000, 0, 5500);
+	release_object(m, 0x6000, 0, 6000);
+	image_release(m, 0x6000, 6500);
+	release_object(m, 0x7000, HEAP_SAMPLED, 7000);
+	release_object(m, 0x9000, 0, 8000); /* older, or malloc's: nobody knows */
+	image_write(m);
+	heap_adds_up(m);
+	heap = strstr(m->text, "\"total\": {");
+	ck_assert_int_eq(heap_number(heap, "\"frees\": "), 3);
+	ck_assert_int_eq(heap_number(heap, "\"freed\": "), 2011);
+	ck_assert_int_eq(heap_number(heap, "\"foreign_frees\": "), 0);
+	image_free(m);
+}
+END_TEST
+
+/* Nobody asked for them, or the heap's mode has none. */
+START_TEST(it_is_said_where_small_objects_are_not_recorded)
+{
+	struct spool_image *m = image_of_python(PYTHON_OPS);
+
+	m->config.python_heap = _i != 1;
+	m->config.malloc = _i == 2 ? MALLOC_COUNT : MALLOC_ALL;
+	image_alloc(m, HEAP_MALLOC, 0, 0x5000, 11, 5000);
+	image_write(m);
+	ck_assert_int_eq(!!strstr(m->text, "\"python objects\": null"), _i == 0);
+	ck_assert_int_eq(!!strstr(m->text, "python objects"), _i == 0);
+	image_free(m);
+}
+END_TEST
+
 /* Ids that lead nowhere, to other kinds, or back to themselves. */
 START_TEST(damaged_pairs_are_read_within_their_bounds)
 {
@@ -97,6 +199,11 @@ int main(void)
 
 	tcase_add_test(tc, each_allocation_has_its_line);
 	tcase_add_loop_test(tc, what_is_shown_alike_is_one_site, 0, 2);
+	tcase_add_test(tc, small_objects_are_sites_of_their_own);
+	tcase_add_test(tc, exchanged_allocators_leave_small_objects_out);
+	tcase_add_test(tc, each_block_is_freed_once);
+	tcase_add_test(tc, objects_that_were_not_seen_are_left_out);
+	tcase_add_loop_test(tc, it_is_said_where_small_objects_are_not_recorded, 0, 3);
 	tcase_add_test(tc, damaged_pairs_are_read_within_their_bounds);
 	return unit_run(tc, "python heap");
 }

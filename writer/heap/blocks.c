@@ -75,6 +75,13 @@ static void remove_at(struct heap_blocks *b, size_t hole)
 	b->n--;
 }
 
+struct heap_block heap_blocks_find(const struct heap_blocks *b, uint64_t address)
+{
+	struct heap_block none = { 0 };
+
+	return b->slots ? b->slot[slot_of_address(b, address)] : none;
+}
+
 struct heap_block heap_blocks_take(struct heap_blocks *b, uint64_t address)
 {
 	struct heap_block found = { 0 };

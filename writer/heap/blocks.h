@@ -28,6 +28,7 @@ struct heap_blocks { /* all zero: empty */
  * none. */
 int heap_blocks_put(struct heap_blocks *b, struct heap_block block,
 		    struct heap_block *was);
+struct heap_block heap_blocks_find(const struct heap_blocks *b, uint64_t address);
 /* Removes the block at the address and returns it; at 0: no block is live there. */
 struct heap_block heap_blocks_take(struct heap_blocks *b, uint64_t address);
 void heap_blocks_free(struct heap_blocks *b);

@@ -25,6 +25,17 @@ static int add_tensor_memory(struct trace *t, const struct heap_lane *l)
 				     { (int64_t)m->allocated, (int64_t)m->reserved } });
 }
 
+/* Where Python's small objects were not seen all the time, what is not known to live is
+ * not said to. */
+static bool is_left_out(const struct trace *t, const struct record *r)
+{
+	struct cycle_info *info = (struct cycle_info *)t->info;
+
+	return r->kind == REC_ALLOC && heap_is_object(r->flags) &&
+	       (!atomic_load(&info->python[PYTHON_OBJECTS]) ||
+		atomic_load(&info->python[PYTHON_EXCHANGED]));
+}
+
 /* Sums up an allocation or free, and adds a point to the tracks. */
 static int heap_record(struct trace *t, struct heap_lane *l)
 {
@@ -33,6 +44,8 @@ static int heap_record(struct trace *t, struct heap_lane *l)
 	struct heap_sums was = h->all;
 	int err;
 
+	if (is_left_out(t, l->next))
+		return 0;
 	heap_sum_until(h, l->ticks);
 	err = l->next->kind == REC_ALLOC ? heap_sum_alloc(t, l) : heap_sum_free(t, l);
 	if (!err)

@@ -236,10 +236,26 @@ int heap_sum_alloc(struct trace *t, struct heap_lane *l)
 	return err;
 }
 
+/* Is it a free of a small object, as which malloc's blocks are freed, too? Malloc's own
+ * hook has recorded the end of those. */
+static bool is_of_another(const struct trace *t, const struct record *free)
+{
+	struct heap_block b;
+
+	if (!heap_is_object(free->flags))
+		return false;
+	b = heap_blocks_find(&t->heap->blocks, free->end);
+	return !b.at || (!(free->flags & HEAP_SAMPLED) &&
+			 !heap_is_object(heap_record_at(t, b.at)->r.flags));
+}
+
 int heap_sum_free(struct trace *t, const struct heap_lane *l)
 {
-	struct heap_block b = heap_blocks_take(&t->heap->blocks, l->next->end);
+	struct heap_block b;
 
+	if (is_of_another(t, l->next))
+		return 0;
+	b = heap_blocks_take(&t->heap->blocks, l->next->end);
 	if (b.at)
 		return release_block(t, &b);
 	t->heap->foreign++;

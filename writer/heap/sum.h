@@ -6,7 +6,7 @@
  *
  * Threads  one at a time.
  * Memory   96 bytes for each site up to HEAP_KEPT, 24 for each step in which a site
- *          changed, 8 MiB for the index.
+ *          changed, 16 MiB for the index.
  * Errors   0 or -ENOMEM.
  * Units    bytes; ticks; counts in 1 / HEAP_ONE, as a sampled block stands for many.
  */
@@ -16,7 +16,7 @@
 #include "agent/core/record_heap.h"
 #include "writer/heap/merge.h"
 
-#define HEAP_KEPT    (1u << 20) /* sites kept apart */
+#define HEAP_KEPT    (1u << 21) /* sites kept apart */
 #define HEAP_LARGEST 1000 /* allocations shown on their threads' rows ... */
 #define HEAP_TOP     100 /* ... besides the largest of as many sites */
 #define HEAP_ONE     (1ull << 20)

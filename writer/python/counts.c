@@ -2,11 +2,36 @@
 /* What is known of a window's Python stacks, for its file's "proflaunch". */
 #include "writer/trace.h"
 
-static const char *const names[PYTHON_COUNTS] = {
+/* The counts of stacks; behind them is what is known of small objects. */
+static const char *const names[PYTHON_OBJECTS] = {
 	[PYTHON_CHECKED] = "checked",   [PYTHON_DISAGREED] = "disagreed",
 	[PYTHON_CUT] = "cut",           [PYTHON_UNKNOWN] = "unknown",
-	[PYTHON_UNPROVEN] = "unproven",
+	[PYTHON_UNPROVEN] = "unproven", [PYTHON_LINELESS] = "without the lock",
 };
+
+static uint64_t count_of(const struct trace *t, enum python_count what)
+{
+	return atomic_load(&((struct cycle_info *)t->info)->python[what]);
+}
+
+/* Since when they are recorded, from the window's begin on. */
+static void put_objects(struct trace *t)
+{
+	const struct config *c = t->config;
+	uint64_t since = count_of(t, PYTHON_OBJECTS);
+	int64_t late = row_instant(&t->row, since) - t->row.begin_ns;
+
+	if (!c->python_heap || c->malloc < MALLOC_SAMPLE)
+		return;
+	json_lit(&t->json, ", \"python objects\": ");
+	if (!since) {
+		json_lit(&t->json, "null");
+		return;
+	}
+	json_text_number(&t->json, "{\"late_us\": ", late > 0 ? late / 1000 : 0);
+	json_text(&t->json, count_of(t, PYTHON_EXCHANGED) ? ", \"exchanged\": true}"
+							  : ", \"exchanged\": false}");
+}
 
 void python_counts(struct trace *t)
 {
@@ -15,12 +40,11 @@ void python_counts(struct trace *t)
 	if (!t->python)
 		return;
 	json_lit(j, ", \"python stacks\": {");
-	for (unsigned i = 0; i < PYTHON_COUNTS; i++) {
-		uint64_t n = atomic_load(&((struct cycle_info *)t->info)->python[i]);
-
+	for (unsigned i = 0; i < PYTHON_OBJECTS; i++) {
 		json_text(j, i ? ", \"" : "\"");
 		json_text(j, names[i]);
-		json_text_unsigned(j, "\": ", n);
+		json_text_unsigned(j, "\": ", count_of(t, (enum python_count)i));
 	}
 	json_lit(j, "}");
+	put_objects(t);
 }

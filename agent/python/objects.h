@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * objects - Python's small objects, which lie in pools of its own: allocators of ours
+ * stand in front of those of the interpreter's domains `mem` and `object` while a window
+ * is open.
+ *
+ * Only in front of the interpreter's own: what debug hooks, tracemalloc or memray give to
+ * the program is no block of the allocator behind them.
+ *
+ * Threads  objects_begin: one that holds the interpreter's lock, between emit_enter and
+ *          emit_leave, so that the window's descriptor stays.
+ *          objects_over: one that allocates an object, and so holds the lock.
+ *          objects_missing, objects_ended: any.
+ * Memory   static.
+ * Errors   where they cannot be had nothing is exchanged, and a line says why.
+ * Units    none.
+ */
+#ifndef PYTHON_OBJECTS_H
+#define PYTHON_OBJECTS_H
+
+#include "agent/core/cycle_info.h"
+#include "agent/hooks/allocator.h"
+
+#include <stdbool.h>
+
+#define OBJECTS_DOMAINS 2 /* mem, object */
+
+/* From the agent's constructor: both have OBJECTS_DOMAINS allocators; `next` is what ours
+ * are to call. */
+void objects_prepare(const struct allocator *ours, struct allocator *next);
+/* Has nobody tried to put ours in place in this window (0: none is open)? Hot path. */
+bool objects_missing(uint64_t cycle);
+void objects_begin(struct cycle_info *info);
+/* No window is open: what was there is put back where ours are still in place. */
+void objects_over(void);
+/* A window has ended: were ours in place all the time? */
+void objects_ended(struct cycle_info *info);
+void objects_fork_child(void);
+
+#endif

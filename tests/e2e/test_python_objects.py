@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 300
+"""Python's small objects, which malloc does not see: their bytes, their line, and no trace of us."""
+import json
+import os
+import sys
+
+import prof
+from test_python_memory import interpreters, whole
+
+SMALL = ("PyObject_Malloc", "PyMem_Malloc")
+PROGRAM = os.path.join(prof.HERE, "..", "python", "objects.py")
+
+
+def run_objects(path, log, **given):
+    out = os.path.join(log, "expected")
+    run = prof.launch([path, PROGRAM, out], log, **{"python_stack": "ops", "marker": "none", **given})
+    assert run.status == 0 and not run.out, run.err
+    with open(out, encoding="utf-8") as file:
+        return run, json.load(file)
+
+
+def sites_of(trace, line):
+    return [s for s in trace.facts["heap"]["sites"] if s.get("Call stack", "").split(";")[0] == line]
+
+
+def test_each_object_is_of_its_line():
+    for version, path in interpreters().items():
+        with prof.folder() as log:
+            run, expected = run_objects(path, log, malloc="all", buffer_mb=1024)
+            trace = whole(run)
+            assert trace.facts["python objects"]["exchanged"] is False, trace.facts
+            for line, (count, size) in expected.items():
+                sites = sites_of(trace, line)
+                assert sum(s["live"] for s in sites) >= size, (version, line, size, sites)
+                # The line makes its own text, and what keeps it; the interpreter new pools.
+                made = sum(s["live"] for s in sites if s["call"] in SMALL)
+                assert made < size + 4096, (version, line, size, sites)
+                assert sum(s["blocks"] for s in sites) >= count, (version, line, count, sites)
+            gone = [s for s in trace.facts["heap"]["sites"] if "dropped" in s.get("Call stack", "").split(";")[0]]
+            assert sum(s["live"] for s in gone) < 4096, (version, gone)
+
+
+# A window in which malloc is not called: the keeper asks for the objects.
+QUIET = """
+import atexit, json, time
+kept, n = [None] * 100000, 0
+time.sleep(.3)
+until = time.time() + .6
+while time.time() < until:
+    for i in range(100):
+        kept[n] = bytes(200)
+        n += 1
+    time.sleep(.005)
+"""
+
+
+def test_a_program_that_makes_objects_alone():
+    for version, path in interpreters().items():
+        for mode in ("all", "sample") if version > (3, 8) else ():
+            with prof.folder() as log:
+                run = prof.launch([path, "-c", QUIET], log, python_stack="ops", malloc=mode, malloc_sample_kb=4,
+                                  marker="time:300", schedule="wait=1,warmup=0,active=2,repeat=1")
+                facts = run.only().facts
+                assert facts["python objects"]["late_us"] < 250000, (version, mode, facts["python objects"])
+                assert [s for s in facts["heap"]["sites"] if s["call"] in SMALL], (version, mode)
+
+
+# Nothing of this is seen by malloc: small dicts.
+DICTS = """
+import json, os, time
+kept = {}
+def note(i):
+    kept[i] = {"a": i, "b": None}
+for step in range(24):
+    for i in range(3000):
+        note((step, i))
+    time.sleep(.02)
+os._exit(0)
+"""
+
+
+def test_dicts_that_pile_up_are_a_leak():
+    for version, path in interpreters().items():
+        for mode in ("all", "sample"):
+            with prof.folder() as log:
+                script = os.path.join(log, "dicts.py")
+                with open(script, "w", encoding="utf-8") as file:
+                    file.write(DICTS)
+                run = prof.launch([path, script], log, python_stack="ops", malloc=mode, malloc_sample_kb=16,
+                                  marker="time:20", schedule="wait=0,warmup=0,active=1000,repeat=1")
+                file, = run.paths()
+                said = prof.plain([prof.LAUNCHER, "memory", "--leaks", file])
+                assert said.returncode == 1, (version, mode, said.stdout, said.stderr)
+                assert "dicts.py(5): note" in said.stdout, (version, mode, said.stdout)
+                said = prof.plain([prof.LAUNCHER, "memory", file])
+                assert "Python's objects of up to 512 bytes are in it" in said.stdout, said.stdout
+
+
+def test_samples_are_right_on_average():
+    for version, path in interpreters().items():
+        with prof.folder() as log:
+            run, expected = run_objects(path, log, malloc="sample", malloc_sample_kb=4)
+            trace = whole(run)
+            for line, (_, size) in expected.items():
+                live = sum(s["live"] for s in sites_of(trace, line))
+                # Some 150 samples and more: 5 deviations are less than half.
+                assert abs(live - size) < .5 * size, (version, line, size, live)
+
+
+def test_off_by_its_option():
+    path = interpreters()[max(interpreters())]
+    for given in ({"python_heap": "off"}, {"python_stack": "off"}):
+        with prof.folder() as log:
+            run, expected = run_objects(path, log, malloc="all", **given)
+            trace = run.only()
+            assert "python objects" not in trace.facts, trace.facts
+            assert not [s for s in trace.facts["heap"]["sites"] if s["call"].startswith("Py")]
+
+
+# Compared by pointer: before the window, in it, and after it.
+ALLOCATORS = """
+import ctypes, time
+class Allocator(ctypes.Structure):
+    _fields_ = [("word", ctypes.c_void_p * 5)]
+get = ctypes.pythonapi.PyMem_GetAllocator
+def there():
+    found = []
+    for domain in range(3):
+        a = Allocator()
+        get(domain, ctypes.byref(a))
+        found.append(list(a.word))
+    return found
+def work(seconds):
+    until = time.time() + seconds
+    while time.time() < until:
+        kept = [bytearray(5000) for _ in range(100)]
+        time.sleep(.01)
+before = there()
+work(.25)
+within = there()
+work(.6)
+after = there()
+print(before == after, [a == b for a, b in zip(before, within)])
+"""
+
+
+def test_allocators_are_as_before_after_a_window():
+    for version, path in interpreters().items():
+        with prof.folder() as log:
+            run = prof.launch([path, "-c", ALLOCATORS], log, python_stack="ops", malloc="all", marker="time:150",
+                              schedule="wait=1,warmup=0,active=2,repeat=1")
+            assert run.out == "True [True, False, False]\n", (version, run.out, run.err)
+
+
+# Another tool's allocators: before the window, from within it, and gone within it.
+TRACED = """
+import time, tracemalloc, sys
+kept = []
+def work(seconds):
+    until = time.time() + seconds
+    while time.time() < until:
+        kept.append([bytes(100) for _ in range(100)])
+        time.sleep(.01)
+when = sys.argv[1]
+work(.15)
+if when != "before":
+    tracemalloc.start()
+work(.15)
+print(tracemalloc.get_traced_memory()[0] > 0)
+if when != "stays":
+    tracemalloc.stop()
+work(.15)
+"""
+
+
+def test_beside_tracemalloc():
+    for version, path in interpreters().items():
+        for when in ("before", "within", "stays"):
+            with prof.folder() as log:
+                early = ["-X", "tracemalloc"] if when == "before" else []
+                run = prof.launch([path, *early, "-c", TRACED, when], log, python_stack="ops", malloc="all", marker="none")
+                assert run.out == "True\n", (version, when, run.out, run.err)
+                facts = run.only().facts
+                assert (facts["python objects"] is None) == (when == "before"), (version, when, facts)
+                said = "small objects are not recorded: debug hooks, or a tool such as tracemalloc" in run.err
+                assert said == (when == "before"), (version, when, run.err)
+                objects = [s for s in facts["heap"]["sites"] if s["call"] in SMALL]
+                assert bool(objects) == (when != "before"), (version, when, objects)
+
+
+# Large blocks: what is freed is free, whoever stands between the program and malloc.
+LARGE = """
+import os, tracemalloc
+kept = []
+def keep():
+    for _ in range(1000):
+        kept.append(bytes(5000))
+def grow():
+    for _ in range(300):
+        block = bytearray()
+        for _ in range(200):
+            block.extend(b"12345678")
+        del block[10:]
+        kept.append(block)
+for traced in (False, True, False):
+    if traced:
+        tracemalloc.start()
+    keep()
+    grow()
+    kept.clear()
+    if traced:
+        tracemalloc.stop()
+os._exit(0)
+"""
+
+
+def test_what_is_freed_is_no_leak():
+    for version, path in interpreters().items():
+        for env in ({}, {"PYTHONMALLOC": "malloc"}, {"PYTHONMALLOC": "debug"}, {"PYTHONTRACEMALLOC": "1"}):
+            for mode in ("all", "sample"):
+                with prof.folder() as log:
+                    run = prof.launch([path, "-c", LARGE], log, env=env, python_stack="ops", malloc=mode,
+                                      malloc_sample_kb=4, marker="none")
+                    heap = run.only().facts["heap"]
+                    live = sum(s["live"] for s in heap["sites"] if s.get("Call stack", "").startswith("<string>"))
+                    # What the interpreter keeps for the next object, and new pools.
+                    assert live < 100000, (version, env, mode, live, heap["sites"][:3])
+                    objects = [s for s in heap["sites"] if s["call"] in SMALL]
+                    assert bool(objects) == (not env), (version, env, mode)
+
+
+if __name__ == "__main__":
+    prof.main(sys.modules[__name__])
