@@ -81,6 +81,7 @@ void fork_child(void)
 		agent.on = false;
 	agent.pid = self.pid;
 	agent_heap_fork_child();
+	wire_python_fork_child();
 	sched_fork_child();
 	if (begun || !agent.on) {
 		torch_fork_child();
@@ -109,8 +110,8 @@ static int wake_writer(void *arg)
 	return 0;
 }
 
-/* Python counts the threads right after this, and warns of a second one. A program that
- * has several is warned without us. */
+/* Python counts the threads at the end of its os.fork, and warns of a second one. A
+ * program that has several is warned without us. */
 void fork_parent(void)
 {
 	if (!agent.on)
@@ -119,6 +120,6 @@ void fork_parent(void)
 	if (!writer_unpause())
 		return;
 	if (!pending_counts_threads() || own_thread_others() != 1 ||
-	    !pending_add(wake_writer))
+	    !pending_after(wake_writer))
 		writer_wake();
 }

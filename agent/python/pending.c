@@ -2,13 +2,21 @@
 /* Py_AddPendingCall takes no lock but its list's own, and never the interpreter's. */
 #include "agent/python/pending.h"
 #include "agent/python/interpreter.h"
+#include "base/sys.h"
+
+#include <time.h>
 
 #define COUNTS_SINCE 0x030c0000ul /* Py_Version (Include/cpython/pylifecycle.h) */
+#define LONGEST      100000000 /* ns; then the call is made wherever the interpreter is */
 
 static struct {
 	int (*is_initialized)(void);
 	int (*add)(int (*call)(void *), void *arg);
 	const unsigned long *version;
+	void *(*state)(void), *(*state_old)(void); /* of the lock's holder */
+	void *(*frame)(void); /* borrowed */
+	void *(*caller)(void *frame); /* a reference */
+	void (*release)(void *object);
 } api;
 
 bool pending_find(void)
@@ -17,6 +25,11 @@ bool pending_find(void)
 		{ "Py_IsInitialized", &api.is_initialized, false },
 		{ "Py_AddPendingCall", &api.add, false },
 		{ "Py_Version", &api.version, true },
+		{ "PyThreadState_GetUnchecked", &api.state, true },
+		{ "_PyThreadState_UncheckedGet", &api.state_old, true },
+		{ "PyEval_GetFrame", &api.frame, true },
+		{ "PyFrame_GetBack", &api.caller, true },
+		{ "Py_DecRef", &api.release, true },
 	};
 
 	return interpreter_find(functions, sizeof(functions) / sizeof(*functions));
@@ -34,5 +47,50 @@ bool pending_add(int (*call)(void *arg))
 
 bool pending_counts_threads(void)
 {
-	return pending_find() && api.version && *api.version >= COUNTS_SINCE;
+	return api.version && *api.version >= COUNTS_SINCE && pending_ready();
+}
+
+/* ---- after a function of C ---- */
+
+static int (*after_call)(void *arg);
+static const void *after_frame; /* that called it; compared alone */
+static int64_t after_until;
+
+static bool holds_lock(void)
+{
+	void *(*state)(void) = api.state ? api.state : api.state_old;
+
+	return state && api.frame && api.caller && api.release && state();
+}
+
+/* Is the frame a caller of the innermost one? */
+static bool is_caller(const void *frame)
+{
+	void *at = api.frame(), *next;
+	bool found = false;
+
+	for (at = at ? api.caller(at) : NULL; at; at = next) {
+		found |= at == frame;
+		next = found ? NULL : api.caller(at);
+		api.release(at);
+	}
+	return found;
+}
+
+static int call_if_returned(void *arg)
+{
+	if (sys_clock_ns(CLOCK_MONOTONIC) < after_until && is_caller(after_frame) &&
+	    pending_add(call_if_returned))
+		return 0;
+	return after_call(arg);
+}
+
+bool pending_after(int (*call)(void *arg))
+{
+	if (!holds_lock())
+		return false;
+	after_call = call;
+	after_frame = api.frame();
+	after_until = sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
+	return pending_add(call_if_returned);
 }

@@ -50,7 +50,7 @@ static bool keep_call(int (*call)(void *))
 #define writer_unpause         needs_keeper
 #define writer_wake            note_wake
 #define pending_counts_threads counts_threads
-#define pending_add            keep_call
+#define pending_after          keep_call
 #define own_thread_others      count_others
 #include "agent/fork.c"
 #undef torch_known
@@ -58,7 +58,7 @@ static bool keep_call(int (*call)(void *))
 #undef writer_unpause
 #undef writer_wake
 #undef pending_counts_threads
-#undef pending_add
+#undef pending_after
 #undef own_thread_others
 
 static int needs_of_child(void)
