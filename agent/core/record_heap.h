@@ -19,8 +19,6 @@
 
 #include "agent/core/record.h"
 
-#include <stdbool.h>
-
 /* HEAP_CALL(name, text): what the program called; the low bits of flags. */
 #define HEAP_CALLS(CALL)                  \
 	CALL(MALLOC, "malloc")            \
@@ -40,16 +38,16 @@ enum heap_call {
 #undef CALL
 		HEAP_CALLS_END
 };
-enum { HEAP_CALL_MASK = 0x0f, HEAP_SAMPLED = 0x10 /* by bytes: see malloc_sample_kb */ };
-
-/* Of one of Python's small objects? A free of that kind means nothing to another's block,
- * unless that is a sample. */
-static inline bool heap_is_object(unsigned flags)
-{
-	unsigned call = flags & HEAP_CALL_MASK;
-
-	return call == HEAP_PYMEM || call == HEAP_PYOBJECT;
-}
+/* Bits of flags. HEAP_OBJECT is a part of the calls of Python's small objects: a free
+ * with such a call means nothing to another's block, unless that is a sample. */
+enum {
+	HEAP_OBJECT = 0x08,
+	HEAP_CALL_MASK = 0x0f,
+	HEAP_SAMPLED = 0x10 /* by bytes: see malloc_sample_kb */
+};
+_Static_assert((int)HEAP_PYMEM == (int)HEAP_OBJECT &&
+		       (int)HEAP_CALLS_END <= 2 * (int)HEAP_OBJECT,
+	       "calls of objects, and of nothing else, have the bit");
 
 /* REC_ALLOC: r.name = id of the call stack (stack_pair.h, not names.h), 0 = none. */
 struct rec_alloc {

@@ -53,7 +53,7 @@ static inline struct thread *enter_unless_emitting(enum record_kind kind)
  * Python's stack does not. */
 static uint32_t take_stack(struct thread *t, unsigned flags)
 {
-	bool object = heap_is_object(flags) && heap_settings.also;
+	bool object = flags & HEAP_OBJECT && heap_settings.also;
 	uint32_t stack = object ? heap_settings.also(t, 0) : 0;
 
 	if (!stack && heap_settings.stacks)

@@ -26,7 +26,7 @@ enum { RAW, FIRST_DOMAIN }; /* PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM; then _OBJ */
 static struct {
 	void (*get)(int domain, struct allocator *into);
 	void (*set)(int domain, const struct allocator *from);
-	void *(*first)(void), *(*next)(void *interpreter);
+	void *(*newest)(void), *(*oldest)(void); /* interpreter: since 3.9 */
 	const char *runtime; /* _PyRuntime */
 } api;
 
@@ -44,8 +44,8 @@ void objects_prepare(const struct allocator *allocators, struct allocator *next)
 	static const struct interpreter_symbol symbols[] = {
 		{ "PyMem_GetAllocator", &api.get, false },
 		{ "PyMem_SetAllocator", &api.set, false },
-		{ "PyInterpreterState_Head", &api.first, false },
-		{ "PyInterpreterState_Next", &api.next, false },
+		{ "PyInterpreterState_Head", &api.newest, false },
+		{ "PyInterpreterState_Main", &api.oldest, true },
 		{ "_PyRuntime", &api.runtime, false },
 	};
 
@@ -67,11 +67,11 @@ static bool is_same(const struct allocator *a, const struct allocator *b)
 	return !memcmp(a, b, sizeof(*a));
 }
 
+/* The list is not walked: another interpreter may be going. */
 static bool has_several_locks(void)
 {
-	void *first = api.first();
-
-	return interpreter.layout->minor >= OWN_LOCKS && first && api.next(first);
+	return interpreter.layout->minor >= OWN_LOCKS &&
+	       (!api.oldest || api.newest() != api.oldest());
 }
 
 enum { POOLS, MALLOC, OTHERS }; /* whose the small objects are */

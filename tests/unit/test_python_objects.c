@@ -57,15 +57,14 @@ static void set_allocator(int domain, const struct allocator *from)
 		objects_ended(looking);
 }
 
-static void *first_interpreter(void)
+static void *newest_interpreter(void)
 {
-	return &interpreters;
+	return interpreters > 1 ? &interpreters : &interpreter;
 }
 
-static void *next_interpreter(void *one)
+static void *oldest_interpreter(void)
 {
-	ck_assert_ptr_eq(one, &interpreters);
-	return interpreters > 1 ? &interpreters : NULL;
+	return &interpreter;
 }
 
 bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
@@ -76,8 +75,8 @@ bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
 	} known[] = {
 		{ "PyMem_GetAllocator", (void *)get_allocator },
 		{ "PyMem_SetAllocator", (void *)set_allocator },
-		{ "PyInterpreterState_Head", (void *)first_interpreter },
-		{ "PyInterpreterState_Next", (void *)next_interpreter },
+		{ "PyInterpreterState_Head", (void *)newest_interpreter },
+		{ "PyInterpreterState_Main", (void *)oldest_interpreter },
 		{ "_PyRuntime", interpreter_runtime },
 	};
 

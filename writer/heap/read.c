@@ -31,7 +31,7 @@ static bool is_left_out(const struct trace *t, const struct record *r)
 {
 	struct cycle_info *info = (struct cycle_info *)t->info;
 
-	return r->kind == REC_ALLOC && heap_is_object(r->flags) &&
+	return r->kind == REC_ALLOC && r->flags & HEAP_OBJECT &&
 	       (!atomic_load(&info->python[PYTHON_OBJECTS]) ||
 		atomic_load(&info->python[PYTHON_EXCHANGED]));
 }

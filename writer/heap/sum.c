@@ -242,11 +242,11 @@ static bool is_of_another(const struct trace *t, const struct record *free)
 {
 	struct heap_block b;
 
-	if (!heap_is_object(free->flags))
+	if (!(free->flags & HEAP_OBJECT))
 		return false;
 	b = heap_blocks_find(&t->heap->blocks, free->end);
 	return !b.at || (!(free->flags & HEAP_SAMPLED) &&
-			 !heap_is_object(heap_record_at(t, b.at)->r.flags));
+			 !(heap_record_at(t, b.at)->r.flags & HEAP_OBJECT));
 }
 
 int heap_sum_free(struct trace *t, const struct heap_lane *l)
