@@ -59,7 +59,7 @@ static void set_allocator(int domain, const struct allocator *from)
 
 static void *newest_interpreter(void)
 {
-	return interpreters > 1 ? &interpreters : &interpreter;
+	return interpreters > 1 ? (void *)&interpreters : (void *)&interpreter;
 }
 
 static void *oldest_interpreter(void)
