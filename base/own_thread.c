@@ -118,8 +118,9 @@ static void *thread_main(void *arg)
 	atomic_store(&t->last, sys_tid());
 	if (!make_table(t))
 		t->run(NULL);
-	/* The last one that returns runs the program's handlers of exit. */
-	if (t->files == OWN_THREAD_NONE && own_thread_alone())
+	/* The last one that returns runs the program's handlers of exit. Without /proc
+	 * nobody knows whether it is the last. */
+	if (t->files == OWN_THREAD_NONE && count_tasks() && own_thread_alone())
 		sys_restore_signals(t->mask);
 	atomic_fetch_sub(&count, 1);
 	atomic_store(&t->ended_ns, sys_clock_ns(CLOCK_MONOTONIC));
