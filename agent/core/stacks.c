@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #define SLOTS        (1u << 22) /* of the lock-free index; a power of two ... */
+#define SLOTS_MOST   (1u << 26) /* ... or more, one for each that there is room for ... */
 #define SLOTS_SCARCE (1u << 17) /* ... and where memory is limited */
 #define TRIES        64 /* to put an entry there */
 #define LEVEL_LEAST  9 /* log2 of the slots taken by hash at first ... */
@@ -18,7 +19,6 @@
 #define LEVEL_STEP   2 /* ... and the step by which that log2 grows */
 #define LINE         8 /* slots of a cache line */
 #define NODES_A_LINE (LINE / 2 * sizeof(struct stack) / 8) /* ids that share a line */
-#define PATH_MOST    4095
 #define SHARE        4 /* stacks may take cap / SHARE bytes */
 #define ID_MOST      0x7fffffffu /* stacks_pack: the top bit is taken */
 #define BATCH        16 /* stacks that a thread takes room for at once */
@@ -167,8 +167,12 @@ static bool same_entry(uint32_t id, const struct entry *e)
 
 static void *map_slots(void)
 {
+	uint64_t most = spool.cap / SHARE / sizeof(struct stack);
+
 	if (sys_scarce)
 		slots_n = SLOTS_SCARCE;
+	while (!sys_scarce && slots_n < most && slots_n < SLOTS_MOST)
+		slots_n *= 2;
 	return many && !sys_scarce ? sys_map_for_large(slots_n * sizeof(*slots))
 				   : sys_map(slots_n * sizeof(*slots));
 }
@@ -308,7 +312,7 @@ uint32_t stacks_module(uint64_t bias, const uint8_t *build_id, unsigned len,
 	struct entry e = { .bias = bias, .build_id = build_id, .path = path };
 	uint64_t h = hash_word(1, bias);
 
-	e.path_len = strnlen(path, PATH_MOST);
+	e.path_len = strnlen(path, STACKS_PATH_MOST);
 	e.build_id_len = len > sizeof(((struct stack_module *)0)->build_id) ? 0 : len;
 	for (unsigned i = 0; i < e.build_id_len; i++)
 		h = hash_word(h, build_id[i]);
@@ -336,65 +340,4 @@ void stacks_forget(void)
 	atomic_store(&hashed, 0);
 	atomic_store(&fill.chunk, 0);
 	atomic_store(&fill.taken, 0);
-}
-
-/* ---- reading ---- */
-
-static const struct stack *stack_at(const struct spool_view *v, uint32_t id)
-{
-	uint64_t where = (uint64_t)id * 8;
-
-	return where < SPOOL_HEADER || where + sizeof(struct stack) > v->size
-		       ? NULL
-		       : (const struct stack *)(v->base + where);
-}
-
-unsigned stacks_depth(const struct spool_view *v, uint32_t id)
-{
-	const struct stack *s = stack_at(v, id);
-
-	return s ? s->depth : 0;
-}
-
-/* Each caller must have one frame less: so the loop ends, whatever the spool holds. */
-unsigned stacks_get(const struct spool_view *v, uint32_t id,
-		    struct stack_frame frame[STACKS_MOST], unsigned most, unsigned *flags)
-{
-	unsigned n = 0, left = 0;
-
-	*flags = 0;
-	do {
-		const volatile struct stack *s = stack_at(v, id); /* may change */
-		unsigned depth = s ? s->depth : 0;
-		uint64_t word;
-
-		if (!depth || depth > STACKS_MOST || (n && depth != left))
-			return 0;
-		left = depth - 1;
-		word = s->frame;
-		if (word >> 63)
-			frame[n++] = (struct stack_frame){ 0, word & INT64_MAX };
-		else
-			frame[n++] = (struct stack_frame){ (uint32_t)(word >> 32),
-							   (uint32_t)word };
-		*flags = s->flags & (STACK_CUT | STACK_ENDED | STACK_FOREIGN);
-		id = s->caller;
-	} while (left && n < most);
-	if (left)
-		*flags = STACK_CUT;
-	return n;
-}
-
-const struct stack_module *stacks_module_get(const struct spool_view *v, uint32_t id)
-{
-	uint64_t where = (uint64_t)id * 8;
-	const struct stack_module *m;
-
-	if (where < SPOOL_HEADER || where + sizeof(*m) > v->size)
-		return NULL;
-	m = (const struct stack_module *)(v->base + where);
-	if (m->path_len > PATH_MOST || m->build_id_len > sizeof(m->build_id) ||
-	    where + sizeof(*m) + m->path_len + 1u > v->size || m->path[m->path_len])
-		return NULL;
-	return m;
 }

@@ -20,7 +20,8 @@
 
 #include "agent/core/spool_view.h"
 
-#define STACKS_MOST 512 /* frames of a stack */
+#define STACKS_MOST      512 /* frames of a stack */
+#define STACKS_PATH_MOST 4095 /* bytes of a module's path */
 
 /* An executable file mapped into the process. */
 struct stack_module { /* as it lies in the spool, 8-byte aligned */
@@ -85,6 +86,8 @@ void stacks_forget(void); /* after fork: the spool is another one */
 extern _Atomic uint32_t stacks_epoch; /* stacks_forget changes it: ids are void then */
 
 /* ---- the reader's side; the spool may be damaged or hostile ---- */
+/* NULL: it does not lie in the view. What it holds may change. */
+const struct stack *stacks_at(const struct spool_view *v, uint32_t id);
 /* Depth (0: no such stack), flags and the innermost frames, `most` at most, of a stack.
  */
 unsigned stacks_get(const struct spool_view *v, uint32_t id,

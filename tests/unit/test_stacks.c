@@ -109,6 +109,28 @@ START_TEST(callees_are_found_however_many_there_are)
 }
 END_TEST
 
+/* The index is as large as the spool wants it: nearly all that there is
+ * room for are found in it. */
+START_TEST(a_large_spool_has_a_large_index)
+{
+	enum { MANY = 5000000, LAST = 200000 };
+	static uint32_t id[LAST];
+	uint32_t caller = 0;
+	unsigned again = 0;
+
+	open_spool(512 << 20);
+	for (unsigned i = 0; i < MANY; i++) {
+		caller = i % 100 ? caller : add(1, 1 + i / 100 % 400, 0);
+		id[i % LAST] = stacks_add(caller, some(i), 0, NULL);
+	}
+	for (unsigned i = MANY - LAST; i < MANY; i++) {
+		caller = i % 100 ? caller : add(1, 1 + i / 100 % 400, 0);
+		again += stacks_add(caller, some(i), 0, NULL) != id[i % LAST];
+	}
+	ck_assert_uint_lt(again, LAST / 10);
+}
+END_TEST
+
 /* However many stacks lie by their callers, the few that do not lie on a few pages. */
 START_TEST(what_is_found_by_hash_lies_close_together)
 {
@@ -299,6 +321,7 @@ int main(void)
 	tcase_add_test(tc, stacks_share_their_callers);
 	tcase_add_test(tc, each_thread_has_room_of_its_own);
 	tcase_add_test(tc, callees_are_found_however_many_there_are);
+	tcase_add_test(tc, a_large_spool_has_a_large_index);
 	tcase_add_test(tc, what_is_found_by_hash_lies_close_together);
 	tcase_add_test(tc, frames_without_a_module_are_addresses);
 	tcase_add_test(tc, modules_are_told_apart_by_all_they_are);

@@ -6,7 +6,7 @@
 #include "tests/unit/heap_image.h"
 #include "writer/heap/account.h"
 
-/* A stack of one frame more than is shown. */
+/* A stack of two frames: one more than is shown. */
 static uint32_t inner(struct spool_image *m, uint32_t caller, uint64_t address)
 {
 	struct stack *to = image_stacks_room(m, sizeof(*to));
@@ -31,11 +31,42 @@ START_TEST(a_table_that_is_full_takes_no_more)
 	t.view = &v;
 	t.config = &m->config;
 	t.heap = &heap;
-	ck_assert_int_eq(heap_cut_start(&heap), 0);
+	ck_assert_int_eq(heap_cut_start(&t), 0);
 	for (unsigned i = 0; i < 140000; i++) {
 		uint32_t stack = inner(m, caller, 0x1000 + i);
 
 		ck_assert_uint_eq(heap_cut(&t, stack).native, stack);
+	}
+	heap_cut_end(&heap);
+	image_free(m);
+}
+END_TEST
+
+/* The same functions, called from many places. */
+START_TEST(each_of_many_stands_for_those_like_it)
+{
+	enum { CALLERS = 200, FRAMES = 200 };
+	static struct trace t;
+	static struct heap heap;
+	static uint32_t first[CALLERS][FRAMES];
+	struct spool_image *m = heap_image(1000, 100000);
+	struct spool_view v;
+
+	ck_assert_int_eq(spool_view_init(&v, m->base, IMAGE_SIZE), 0);
+	t.view = &v;
+	t.config = &m->config;
+	t.heap = &heap;
+	ck_assert_int_eq(heap_cut_start(&t), 0);
+	for (unsigned i = 0; i < 3 * CALLERS; i++) {
+		unsigned c = i % CALLERS;
+		uint32_t caller = image_call_stack(m, 0, 0x10 + c, 1);
+
+		for (unsigned f = 0; f < FRAMES; f++) {
+			uint32_t stack = inner(m, caller, 0x1000 + f);
+
+			first[c][f] = i < CALLERS ? stack : first[c][f];
+			ck_assert_uint_eq(heap_cut(&t, stack).native, first[c][f]);
+		}
 	}
 	heap_cut_end(&heap);
 	image_free(m);
@@ -108,6 +139,7 @@ int main(void)
 	TCase *tc = tcase_create("bounds");
 
 	tcase_add_test(tc, a_table_that_is_full_takes_no_more);
+	tcase_add_test(tc, each_of_many_stands_for_those_like_it);
 	tcase_add_test(tc, stacks_of_one_hash_are_two);
 	tcase_add_test(tc, device_memory_of_before_is_not_taken_off);
 	return unit_run(tc, "writer heap bounds");

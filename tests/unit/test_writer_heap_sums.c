@@ -205,7 +205,7 @@ START_TEST(more_sites_than_can_be_told_apart_are_one)
 	const unsigned n = (1u << 18) + 1000;
 
 	for (unsigned i = 0; i < n; i++)
-		image_alloc(m, HEAP_MALLOC, i + 1, 0x1000 + i, 1, 2000 + i);
+		image_alloc(m, HEAP_MALLOC, UINT32_MAX - n + i, 0x1000 + i, 1, 2000 + i);
 	for (unsigned i = 0; i < n; i++)
 		image_release(m, 0x1000 + i, 1000000 + i);
 	image_write(m);

@@ -70,6 +70,71 @@ START_TEST(what_is_shown_alike_is_one_site)
 }
 END_TEST
 
+/* A stack of Python's like another one, stored again. */
+static uint32_t again(struct spool_image *m, uint32_t stack)
+{
+	struct stack *s = image_stacks_room(m, sizeof(*s));
+
+	*s = *(struct stack *)(m->base + 8ul * stack);
+	return (uint32_t)(((uint8_t *)s - m->base) / 8);
+}
+
+/* Where the agent's index was crowded equal stacks have several ids. */
+START_TEST(what_is_stored_again_is_one_site)
+{
+	enum { COPIES = 30 };
+	struct spool_image *m = image_of_python(PYTHON_OPS);
+	uint32_t module = image_module(m, "/x.so"), other = image_module(m, "/y.so");
+	uint32_t grow = image_python_stack(m, "grow"),
+		 shrink = image_python_stack(m, "shrink");
+
+	for (unsigned i = 0; i < COPIES; i++) {
+		uint32_t native = image_call_stack(m, module, 0x100, 3);
+		uint32_t inner = image_call_stack(m, other, 0x100, 3);
+
+		image_alloc(m, HEAP_MALLOC, image_pair(m, native, again(m, grow)),
+			    0x50000 + 64 * i, 1, 3000 + i);
+		image_alloc(m, HEAP_MALLOC, image_pair(m, inner, again(m, grow)),
+			    0x60000 + 64 * i, 100, 3000 + i);
+		image_alloc(m, HEAP_MALLOC, image_pair(m, native, again(m, shrink)),
+			    0x70000 + 64 * i, 10000, 3000 + i);
+		image_alloc(m, HEAP_MALLOC, image_call_stack(m, module, 0x110, 2),
+			    0x80000 + 64 * i, 1000000, 3000 + i);
+	}
+	image_write(m);
+	heap_adds_up(m);
+	ck_assert_uint_eq(heap_site_count(m), 4);
+	ck_assert(has(m, "\"bytes\": 30,", GROW));
+	ck_assert(has(m, "\"bytes\": 3000,", GROW));
+	ck_assert(has(m, "\"bytes\": 300000,", SHRINK));
+	ck_assert(has(m, "\"bytes\": 30000000,", "\"op\""));
+	image_free(m);
+}
+END_TEST
+
+/* A caller that is its own, one outside of the file, or one at another depth: it is none
+ * of those that look like it. */
+START_TEST(damaged_stacks_keep_their_ids)
+{
+	struct spool_image *m = image_of_python(PYTHON_OPS);
+	uint32_t stack = image_call_stack(m, image_module(m, "/x.so"), 0x100, 3);
+	uint32_t copy = again(m, stack);
+	struct stack *s = (struct stack *)(m->base + 8ul * copy);
+
+	s->caller = _i == 0 ? copy : _i == 1 ? UINT32_MAX : s->caller;
+	s->depth = _i == 2 ? 7 : s->depth;
+	image_alloc(m, HEAP_MALLOC, stack, 0x5000, 10, 3000);
+	image_alloc(m, HEAP_MALLOC, copy, 0x6000, 20, 3000);
+	image_write(m);
+	heap_adds_up(m);
+	ck_assert_uint_eq(heap_site_count(m), 2);
+	ck_assert_int_eq(heap_site_at(m, 0).stack, -1);
+	ck_assert_int_eq(heap_site_at(m, 0).bytes, 20);
+	ck_assert_int_eq(heap_site_at(m, 1).stack, 0);
+	image_free(m);
+}
+END_TEST
+
 /* Small objects, as the agent says whether it saw all that became of them. */
 static struct spool_image *image_of_objects(uint64_t since, uint64_t exchanged)
 {
@@ -199,6 +264,8 @@ int main(void)
 
 	tcase_add_test(tc, each_allocation_has_its_line);
 	tcase_add_loop_test(tc, what_is_shown_alike_is_one_site, 0, 2);
+	tcase_add_test(tc, what_is_stored_again_is_one_site);
+	tcase_add_loop_test(tc, damaged_stacks_keep_their_ids, 0, 3);
 	tcase_add_test(tc, small_objects_are_sites_of_their_own);
 	tcase_add_test(tc, exchanged_allocators_leave_small_objects_out);
 	tcase_add_test(tc, each_block_is_freed_once);

@@ -96,7 +96,7 @@ int heap_device(struct trace *t);
 /* cut.c: heap_cut gives the two stacks of a record, where all that look the same, as many
  * frames as are shown, have one id; heap_frames_get gives those frames, innermost first.
  */
-int heap_cut_start(struct heap *h);
+int heap_cut_start(struct trace *t);
 void heap_cut_end(struct heap *h);
 struct stack_pair heap_cut(struct trace *t, uint32_t id);
 unsigned heap_frames_get(const struct trace *t, uint32_t stack,

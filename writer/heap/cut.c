@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks deeper than the file shows: those with the same shown, innermost frames become
- * one. The agent keeps stacks whole, as they share their callers.
+ * Stacks that look the same become one: equal ones, and those deeper than the file shows
+ * that have the same shown, innermost frames. The agent keeps stacks whole, as they share
+ * their callers.
  */
 #include "writer/heap/account.h"
+#include "writer/heap/same.h"
 
 #include <errno.h>
 
@@ -12,6 +14,7 @@
 #define CACHE 4096u /* a power of two */
 
 struct heap_cut {
+	struct same same;
 	struct {
 		uint32_t hash, stack; /* 0 = none */
 	} slot[SLOTS];
@@ -72,9 +75,9 @@ static uint32_t first_of(struct trace *t, uint32_t stack)
 	return stack;
 }
 
-/* A stack that is shown whole keeps its id. */
 static uint32_t cut_stack(struct trace *t, uint32_t stack)
 {
+	stack = same_first(&t->heap->cut->same, stack);
 	return t->config->stack_depth &&
 			       stacks_depth(t->view, stack) > t->config->stack_depth
 		       ? first_of(t, stack)
@@ -97,14 +100,18 @@ struct stack_pair heap_cut(struct trace *t, uint32_t id)
 	return c->cache[i].is;
 }
 
-int heap_cut_start(struct heap *h)
+int heap_cut_start(struct trace *t)
 {
+	struct heap *h = t->heap;
+
 	h->cut = pile_map(sizeof(*h->cut));
-	return h->cut ? 0 : -ENOMEM;
+	return h->cut ? same_start(&h->cut->same, t->view) : -ENOMEM;
 }
 
 void heap_cut_end(struct heap *h)
 {
+	if (h->cut)
+		same_end(&h->cut->same);
 	pile_unmap(h->cut, sizeof(*h->cut));
 	h->cut = NULL;
 }

@@ -163,7 +163,7 @@ int heap_sum_start(struct trace *t)
 	h->index = pile_map(SLOTS * sizeof(*h->index));
 	if (!h->index || !pile_push(&h->sites, sizeof(struct heap_site)))
 		return -ENOMEM;
-	return heap_cut_start(h);
+	return heap_cut_start(t);
 }
 
 void heap_sum_unmap(struct heap *h)
