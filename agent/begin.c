@@ -17,6 +17,7 @@
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/memory_group.h"
+#include "base/own_thread.h"
 #include "base/roomy.h"
 #include "base/sys.h"
 #include "base/sys_call.h"
@@ -239,6 +240,7 @@ bool agent_place(void)
 {
 	bool ok = place_by(join_and_place, true);
 
+	own_thread_look();
 	if (!log_elsewhere)
 		log_watch();
 	if (job)

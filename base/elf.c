@@ -96,13 +96,15 @@ static bool is_hidden(const struct elf_object *o, uint32_t i)
 	return o->versions && o->versions[i] & HIDDEN;
 }
 
-static void *symbol_address(const struct elf_object *o, uint32_t i, const char *name)
+/* `type`: STT_FUNC or STT_OBJECT. */
+static void *symbol_address(const struct elf_object *o, uint32_t i, const char *name,
+			    unsigned type)
 {
 	const ElfW(Sym) *s = &o->sym[i];
-	unsigned type = ELF64_ST_TYPE(s->st_info), bind = ELF64_ST_BIND(s->st_info);
+	unsigned has = ELF64_ST_TYPE(s->st_info), bind = ELF64_ST_BIND(s->st_info);
 
 	if (s->st_shndx == SHN_UNDEF || !s->st_value ||
-	    (type != STT_FUNC && type != STT_NOTYPE) ||
+	    (has != type && has != STT_NOTYPE) ||
 	    (bind != STB_GLOBAL && bind != STB_WEAK && bind != STB_GNU_UNIQUE) ||
 	    !same_name(o->names + s->st_name, name))
 		return NULL;
@@ -112,19 +114,20 @@ static void *symbol_address(const struct elf_object *o, uint32_t i, const char *
 /* A name may be there in several versions. The default one is taken; where all are
  * hidden, as in glibc's libc_malloc_debug.so, the first of glibc's own old versions. */
 struct choice {
-	void *fn, *old; /* of the default version; of a hidden one */
+	unsigned type;
+	void *at, *old; /* of the default version; of a hidden one */
 };
 
 static bool choose_symbol(const struct elf_object *o, uint32_t i, const char *name,
 			  struct choice *c)
 {
-	void *fn = symbol_address(o, i, name);
+	void *at = symbol_address(o, i, name, c->type);
 
-	if (fn && !is_hidden(o, i))
-		c->fn = fn;
-	else if (fn && !c->old && is_old_glibc(o, i))
-		c->old = fn;
-	return c->fn;
+	if (at && !is_hidden(o, i))
+		c->at = at;
+	else if (at && !c->old && is_old_glibc(o, i))
+		c->old = at;
+	return c->at;
 }
 
 static void by_gnu_hash(const struct elf_object *o, const char *name, struct choice *c)
@@ -146,9 +149,9 @@ static void by_gnu_hash(const struct elf_object *o, const char *name, struct cho
 
 /* DT_HASH is walked from end to end: its second word is the number of symbols, and few
  * objects have that table alone. */
-void *elf_function(const struct elf_object *o, const char *name)
+static void *look_up(const struct elf_object *o, const char *name, unsigned type)
 {
-	struct choice c = { 0 };
+	struct choice c = { .type = type };
 
 	if (o->gnu)
 		by_gnu_hash(o, name, &c);
@@ -156,7 +159,12 @@ void *elf_function(const struct elf_object *o, const char *name)
 		for (uint32_t i = 1; i < o->hash[1]; i++)
 			if (choose_symbol(o, i, name, &c))
 				break;
-	return c.fn ? c.fn : c.old;
+	return c.at ? c.at : c.old;
+}
+
+void *elf_function(const struct elf_object *o, const char *name)
+{
+	return look_up(o, name, STT_FUNC);
 }
 
 /* Undefined symbols come before all that DT_GNU_HASH knows: its second word is the
@@ -201,6 +209,17 @@ void *elf_next_function(const struct link_map *after, const char *name,
 		if (elf_object(&o, (*owner)->l_addr, (*owner)->l_ld))
 			fn = elf_function(&o, name);
 	return fn;
+}
+
+const void *elf_data(const char *name)
+{
+	struct elf_object o;
+	void *at = NULL;
+
+	for (const struct link_map *m = elf_first_object(); !at && m; m = m->l_next)
+		if (elf_object(&o, m->l_addr, m->l_ld))
+			at = look_up(&o, name, STT_OBJECT);
+	return at;
 }
 
 const Elf64_Dyn *elf_dynamic(const struct dl_phdr_info *info)

@@ -37,6 +37,8 @@ const struct link_map *elf_our_object(void);
  * in *owner; both are NULL when no object does. */
 void *elf_next_function(const struct link_map *after, const char *name,
 			const struct link_map **owner);
+/* The variable `name` as programs are bound to it: the first object's that has it. */
+const void *elf_data(const char *name);
 /* Does the object refer to a function `name` of other objects? */
 bool elf_refers(const struct elf_object *o, const char *name);
 

@@ -5,6 +5,7 @@
  * the program's. With a stack of our own a thread frees what is its own at its own end.
  */
 #include "base/own_thread.h"
+#include "base/elf.h"
 #include "base/fmt.h"
 #include "base/guard.h"
 #include "base/roomy.h"
@@ -57,6 +58,8 @@ bool own_thread_left(struct own_thread *t)
 
 __thread bool own_thread_mine __attribute__((tls_model("initial-exec")));
 static _Atomic uint32_t count; /* threads of ours */
+/* glibc's, from 2.32 on: it has one thread, and had no other. NULL = not known. */
+static const _Atomic char *one_thread;
 
 /* stat counts the tasks of a process in its task directory's links. */
 static uint64_t count_tasks(void)
@@ -89,7 +92,17 @@ unsigned own_thread_others(void)
 {
 	uint64_t all = count_tasks(), ours = atomic_load(&count);
 
+	if (!all && one_thread && atomic_load(one_thread))
+		return 1;
 	return all > ours ? (unsigned)(all - ours) : 2;
+}
+
+/* A program may have a copy of the variable, which the linker finds first: as glibc
+ * 2.32 changes that one alone. */
+void own_thread_look(void)
+{
+	if (!count_tasks())
+		one_thread = elf_data("__libc_single_threaded");
 }
 
 void own_thread_forget(void)

@@ -45,8 +45,11 @@ bool own_thread_left(struct own_thread *t);
 /* Are only threads of ours left, and perhaps the first one's remains? Also true where
  * /proc does not tell: then nobody must stay. Opens nothing. */
 bool own_thread_alone(void);
-/* Threads that are not ours; 2 where /proc does not tell: as if there were others. */
+/* Threads that are not ours. Where /proc does not tell it is 1 as long as the C library
+ * says that there is no other, and else 2: as if there were others. */
 unsigned own_thread_others(void);
+/* Once, while no other thread loads or unloads objects. */
+void own_thread_look(void);
 /* All of our threads are gone in a fork child. */
 void own_thread_forget(void);
 

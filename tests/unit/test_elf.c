@@ -76,6 +76,16 @@ START_TEST(a_function_is_what_a_program_would_be_bound_to)
 END_TEST
 
 /* A program that was linked with a C library asks for that one's version by name. */
+/* ... and a variable, which a program may have a copy of. */
+START_TEST(a_variable_is_no_function)
+{
+	ck_assert_ptr_eq(elf_data("stdout"), dlsym(RTLD_DEFAULT, "stdout"));
+	ck_assert_ptr_eq(elf_data("signgam"), dlsym(RTLD_DEFAULT, "signgam"));
+	ck_assert_ptr_null(elf_data("malloc"));
+	ck_assert_ptr_null(elf_data("no_such_variable"));
+}
+END_TEST
+
 START_TEST(an_old_version_of_glibc_s_is_taken_where_there_is_no_other)
 {
 	static uint16_t hidden[SYMBOLS];
@@ -191,6 +201,7 @@ int main(void)
 	TCase *tc = tcase_create("elf");
 
 	tcase_add_loop_test(tc, a_function_is_what_a_program_would_be_bound_to, 0, 2);
+	tcase_add_test(tc, a_variable_is_no_function);
 	tcase_add_loop_test(
 		tc, an_old_version_of_glibc_s_is_taken_where_there_is_no_other, 0, 2);
 	tcase_add_test(tc, a_table_of_nothing_has_nothing);

@@ -51,6 +51,12 @@ const struct link_map *elf_our_object(void)
 	return &ours;
 }
 
+const void *elf_data(const char *name)
+{
+	(void)name;
+	return NULL;
+}
+
 void *elf_next_function(const struct link_map *after, const char *name,
 			const struct link_map **owner)
 {

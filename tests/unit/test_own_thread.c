@@ -235,6 +235,29 @@ START_TEST(who_is_alone_need_not_stay)
 }
 END_TEST
 
+/* Where /proc does not tell, the C library may: until there is a second thread. */
+START_TEST(without_proc_the_first_thread_may_be_known)
+{
+	bool known = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
+
+	begin();
+	own_thread_look(); /* /proc tells */
+	seam = say_tasks;
+	links_said = 1;
+	ck_assert_uint_eq(own_thread_others(), 2);
+	own_thread_look();
+	ck_assert_uint_eq(own_thread_others(), known ? 1 : 2);
+	links_said =
+		2 + 3; /* it tells again, of threads that the library does not know */
+	ck_assert_uint_eq(own_thread_others(), 3);
+	links_said = 1;
+	start(&one);
+	ck_assert_uint_eq(own_thread_others(), 2);
+	links_said = 2 + 2;
+	ck_assert_uint_eq(own_thread_others(), 1);
+}
+END_TEST
+
 /* ---- stacks and tables ---- */
 
 static size_t at_address(const char *address, char rights[5])
@@ -364,6 +387,7 @@ int main(void)
 	tcase_add_test(tc, ours_are_counted_and_the_programs_are_the_others);
 	tcase_add_test(tc, a_child_has_none_of_them);
 	tcase_add_test(tc, who_is_alone_need_not_stay);
+	tcase_add_test(tc, without_proc_the_first_thread_may_be_known);
 	tcase_add_test(tc, a_stack_is_used_again_when_it_is_free);
 	tcase_add_test(tc, a_table_of_its_own_or_nothing_is_run);
 	tcase_add_test(tc, who_has_ended_is_there_until_the_kernel_says_so);
