@@ -7,7 +7,10 @@
 #include <time.h>
 
 #define COUNTS_SINCE 0x030c0000ul /* Py_Version (Include/cpython/pylifecycle.h) */
-#define LONGEST      100000000 /* ns; then the call is made wherever the interpreter is */
+/* The call is made wherever the interpreter is, after so many looks, of which it makes 32
+ * at each jump backwards, or so many ns. */
+#define LOOKS   20000
+#define LONGEST 100000000
 
 static struct {
 	int (*is_initialized)(void);
@@ -42,7 +45,7 @@ bool pending_ready(void)
 
 bool pending_add(int (*call)(void *arg))
 {
-	return pending_ready() && !api.add(call, NULL);
+	return pending_ready() && sys_tid() == sys_pid() && !api.add(call, NULL);
 }
 
 bool pending_counts_threads(void)
@@ -53,8 +56,10 @@ bool pending_counts_threads(void)
 /* ---- after a function of C ---- */
 
 static int (*after_call)(void *arg);
-static const void *after_frame; /* that called it; compared alone */
+/* Compared alone: the frame that called it, and the innermost one at the last look. */
+static const void *after_frame, *after_seen;
 static int64_t after_until;
+static unsigned after_looks;
 
 static bool holds_lock(void)
 {
@@ -63,12 +68,16 @@ static bool holds_lock(void)
 	return state && api.frame && api.caller && api.release && state();
 }
 
-/* Is the frame a caller of the innermost one? */
+/* Is the frame a caller of the innermost one? One that was is still: all but the first
+ * look into a loop cost little. */
 static bool is_caller(const void *frame)
 {
 	void *at = api.frame(), *next;
-	bool found = false;
+	bool found = at == after_seen;
 
+	if (found)
+		return at != frame;
+	after_seen = at;
 	for (at = at ? api.caller(at) : NULL; at; at = next) {
 		found |= at == frame;
 		next = found ? NULL : api.caller(at);
@@ -79,8 +88,8 @@ static bool is_caller(const void *frame)
 
 static int call_if_returned(void *arg)
 {
-	if (sys_clock_ns(CLOCK_MONOTONIC) < after_until && is_caller(after_frame) &&
-	    pending_add(call_if_returned))
+	if (after_looks++ < LOOKS && sys_clock_ns(CLOCK_MONOTONIC) < after_until &&
+	    is_caller(after_frame) && !api.add(call_if_returned, NULL))
 		return 0;
 	return after_call(arg);
 }
@@ -91,6 +100,10 @@ bool pending_after(int (*call)(void *arg))
 		return false;
 	after_call = call;
 	after_frame = api.frame();
+	if (!after_frame)
+		return false;
+	after_seen = after_frame;
+	after_looks = 0;
 	after_until = sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
 	return pending_add(call_if_returned);
 }

@@ -3,10 +3,11 @@
  * pending - a call that the interpreter's main thread makes for us, between two of its
  * instructions.
  *
- * Threads  any; pending_find the agent's constructor; pending_after the main thread, in a
- *          function of C that Python has called.
+ * Threads  any; pending_find the agent's constructor; pending_after the main thread.
  * Memory   static.
- * Errors   false: there is no interpreter that runs, or too many calls wait.
+ * Errors   false: there is no interpreter that runs, too many calls wait, or another
+ *          thread asks than the process's first: 3.9 to 3.12 then forget a signal that
+ *          has just come.
  * Units    none.
  */
 #ifndef PYTHON_PENDING_H
@@ -21,8 +22,9 @@ bool pending_add(int (*call)(void *arg));
 /* Does this interpreter count the process's threads at the end of os.fork, and warn where
  * there are several? Since 3.12. */
 bool pending_counts_threads(void);
-/* The call is made once that function has returned: what it calls itself may be Python,
- * too. */
+/* In a function of C that Python has called: the call is made once that has returned, for
+ * what it calls itself may be Python, too; or later, where it does not return soon.
+ * False: no Python has called it. */
 bool pending_after(int (*call)(void *arg));
 
 #endif

@@ -10,7 +10,7 @@ from test_python_memory import interpreters
 
 # Since 3.12 os.fork warns where there is a second thread, after the handlers of fork; 3.13 after
 # those, too, that are Python, as logging has one.
-FORKS = ("import logging, os, time, warnings\ndef after():\n    for i in range(2000):\n        pass\n"
+FORKS = ("import logging, os, time, warnings\ndef after():\n    for i in range(400):\n        pass\n"
          "os.register_at_fork(after_in_parent=after)\nwarnings.simplefilter('always')\nkept = []\ntime.sleep(.3)\nfor i in range(20):\n"
          "    kept.append(bytearray(100000))\n    pid = os.fork()\n    if not pid:\n        os._exit(0)\n"
          "    os.waitpid(pid, 0)\n    time.sleep(.05)\nprint('fine')\n")
