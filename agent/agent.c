@@ -38,7 +38,6 @@
 
 #define TOLD_ON_TRACE (1u << 13) /* a bit of job->told */
 #define EXIT_SECONDS  2 /* at the exit, without a launcher; later: recover's, or lost */
-
 extern char **environ;
 
 /* ---- what the parts tell each other ---- */
@@ -60,6 +59,7 @@ static void window_opened(struct cycle_info *info)
 	clock_edge(spool.head);
 	heap_opened(info);
 	wire_gpu_opened(info);
+	wire_python_opened(info);
 }
 
 static void window_ended(struct cycle_info *info, bool kept)

@@ -86,7 +86,7 @@ void wire_python_look(const char *name); /* dlsym was asked for it, libtorch loo
 /* A window has; the next may be open already. */
 void wire_python_ended(struct cycle_info *info, bool kept);
 void wire_python_fork_child(void);
-void wire_python_tick(void); /* the keeper calls it */
+void wire_python_opened(struct cycle_info *info); /* a window is about to */
 
 /* wire_heap.c: malloc's hooks. */
 void agent_heap_start(bool (*begin)(void));

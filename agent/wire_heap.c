@@ -117,7 +117,6 @@ void agent_heap_wake(void)
 int64_t agent_heap_tick(void)
 {
 	guard_word = GUARD_OURS;
-	wire_python_tick();
 	return sched_tick();
 }
 

@@ -35,10 +35,16 @@ static void begin_objects(void)
 	struct thread *t = emit_enter(REC_ALLOC);
 
 	if (t) {
-		objects_begin(emit_info());
+		objects_begin_late(emit_info());
 		emit_leave(t);
 	}
 	guard_leave(guard);
+}
+
+void wire_python_opened(struct cycle_info *info)
+{
+	if (atomic_load(&interpreter_on))
+		objects_begin(info);
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
@@ -50,7 +56,9 @@ void wire_python_look(const char *name)
 		return;
 	if (torch_known())
 		python_path();
-	begin_objects();
+	objects_look();
+	if (objects_missing(gate_cycle()))
+		begin_objects();
 }
 
 /* A program that allocates, or uses the GPU, may never load a module of C's. */
@@ -61,49 +69,15 @@ static void ask_if_unknown(void)
 		python_ask();
 }
 
-static _Atomic bool asking;
-
-static int begin_when_called(void *arg)
-{
-	(void)arg;
-	begin_objects();
-	atomic_store(&asking, false);
-	return 0;
-}
-
-static void ask_for_objects(void)
-{
-	if (!atomic_load(&asking) && !atomic_exchange(&asking, true) &&
-	    !python_asks(begin_when_called))
-		atomic_store(&asking, false);
-}
-
-/* The keeper asks for a window's objects, as the program may allocate nothing else. The
- * interpreter, before it ends, waits for who has entered (goodbye.c). */
-void wire_python_tick(void)
-{
-	struct thread *t;
-
-	if (!objects_missing(gate_cycle()) || !interpreter_on || !interpreter_tells_end ||
-	    !(t = emit_enter(REC_ALLOC)))
-		return;
-	if (!interpreter_ended())
-		ask_for_objects();
-	emit_leave(t);
-}
-
 static uint32_t add_stack(struct thread *t, uint32_t native)
 {
 	ask_if_unknown();
-	if (!interpreter_on)
+	if (!interpreter_on) {
+		objects_unseen(emit_info());
 		return native;
-	if (__builtin_expect(!objects_missing(gate_cycle()), 1))
-		return snap_pair(t, native);
-	/* In 3.8 the allocators are exchanged right here, in the middle of malloc. */
-	if (python_can_ask())
-		ask_for_objects();
-	else
-		objects_begin(emit_info());
+	}
+	if (__builtin_expect(objects_missing(gate_cycle()), 0))
+		objects_begin_late(emit_info());
 	return snap_pair(t, native);
 }
 
@@ -127,7 +101,6 @@ void wire_python_start(void)
 	heap_also_walk(add_stack);
 	if (!agent.config.python_heap || agent.config.malloc < MALLOC_SAMPLE)
 		return;
-	heap_domain_idle = objects_over;
 	objects_prepare(heap_domain_ours, heap_domain_next);
 }
 
@@ -153,6 +126,5 @@ void wire_python_ended(struct cycle_info *info, bool kept)
 
 void wire_python_fork_child(void)
 {
-	atomic_store(&asking, false);
 	objects_fork_child();
 }

@@ -185,7 +185,10 @@ static void say_stack_losses(const struct closing *c)
 		"without a call stack of Python: what was read was none of this interpreter's");
 	closing_warn(
 		c->totals->python[PYTHON_EXCHANGED], "window",
-		"without Python's small objects: another tool exchanged the allocators meanwhile");
+		"without Python's small objects: the allocators were exchanged meanwhile, by another tool or by Py_Initialize");
+	closing_warn(
+		c->totals->python[PYTHON_UNSEEN], "window",
+		"without Python's small objects: another tool allocates them, or the interpreter was not found in time");
 }
 
 void closing_losses(const struct closing *c)

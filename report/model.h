@@ -66,7 +66,7 @@ struct thread {
 struct whose { /* as the file says; torch's own files do not */
 	int64_t pid, rank, window; /* rank -1 = none */
 	uint32_t name, script; /* of program and script; TEXT_NONE = not said */
-	bool torch;
+	bool torch, objects, unseen; /* Python's small ones: asked for; not seen */
 	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
 };
 

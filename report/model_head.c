@@ -86,6 +86,19 @@ static void take_fact(struct model *m, struct parse *p)
 	parse_skip(p, TOKEN_KEY);
 }
 
+/* null: nobody allocated any. */
+static void take_objects(struct model *m, struct parse *p)
+{
+	m->whose.objects = true;
+	if (!parse_value(p, TOKEN_OBJECT))
+		return;
+	while (parse_next(p) == TOKEN_KEY) {
+		bool lost = parse_is(p, "unseen") || parse_is(p, "exchanged");
+
+		m->whose.unseen |= parse_value(p, TOKEN_TRUE) && lost;
+	}
+}
+
 /* Takes buffer_mb; options are texts: "256". */
 static void take_option(struct model *m, struct parse *p)
 {
@@ -133,6 +146,8 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 			add_counts(p, reasons);
 		else if (parse_is(p, "events"))
 			add_counts(p, events);
+		else if (parse_is(p, "python objects"))
+			take_objects(m, p);
 		else if (parse_is(p, "configuration"))
 			members_of(m, p, take_option);
 		else if (parse_is(p, "facts"))

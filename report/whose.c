@@ -33,16 +33,26 @@ uint64_t whose_buffer(const struct model *m)
 		       : buffer_need(w->buffer_mb, w->records, w->full);
 }
 
-void whose_print_missing(const struct model *m, FILE *out)
+static void print_missing_records(const struct model *m, uint64_t missing, FILE *out)
 {
-	uint64_t missing = model_missing(m, m->dropped), mb = whose_buffer(m);
+	uint64_t mb = whose_buffer(m);
 
-	if (!missing)
-		return;
 	fprintf(out, "INCOMPLETE: %s records are missing; ", out_count((int64_t)missing));
 	if (mb)
 		fprintf(out, "--buffer-mb %llu should hold them\n",
 			(unsigned long long)mb);
 	else
 		fputs("\"drop reasons\" in the file says why\n", out);
+}
+
+void whose_print_missing(const struct model *m, FILE *out)
+{
+	uint64_t missing = model_missing(m, m->dropped);
+
+	if (missing)
+		print_missing_records(m, missing, out);
+	if (m->whose.unseen)
+		fputs("INCOMPLETE: Python's small objects are not recorded here "
+		      "(up to 512 bytes each): the closing lines of the run say why\n",
+		      out);
 }

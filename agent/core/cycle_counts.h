@@ -56,6 +56,7 @@ enum python_count {
 	 */
 	PYTHON_OBJECTS,
 	PYTHON_EXCHANGED, /* 1: another tool took our allocators away meanwhile */
+	PYTHON_UNSEEN, /* 1: they could not be recorded when a thread allocated */
 	PYTHON_COUNTS
 };
 

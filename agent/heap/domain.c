@@ -10,18 +10,21 @@
 #define LONG_WAY __attribute__((noinline))
 
 struct allocator heap_domain_next[HEAP_DOMAINS];
-void (*heap_domain_idle)(void);
 
 static inline enum heap_call call_of(const struct allocator *next)
 {
 	return next == &heap_domain_next[HEAP_DOMAIN_MEM] ? HEAP_PYMEM : HEAP_PYOBJECT;
 }
 
+/* Nothing is larger than any block of a pool: malloc gives a block for it. */
+static inline bool is_small(size_t size)
+{
+	return size - 1 < HEAP_DOMAIN_SMALL;
+}
+
 /* Is nothing to be recorded? */
 static inline bool passes_on(enum heap_mode mode)
 {
-	if (mode == HEAP_IDLE)
-		heap_domain_idle();
 	return mode != HEAP_ALL && mode != HEAP_SAMPLE;
 }
 
@@ -46,13 +49,11 @@ static LONG_WAY void *clear_recorded(const struct allocator *next, size_t count,
 
 static LONG_WAY void *move_recorded(const struct allocator *next, void *old, size_t size)
 {
-	struct heap_object_move m;
 	void *p;
 
-	heap_object_moves(&m, old);
+	heap_object_moves();
 	p = next->realloc(next->context, old, size);
-	if (heap_object_moved(&m, HEAP_FRAME, call_of(next), p) &&
-	    size <= HEAP_DOMAIN_SMALL)
+	if (heap_object_moved(HEAP_FRAME, call_of(next), old, p) && is_small(size))
 		heap_object_made(HEAP_FRAME, call_of(next), p, size);
 	return p;
 }
@@ -71,7 +72,7 @@ static inline void *make_object(const struct allocator *next, size_t size)
 {
 	enum heap_mode mode = heap_mode();
 
-	if (size > HEAP_DOMAIN_SMALL || passes_on(mode))
+	if (!is_small(size) || passes_on(mode))
 		return next->malloc(next->context, size);
 	if (mode == HEAP_ALL || guard_word || size > heap_gap.left)
 		return make_recorded(next, size);
@@ -83,7 +84,7 @@ static inline void *clear_object(const struct allocator *next, size_t count, siz
 {
 	size_t bytes;
 
-	if (__builtin_mul_overflow(count, size, &bytes) || bytes > HEAP_DOMAIN_SMALL ||
+	if (__builtin_mul_overflow(count, size, &bytes) || !is_small(bytes) ||
 	    passes_on(heap_mode()))
 		return next->calloc(next->context, count, size);
 	return clear_recorded(next, count, size);

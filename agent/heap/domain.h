@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * domain - allocators of ours in front of those of Python's two domains of small objects,
- * which take blocks of up to HEAP_DOMAIN_SMALL bytes from pools, and larger ones from
- * malloc.
+ * which take blocks of 1 to HEAP_DOMAIN_SMALL bytes from pools, and others from malloc.
  *
  * What lies in a pool is recorded here, with a call of its own; the rest by malloc's
  * hooks.  Whether a block that is freed lies in a pool only its record tells: a free with
@@ -27,7 +26,5 @@ enum { HEAP_DOMAIN_MEM, HEAP_DOMAIN_OBJECT, HEAP_DOMAINS };
  * way. */
 extern struct allocator heap_domain_next[HEAP_DOMAINS];
 extern const struct allocator heap_domain_ours[HEAP_DOMAINS];
-/* A call outside of windows. Set before ours are in place. */
-extern void (*heap_domain_idle)(void);
 
 #endif

@@ -362,30 +362,16 @@ void heap_object_made(uintptr_t frame, enum heap_call call, void *p, size_t size
 		heap_leave();
 }
 
-void heap_object_moves(struct heap_object_move *m, void *old)
+void heap_object_moves(void)
 {
-	m->mode = heap_mode();
-	m->old = old;
-	m->begin = clock_ticks();
-	m->sampled = m->mode == HEAP_SAMPLE && old && heap_maybe_sampled(old) &&
-		     heap_samples_take(old);
 	moved_to = NULL;
 }
 
-bool heap_object_moved(const struct heap_object_move *m, uintptr_t frame,
-		       enum heap_call call, void *p)
+bool heap_object_moved(uintptr_t frame, enum heap_call call, void *old, const void *p)
 {
-	bool in_pool = p && p != moved_to;
-
-	if (!p && m->sampled)
-		heap_samples_add(m->old);
-	if (!p || !m->old || m->mode != heap_mode() || guard_word)
-		return in_pool;
-	guard_word = frame | GUARD_EMITS;
-	if (m->sampled)
-		emit_sample_gone(m->old, call, m->begin);
-	else if (m->mode == HEAP_ALL && in_pool)
-		emit_free(m->old, call, m->begin);
-	guard_word = 0;
-	return in_pool;
+	if (!p || p == moved_to)
+		return false;
+	if (old && heap_gone(frame, call, old))
+		heap_leave();
+	return true;
 }

@@ -74,16 +74,11 @@ void heap_moved(const struct heap_move *m, void *p, size_t size);
 /* Records such a block (NULL: none), as the options want. */
 void heap_object_made(uintptr_t frame, enum heap_call call, void *p, size_t size);
 
-struct heap_object_move {
-	enum heap_mode mode;
-	void *old;
-	uint64_t begin; /* ticks */
-	bool sampled; /* `old` was a sample */
-};
-/* Before the other allocator's realloc, and after it. True: `p` is none of malloc's,
- * whose hook has recorded the rest. */
-void heap_object_moves(struct heap_object_move *m, void *old);
-bool heap_object_moved(const struct heap_object_move *m, uintptr_t frame,
-		       enum heap_call call, void *p);
+/* Around the other allocator's realloc of `old`, which gave `p`. heap_object_moved
+ * records that a block has left its pool: the interpreter's lock is held all the time, so
+ * that nobody else has its address meanwhile. False: malloc's realloc did it all, and its
+ * hook has recorded it; or nothing has changed. */
+void heap_object_moves(void);
+bool heap_object_moved(uintptr_t frame, enum heap_call call, void *old, const void *p);
 
 #endif

@@ -1,57 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Since 3.12 the functions that show and exchange allocators take a lock, which may be a
- * cancellation point, and since 3.13 may let the interpreter's own lock go: they are
- * called between two instructions alone. In the middle of an allocation, by the holder of
- * the lock, and at the end of a window the allocators are read and written where they
- * lie.
+ * Where the interpreter has its allocators is found once, with its lock held; then they
+ * are exchanged by whoever opens and ends a window, without a lock. No thread of the
+ * interpreter's can be asked: a pending call makes 3.9 to 3.12 forget a signal that has
+ * just come, and the main thread may wait for ever.
+ *
+ * A function of theirs and one of ours may be mixed: ours calls theirs, neither looks at
+ * its context, and each pointer is exchanged only if it is the one that is expected.
  */
 #include "agent/python/objects.h"
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
 #include "agent/python/check.h"
 #include "agent/python/interpreter.h"
+#include "base/elf.h"
 #include "base/log.h"
-#include "base/sys.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-enum { RAW, FIRST_DOMAIN }; /* PYMEM_DOMAIN_RAW, PYMEM_DOMAIN_MEM; then _OBJ */
-#define OWN_LOCKS 12 /* since 3.12 interpreters of a process may have a lock each */
-#define PAGE      4096
-#define RUNTIME   65536 /* bytes of _PyRuntime in which its allocators lie */
-#define AGAIN     4096 /* calls between two tries to put back what was there */
+#define IN_RUNTIME 12 /* since 3.12 allocators lie in _PyRuntime, behind a lock */
+#define RUNTIME    65536 /* bytes of it in which they lie */
+#define FUNCTIONS  4 /* malloc, calloc, realloc, free */
+
+/* PYMEM_DOMAIN_RAW, and behind it those that are exchanged: _MEM, _OBJ. */
+enum { RAW, FIRST, DOMAINS = FIRST + OBJECTS_DOMAINS };
 
 static struct {
+	int (*is_initialized)(void);
 	void (*get)(int domain, struct allocator *into);
 	void (*set)(int domain, const struct allocator *from);
-	void *(*newest)(void), *(*oldest)(void); /* interpreter: since 3.9 */
-	const char *runtime; /* _PyRuntime */
+	const char *(*name)(void); /* of what is there; NULL: not the interpreter's own */
+	char *runtime; /* _PyRuntime */
 } api;
 
+enum owner { OTHERS, POOLS, MALLOC, HIDDEN }; /* of the small objects */
+
 static bool found; /* all of that */
+static struct elf_span data; /* where to look for them */
 static const struct allocator *ours;
-static struct allocator *behind; /* what ours call */
-static struct allocator *live; /* since 3.12: where the interpreter has both */
-static _Atomic bool in_place[OBJECTS_DOMAINS];
-static _Atomic uint64_t tried; /* the number of the last window that they are for */
-static _Atomic uint64_t
-	lost; /* ... and of the last in which another tool took them away */
+static struct allocator *own; /* the interpreter's; what ours call */
+static _Atomic int whose; /* enum owner; OTHERS: nobody knows yet */
+static struct allocator *live[OBJECTS_DOMAINS]; /* with POOLS: where they lie */
+/* Numbers of windows: the last one that they are for, the one that ours are in place for
+ * (0: they are not), and the last in which another tool took them away. */
+static _Atomic uint64_t tried, placed, lost;
+
+/* The writable part of the object that `at` lies in. */
+static int span_of(struct dl_phdr_info *info, size_t size, void *at)
+{
+	struct elf_span all = elf_span(info), *to = &data;
+
+	(void)size;
+	if ((uintptr_t)at < all.begin || (uintptr_t)at >= all.end)
+		return 0;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W))
+			continue;
+		to->begin = info->dlpi_addr + p->p_vaddr;
+		to->end = to->begin + p->p_memsz;
+	}
+	return 1;
+}
 
 void objects_prepare(const struct allocator *allocators, struct allocator *next)
 {
 	static const struct interpreter_symbol symbols[] = {
+		{ "Py_IsInitialized", &api.is_initialized, false },
 		{ "PyMem_GetAllocator", &api.get, false },
 		{ "PyMem_SetAllocator", &api.set, false },
-		{ "PyInterpreterState_Head", &api.newest, false },
-		{ "PyInterpreterState_Main", &api.oldest, true },
+		{ "_PyMem_GetCurrentAllocatorName", &api.name, false },
 		{ "_PyRuntime", &api.runtime, false },
 	};
 
 	ours = allocators;
-	behind = next;
+	own = next;
 	found = interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
+	if (found)
+		dl_iterate_phdr(span_of, interpreter.layout && interpreter.layout->minor <
+								       IN_RUNTIME
+						 ? (void *)api.set
+						 : api.runtime);
 }
 
 bool objects_missing(uint64_t cycle)
@@ -60,174 +92,212 @@ bool objects_missing(uint64_t cycle)
 	       cycle != atomic_load_explicit(&tried, memory_order_relaxed);
 }
 
-/* ---- what is there ---- */
+/* ---- where they lie ---- */
 
-static bool is_same(const struct allocator *a, const struct allocator *b)
+/* The only place with these bytes. */
+static void *find_once(uintptr_t begin, uintptr_t end, const void *bytes, size_t size)
 {
-	return !memcmp(a, b, sizeof(*a));
+	char *at = begin < end ? memmem((void *)begin, end - begin, bytes, size) : NULL;
+
+	return at && !memmem(at + 1, end - (uintptr_t)at - 1, bytes, size) ? at : NULL;
 }
 
-/* The list is not walked: another interpreter may be going. */
-static bool has_several_locks(void)
+/* Ours are there for a moment, and nowhere else. */
+static bool find_by_mark(void)
 {
-	return interpreter.layout->minor >= OWN_LOCKS &&
-	       (!api.oldest || api.newest() != api.oldest());
+	for (int i = 0; i < OBJECTS_DOMAINS; i++) {
+		api.get(FIRST + i, &own[i]);
+		api.set(FIRST + i, &ours[i]);
+		live[i] = find_once(data.begin, data.end, &ours[i], sizeof(*ours));
+		api.set(FIRST + i, &own[i]);
+	}
+	return live[0] && live[1];
 }
 
-enum { POOLS, MALLOC, OTHERS }; /* whose the small objects are */
-
-/* The interpreter's own allocators have no context, and are the same in both domains. */
-static int owner_of(const struct allocator there[OBJECTS_DOMAINS])
+/* Those of all domains lie side by side. */
+static bool find_by_value(void)
 {
-	struct allocator raw;
+	uintptr_t begin = (uintptr_t)api.runtime, end = begin + RUNTIME;
+	struct allocator all[DOMAINS], *at;
 
-	api.get(RAW, &raw);
-	if (there[0].context || !is_same(&there[0], &there[1]))
+	for (int i = 0; i < DOMAINS; i++)
+		api.get(i, &all[i]);
+	memcpy(own, &all[FIRST], OBJECTS_DOMAINS * sizeof(*own));
+	at = begin < data.begin ? NULL
+				: find_once(begin, end < data.end ? end : data.end, all,
+					    sizeof(all));
+	for (int i = 0; at && i < OBJECTS_DOMAINS; i++)
+		live[i] = at + FIRST + i;
+	return at;
+}
+
+/* The interpreter compares all that is there, malloc below its pools, too. A tool must
+ * not be taken for them: it may call what was there before, and that may be ours. */
+static enum owner ask_interpreter(void)
+{
+	const char *name = api.name();
+
+	if (name && !strcmp(name, "malloc"))
+		return MALLOC;
+	if (!name || strcmp(name, "pymalloc") != 0)
 		return OTHERS;
-	return is_same(&there[0], &raw) ? MALLOC : POOLS;
+	return (interpreter.layout->minor < IN_RUNTIME ? find_by_mark() : find_by_value())
+		       ? POOLS
+		       : HIDDEN;
 }
 
-/* Both lie side by side in the interpreter's state, and ours are nowhere else in it. */
-static bool find_live(void)
+/* In the middle of an allocation, which is no cancellation point, as the lock may be. Of
+ * 3.13's it would let the interpreter's lock go if another thread called these functions
+ * at this moment. */
+static enum owner find_owner(void)
 {
-	size_t readable = 0;
+	enum owner is;
+	int state;
 
-	while (!live && readable < RUNTIME && sys_can_read(api.runtime + readable))
-		readable += PAGE;
-	if (!live && readable > PAGE)
-		live = memmem(api.runtime, readable - PAGE, ours,
-			      OBJECTS_DOMAINS * sizeof(*ours));
-	return live;
+	if (pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state))
+		return HIDDEN;
+	is = ask_interpreter();
+	pthread_setcancelstate(state, NULL);
+	atomic_store(&whose, is);
+	return is;
 }
 
 /* ---- a window begins ---- */
 
-static void say_left_out(const char *why)
+static void say_left_out(enum owner is)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		log_warn("Python's small objects are not recorded: %s", why);
+		log_warn("Python's small objects are not recorded: %s",
+			 is == HIDDEN ? "its allocators are not where they are expected"
+				      : "debug hooks, or a tool such as tracemalloc, "
+					"allocate them");
 }
 
-static void put_back(unsigned i)
+/* Behind the context lie the functions. */
+static _Atomic uintptr_t *functions_of(struct allocator *a)
 {
-	/* First, so that who looks meanwhile does not miss ours (objects_ended). */
-	atomic_store(&in_place[i], false);
-	if (live)
-		live[i] = behind[i];
-	else
-		api.set(FIRST_DOMAIN + (int)i, &behind[i]);
+	return (_Atomic uintptr_t *)&a->malloc;
 }
+_Static_assert(sizeof(struct allocator) == (1 + FUNCTIONS) * sizeof(uintptr_t),
+	       "a context and the functions");
 
-static void put_in_place(struct cycle_info *info,
-			 const struct allocator there[OBJECTS_DOMAINS])
-{
-	for (unsigned i = 0; i < OBJECTS_DOMAINS; i++) {
-		behind[i] = there[i];
-		api.set(FIRST_DOMAIN + (int)i, &ours[i]);
-		atomic_store(&in_place[i], true);
-	}
-	if (interpreter.layout->minor < OWN_LOCKS || find_live()) {
-		atomic_store(&info->python[PYTHON_OBJECTS], clock_ticks());
-		return;
-	}
-	for (unsigned i = 0; i < OBJECTS_DOMAINS; i++)
-		put_back(i);
-	say_left_out("its allocators are not where they are expected");
-}
-
-/* What is there now but for ours. True: ours are in both places. */
-static bool look_around(struct allocator there[OBJECTS_DOMAINS])
+/* False: not all of `from` was there. */
+static bool exchange_all(const struct allocator *from, const struct allocator *to)
 {
 	bool all = true;
 
 	for (unsigned i = 0; i < OBJECTS_DOMAINS; i++) {
-		api.get(FIRST_DOMAIN + (int)i, &there[i]);
-		if (is_same(&there[i], &ours[i])) {
-			there[i] = behind[i];
-			continue;
+		_Atomic uintptr_t *at = functions_of(live[i]);
+		struct allocator old = from[i], new = to[i];
+
+		for (unsigned f = 0; f < FUNCTIONS; f++) {
+			uintptr_t is = functions_of(&old)[f];
+
+			all &= atomic_compare_exchange_strong(&at[f], &is,
+							      functions_of(&new)[f]);
 		}
-		all = false;
-		if (atomic_load(&in_place[i]))
-			atomic_store(&lost, atomic_load(&tried));
 	}
 	return all;
 }
 
+static bool are_in_place(void)
+{
+	return exchange_all(ours, ours);
+}
+
+static void put_back(void)
+{
+	atomic_store(&placed, 0);
+	exchange_all(ours, own);
+}
+
+/* Ours may be there still: the window before ends now, or a tool has put back what it had
+ * found. */
+static bool put_in_place(uint64_t number)
+{
+	uint64_t before = atomic_load(&placed);
+	bool there = are_in_place();
+
+	if (before && !there)
+		atomic_store(&lost, before);
+	if (!there) {
+		put_back();
+		there = exchange_all(own, ours);
+	}
+	if (there)
+		atomic_store(&placed, number);
+	else
+		put_back();
+	return there;
+}
+
+void objects_look(void)
+{
+	if (found && atomic_load(&whose) == OTHERS && check_holds_lock())
+		find_owner();
+}
+
 void objects_begin(struct cycle_info *info)
 {
-	struct allocator there[OBJECTS_DOMAINS];
-	bool stayed;
-	int is;
+	enum owner is = (enum owner)atomic_load(&whose);
 
-	if (!info || !objects_missing(info->number) || !check_holds_lock())
+	if (!info || !objects_missing(info->number))
 		return;
-	stayed = look_around(there);
-	is = owner_of(there);
-	atomic_store(&tried, info->number);
-	if (stayed || is == MALLOC)
+	if (is == OTHERS && !check_holds_lock())
+		return; /* who does comes by later */
+	if (is == OTHERS)
+		is = find_owner();
+	if (atomic_exchange(&tried, info->number) == info->number)
+		return;
+	if (is == POOLS && !put_in_place(info->number))
+		is = OTHERS;
+	if (is == MALLOC)
 		atomic_store(&info->python[PYTHON_OBJECTS], info->begin);
-	else if (is == OTHERS)
-		say_left_out("debug hooks, or a tool such as tracemalloc, allocate them");
-	else if (has_several_locks())
-		say_left_out("the process has several interpreters, each of which may "
-			     "have a lock of its own");
+	else if (is == POOLS)
+		atomic_store(&info->python[PYTHON_OBJECTS], clock_ticks());
 	else
-		put_in_place(info, there);
+		atomic_store(&info->python[PYTHON_UNSEEN], 1);
+	if (is == OTHERS || is == HIDDEN)
+		say_left_out(is);
+}
+
+/* The window may have ended meanwhile, and nobody would put back what was there. */
+void objects_begin_late(struct cycle_info *info)
+{
+	objects_begin(info);
+	if (info && !gate_cycle() && atomic_load(&placed) == info->number)
+		put_back();
+}
+
+void objects_unseen(struct cycle_info *info)
+{
+	if (found && info && !interpreter_ended() && api.is_initialized())
+		atomic_store(&info->python[PYTHON_UNSEEN], 1);
 }
 
 /* ---- a window ends ---- */
 
-static bool is_there(unsigned i)
-{
-	struct allocator there;
-
-	if (live)
-		return is_same(&live[i], &ours[i]);
-	api.get(FIRST_DOMAIN + (int)i, &there);
-	return is_same(&there, &ours[i]);
-}
-
-/* Is it time to try? At once after a window, and then now and then. */
-static bool is_due(uint64_t number)
-{
-	static _Atomic uint64_t last = UINT64_MAX;
-	static _Atomic uint32_t calls;
-	uint32_t n = atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
-
-	return atomic_exchange_explicit(&last, number, memory_order_relaxed) != number ||
-	       n % AGAIN == 0;
-}
-
-void objects_over(void)
-{
-	if (!atomic_load(&in_place[0]) && !atomic_load(&in_place[1]))
-		return;
-	if (gate_cycle() || !is_due(atomic_load(&tried)))
-		return;
-	if (!check_holds_lock() || has_several_locks())
-		return;
-	for (unsigned i = 0; i < OBJECTS_DOMAINS; i++) {
-		if (atomic_load(&in_place[i]) && is_there(i))
-			put_back(i);
-	}
-}
-
+/* The next window may be open already. */
 void objects_ended(struct cycle_info *info)
 {
-	bool gone = atomic_load(&lost) == info->number;
+	uint64_t number = info->number;
 
 	if (!found || !atomic_load(&info->python[PYTHON_OBJECTS]))
 		return;
-	for (unsigned i = 0; i < OBJECTS_DOMAINS; i++)
-		gone |= !is_there(i) && atomic_load(&in_place[i]);
-	if (gone)
+	atomic_store(&info->python[PYTHON_UNSEEN], 0);
+	if (atomic_load(&lost) == number ||
+	    (atomic_load(&placed) == number && !are_in_place()))
 		atomic_store(&info->python[PYTHON_EXCHANGED], 1);
+	if (atomic_load(&placed) && !gate_cycle())
+		put_back();
 }
 
 void objects_fork_child(void)
 {
+	if (atomic_load(&placed))
+		put_back();
 	atomic_store(&tried, 0);
 	atomic_store(&lost, 0);
 }

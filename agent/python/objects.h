@@ -7,11 +7,11 @@
  * Only in front of the interpreter's own: what debug hooks, tracemalloc or memray give to
  * the program is no block of the allocator behind them.
  *
- * Threads  objects_begin: one that holds the interpreter's lock, between emit_enter and
- *          emit_leave, so that the window's descriptor stays.
- *          objects_over: one that allocates an object, and so holds the lock.
- *          objects_missing, objects_ended: any.
- * Memory   static.
+ * Threads  objects_begin, objects_ended: the holder of the scheduler's lock.
+ *          objects_begin_late, objects_unseen: any, between emit_enter and emit_leave, so
+ *          that the window's descriptor stays.
+ *          objects_missing, objects_look: any.
+ * Memory   static; what lies in the interpreter is written to.
  * Errors   where they cannot be had nothing is exchanged, and a line says why.
  * Units    none.
  */
@@ -28,12 +28,17 @@
 /* From the agent's constructor: both have OBJECTS_DOMAINS allocators; `next` is what ours
  * are to call. */
 void objects_prepare(const struct allocator *ours, struct allocator *next);
-/* Has nobody tried to put ours in place in this window (0: none is open)? Hot path. */
+/* Has nobody put ours in place in this window (0: none is open)? Hot path. */
 bool objects_missing(uint64_t cycle);
+/* Finds them, by a thread that holds the interpreter's lock; nothing happens in
+ * others. */
+void objects_look(void);
+/* A window is about to open. Where they were not found yet, as objects_look. */
 void objects_begin(struct cycle_info *info);
-/* No window is open: what was there is put back where ours are still in place. */
-void objects_over(void);
-/* A window has ended: were ours in place all the time? */
+void objects_begin_late(struct cycle_info *info); /* it is open already */
+/* The interpreter was not found in time: small objects are allocated unseen. */
+void objects_unseen(struct cycle_info *info);
+/* A window has ended: what was there is put back. Are ours still in place? */
 void objects_ended(struct cycle_info *info);
 void objects_fork_child(void);
 

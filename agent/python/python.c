@@ -263,13 +263,3 @@ void python_ask(void)
 	if (!pending_add(look_now))
 		atomic_store(&asking, false);
 }
-
-bool python_can_ask(void)
-{
-	return can_ask;
-}
-
-bool python_asks(int (*call)(void *arg))
-{
-	return can_ask && !interpreter.finalizing() && pending_add(call);
-}

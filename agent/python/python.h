@@ -30,9 +30,6 @@ void python_prepare(void);
 /* Has the interpreter, once it runs, call python_look: from its main thread, between two
  * instructions. May be called from within malloc. */
 void python_ask(void);
-bool python_can_ask(void); /* in 3.8 it prints an exception where that comes too late */
-/* The same with another call. False: it will not be made. */
-bool python_asks(int (*call)(void *arg));
 /* Tells the spool: the version, and the folders that modules are imported from. */
 void python_facts(void);
 

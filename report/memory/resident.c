@@ -55,7 +55,11 @@ unsigned resident_print(const struct memory_view *v, const struct leak_options *
 	if (v->model->heap)
 		fprintf(out, ", the heap %s", out_bytes((int64_t)heap));
 	fputs(": the rest is mapped memory", out);
-	if (texts_find(&v->model->texts, "PyObject_Malloc") == TEXT_NONE)
+	if (v->model->whose.unseen)
+		fputs(" or Python's own pools of small objects, which are not recorded "
+		      "here",
+		      out);
+	else if (!v->model->whose.objects)
 		fputs(" or Python's own pools of small objects (--with-stack records "
 		      "them)",
 		      out);

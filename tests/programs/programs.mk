@@ -3,7 +3,7 @@
 # or C++; heap_* and unwind_* below, and host_* in tests/host/host.mk, have flags of their own.
 
 programs_apart := $(addprefix tests/programs/,heap_bump.c heap_early.c heap_own.c heap_plugins.c \
-	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c) \
+	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c) \
 	$(wildcard tests/programs/unwind_* tests/programs/host_*)
 progs     := $(patsubst tests/programs/%.c,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.c)))
 cxx_progs := $(patsubst tests/programs/%.cc,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.cc)))
@@ -25,6 +25,13 @@ $(BUILD)/prog/python_walk.a: $(python_o) tests/programs/programs.mk
 $(walks): $(BUILD)/prog/%.so: tests/programs/%.c $(BUILD)/prog/python_walk.a $(wildcard agent/python/*.h)
 	$(call say,PROG,$@)$(CC) $(flags) -Wno-missing-prototypes -shared -fPIC -o $@.new $< $(BUILD)/prog/python_walk.a \
 		$(LDFLAGS) -Wl,-z,defs && mv $@.new $@
+
+# For a Python program, whose interpreter it calls.
+progs    += $(BUILD)/prog/python_tool.so
+
+$(BUILD)/prog/python_tool.so: tests/programs/python_tool.c agent/hooks/allocator.h
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) $(flags) -shared -fPIC -o $@.new $< && mv $@.new $@
 
 # On the system's libtorch.
 $(cxx_progs): $(BUILD)/prog/%: tests/programs/%.cc

@@ -128,7 +128,9 @@ START_TEST(missing_stacks_of_python_are_told)
 	totals.python[PYTHON_UNKNOWN] = 3;
 	totals.python[PYTHON_UNPROVEN] = 1;
 	totals.python[PYTHON_EXCHANGED] = 2;
-	says("2 windows without Python's small objects: another tool");
+	totals.python[PYTHON_UNSEEN] = 4;
+	says("2 windows without Python's small objects: the allocators were exchanged");
+	says("4 windows without Python's small objects: another tool allocates them");
 	says("3 events without a call stack of Python: there was no room for more; try --buffer-mb 8\n");
 	says("1 event without a call stack of Python: what was read was none of this interpreter's\n");
 }

@@ -9,11 +9,11 @@
 #define MEM    (&heap_domain_ours[HEAP_DOMAIN_MEM])
 #define LARGE  (HEAP_DOMAIN_SMALL + 1)
 
-/* Allocators as Python's: small blocks in a pool, larger ones from malloc. */
+/* Allocators as Python's: small blocks in a pool, larger ones from malloc, and of 0
+ * bytes. */
 static int
 	given[HEAP_DOMAINS]; /* their addresses are the contexts of those behind ours */
 static bool fails;
-static unsigned idle;
 static char pool[1 << 16], *at = pool;
 
 static bool is_in_pool(const void *p)
@@ -28,8 +28,8 @@ static void *their_malloc(void *context, size_t size)
 	ck_assert(context == &given[0] || context == &given[1]);
 	if (fails)
 		return NULL;
-	if (size > HEAP_DOMAIN_SMALL)
-		return hook_test_malloc(size);
+	if (!size || size > HEAP_DOMAIN_SMALL)
+		return hook_test_malloc(size ? size : 1);
 	at += (size + 16) & ~(size_t)15;
 	ck_assert(is_in_pool(at));
 	return p;
@@ -53,13 +53,8 @@ static void their_free(void *context, void *p)
 static void *their_realloc(void *context, void *p, size_t size)
 {
 	if (p && !is_in_pool(p))
-		return fails ? NULL : hook_test_realloc(p, size);
+		return fails ? NULL : hook_test_realloc(p, size ? size : 1);
 	return their_malloc(context, size);
-}
-
-static void note_idle(void)
-{
-	idle++;
 }
 
 static void put_in_front(void)
@@ -68,13 +63,20 @@ static void put_in_front(void)
 		heap_domain_next[i] =
 			(struct allocator){ &given[i], their_malloc, their_calloc,
 					    their_realloc, their_free };
-	heap_domain_idle = note_idle;
 }
 
 static struct cycle_info *window(enum heap_mode mode)
 {
 	put_in_front();
 	return heap_window(mode);
+}
+
+/* A thread's first block only draws how far it is to its first sample. */
+static void window_of(bool sample)
+{
+	window(sample ? HEAP_SAMPLE : HEAP_ALL);
+	if (sample)
+		hook_test_free(hook_test_malloc(1));
 }
 
 static void ck_records(unsigned allocs, unsigned frees)
@@ -142,6 +144,62 @@ START_TEST(what_is_large_is_mallocs)
 	OBJECT->realloc(NULL, NULL, 20);
 	ck_assert_uint_eq(bytes_of(6), 20);
 	ck_records(7, 4);
+	OBJECT->calloc(NULL, 2, HEAP_DOMAIN_SMALL / 2);
+	ck_assert_uint_eq(bytes_of(7), HEAP_DOMAIN_SMALL);
+	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_PYOBJECT), 3);
+	ck_records(8, 4);
+}
+END_TEST
+
+START_TEST(what_is_nothing_is_mallocs)
+{
+	void *p;
+
+	window_of(_i);
+	heap_gap.left = 0;
+	p = OBJECT->malloc(NULL, 0);
+	heap_gap.left = 0;
+	p = OBJECT->realloc(NULL, p, 0);
+	heap_gap.left = 0;
+	OBJECT->calloc(NULL, 0, 10);
+	heap_gap.left = 0;
+	OBJECT->realloc(NULL, NULL, 0);
+	ck_records(4, 1);
+	heap_gap.left = 0;
+	p = OBJECT->malloc(NULL, 20);
+	heap_gap.left = 0;
+	p = OBJECT->realloc(NULL, p, 0);
+	ck_records(6, 2);
+	ck_assert_uint_eq(
+		heap_records(REC_ALLOC, HEAP_PYOBJECT | (_i ? HEAP_SAMPLED : 0)), 1);
+	ck_assert_uint_eq(heap_records(REC_FREE, HEAP_PYOBJECT | (_i ? HEAP_SAMPLED : 0)),
+			  1);
+}
+END_TEST
+
+/* A reader goes by a thread's order: each block has gone before its address comes
+ * again. */
+START_TEST(what_moves_has_gone_before_it_comes)
+{
+	static const size_t sizes[] = { 40, 50, 100, 600, 601, 700, 701, 5000, 5001 };
+	enum { MOVES = sizeof(sizes) / sizeof(*sizes) };
+	const struct record *gone, *made;
+	void *p = NULL;
+
+	window_of(_i);
+	for (unsigned i = 0; i < MOVES; i++) {
+		heap_gap.left = 0;
+		p = OBJECT->realloc(NULL, p, sizes[i]);
+	}
+	ck_records(MOVES, MOVES - 1);
+	for (unsigned i = 0; i + 1 < MOVES; i++) {
+		gone = heap_record(REC_FREE, -1, i);
+		ck_assert_uint_eq(gone->end, heap_record(REC_ALLOC, -1, i)->end);
+		ck_assert_uint_eq(gone->flags & HEAP_SAMPLED, _i ? HEAP_SAMPLED : 0);
+		made = heap_record(REC_ALLOC, -1, i + 1);
+		if (made->end == gone->end)
+			ck_assert_uint_lt((uintptr_t)gone, (uintptr_t)made);
+	}
 }
 END_TEST
 
@@ -161,7 +219,8 @@ START_TEST(what_fails_leaves_no_record)
 	fails = false;
 	OBJECT->free(NULL, NULL);
 	ck_records(1, 0);
-	OBJECT->realloc(NULL, p, 0); /* is a block, too */
+	OBJECT->realloc(NULL, p, 0); /* is a block of malloc's */
+	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_MALLOC), 1);
 	ck_records(2, 1);
 }
 END_TEST
@@ -190,7 +249,6 @@ START_TEST(outside_of_windows_they_pass_on)
 	p = OBJECT->realloc(NULL, p, 20);
 	OBJECT->free(NULL, p);
 	OBJECT->free(NULL, OBJECT->calloc(NULL, 2, 10));
-	ck_assert_uint_eq(idle, 5);
 	ck_records(0, 0);
 }
 END_TEST
@@ -200,7 +258,6 @@ START_TEST(counted_or_not_found_they_pass_on)
 {
 	window(HEAP_COUNT);
 	OBJECT->free(NULL, OBJECT->malloc(NULL, 10));
-	ck_assert_uint_eq(idle, 0);
 	ck_records(0, 0);
 }
 END_TEST
@@ -326,6 +383,8 @@ int main(void)
 #if HEAP_HOOKS
 	tcase_add_test(tc, each_call_is_one_record);
 	tcase_add_test(tc, what_is_large_is_mallocs);
+	tcase_add_loop_test(tc, what_is_nothing_is_mallocs, 0, 2);
+	tcase_add_loop_test(tc, what_moves_has_gone_before_it_comes, 0, 2);
 	tcase_add_test(tc, what_fails_leaves_no_record);
 	tcase_add_test(tc, outside_of_windows_they_pass_on);
 	tcase_add_test(tc, inside_of_a_record_nothing_is);

@@ -200,9 +200,11 @@ END_TEST
 
 /* ---- resident memory ---- */
 
+static const char *more = ""; /* members of "proflaunch" */
+
 static void resident(int n, int64_t first, int64_t each, const char *key)
 {
-	heap_of("all", "", n, 10);
+	heap_of("all", more, n, 10);
 	steps_of(n);
 	for (int i = 0; i < n; i++)
 		counter("RSS", key, i, first + i * each);
@@ -217,6 +219,28 @@ START_TEST(what_the_heap_does_not_have_is_seen)
 	     "resident memory grew 8.0 MiB a step over 20 steps, the heap 10 B: the rest is "
 	     "mapped memory or Python's own pools of small objects (--with-stack "
 	     "records them)");
+}
+END_TEST
+
+/* What was asked for is not advised again; and what is missing is said. */
+START_TEST(small_objects_are_recorded_or_missing)
+{
+	static const char *const says_so[] = {
+		"\"python objects\":{\"late_us\":3,\"exchanged\":false},",
+		"\"python objects\":null,",
+		"\"python objects\":{\"unseen\":true},",
+		"\"python objects\":{\"late_us\":3,\"exchanged\":true,\"x\":[{}]},",
+	};
+
+	more = says_so[_i];
+	resident(20, 100 << 20, 8 << 20, "anonymous");
+	ck_assert_int_eq(judged(0, LIMIT), 1);
+	says(said, _i < 2 ? "the rest is mapped memory\n"
+			  : "the rest is mapped memory or Python's own pools of small "
+			    "objects, which are not recorded here\n");
+	ck_assert_int_eq(!!strstr(said, "INCOMPLETE: Python's small objects are not "
+					"recorded here"),
+			 _i >= 2);
 }
 END_TEST
 
@@ -350,6 +374,7 @@ int main(void)
 	tcase_add_test(tc, counts_are_judged_without_call_sites);
 	tcase_add_test(tc, a_cache_is_said_to_be_one);
 	tcase_add_test(tc, what_the_heap_does_not_have_is_seen);
+	tcase_add_loop_test(tc, small_objects_are_recorded_or_missing, 0, 4);
 	tcase_add_loop_test(tc, resident_memory_has_limits_of_its_own, 0, 4);
 	tcase_add_test(tc, steps_without_a_counter_have_the_last_one);
 	tcase_add_test(tc, the_heap_s_own_growth_is_no_second_leak);

@@ -186,6 +186,9 @@ START_TEST(objects_that_were_not_seen_are_left_out)
 
 	ck_assert_uint_eq(heap_site_count(m), 1);
 	ck_assert(strstr(m->text, "\"python objects\": null"));
+	m->info->python[PYTHON_UNSEEN] = 1;
+	image_write(m);
+	ck_assert(strstr(m->text, "\"python objects\": {\"unseen\": true}"));
 	image_free(m);
 }
 END_TEST

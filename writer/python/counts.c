@@ -25,7 +25,8 @@ static void put_objects(struct trace *t)
 		return;
 	json_lit(&t->json, ", \"python objects\": ");
 	if (!since) {
-		json_lit(&t->json, "null");
+		json_text(&t->json,
+			  count_of(t, PYTHON_UNSEEN) ? "{\"unseen\": true}" : "null");
 		return;
 	}
 	json_text_number(&t->json, "{\"late_us\": ", late > 0 ? late / 1000 : 0);
