@@ -5,7 +5,8 @@
  * It is a file that is mapped and closed again: the program never has a descriptor of
  * ours.  The lock that says "alive" stays with the mapping; room on the disk, and the
  * news that there is none, come from populating pages (MADV_POPULATE_WRITE, Linux 5.14).
- * No page is written that was not populated, so a full disk is never a SIGBUS.
+ * No page is written that was not populated, so a full disk is never a SIGBUS; nor can
+ * others read it: a leak checker reads all that it may, and tmpfs makes pages for that.
  *
  * Threads  spool_place: once, while there is one thread.  spool_prepare: our own thread.
  * Memory   `cap` bytes mapped shared, of a file or of a memfd that the launcher holds;
@@ -31,6 +32,7 @@ struct spool {
 	uint64_t now; /* bytes still mapped, while spool_shrink has made it smaller */
 	uint64_t reserved; /* bytes safe to populate, as far as known at the start */
 	_Atomic uint32_t pages; /* of the header, populated: a bit each */
+	_Atomic uint64_t open; /* bytes that may be touched; the rest is PROT_NONE */
 	bool large; /* lies on a disk: large pages are worth their memory */
 	bool kept; /* a file, or memory that the launcher holds as well */
 	char path[4096]; /* empty for memory */
@@ -88,6 +90,8 @@ bool spool_must_reserve(uint64_t ahead); /* ... must it be called now? */
 void spool_forget_reserve(void);
 /* Makes the spool one mapping again: where much was recorded, large pages split it. */
 void spool_join_pages(void);
+/* Makes the bytes before `end`, and some more, accessible; false: they are not mapped. */
+bool spool_open_to(uint64_t end);
 /* Populates a chunk that no thread of ours has made ready; false: it cannot be
  * written. */
 bool spool_populate(uint64_t at, uint64_t size);

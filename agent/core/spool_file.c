@@ -76,7 +76,7 @@ static int map_file(int fd, uint64_t cap, bool disk)
 	err = ftruncate(fd, (off_t)cap) ? -errno : sys_fstat(fd, &st);
 	if (err)
 		return err;
-	base = mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	base = mmap(NULL, cap, PROT_NONE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return -errno;
 	/* Without this the kernel reads ahead, even holes, into pages that nobody
@@ -93,6 +93,8 @@ static int map_file(int fd, uint64_t cap, bool disk)
 	}
 	spool.base = base;
 	spool.cap = spool.now = cap;
+	atomic_store(&spool.open, 0);
+	spool_open_to(SPOOL_HEADER);
 	spool.ino = st.ino;
 	spool.large = disk && major(st.dev); /* memory has no device */
 	spool.kept = true;
@@ -120,6 +122,7 @@ static int place_private(uint64_t cap)
 	spool.path[0] = '\0';
 	spool.base = sys_map(cap);
 	spool.cap = spool.now = spool.reserved = cap;
+	atomic_store(&spool.open, cap);
 	spool.kept = false;
 	return spool.base ? 0 : -ENOMEM;
 }

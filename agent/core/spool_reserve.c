@@ -3,6 +3,7 @@
  * so that the program rarely has to. */
 #include "agent/core/chunk.h"
 #include "base/sys.h"
+#include "base/sys_call.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,22 @@ static void end_at(struct spool_header *h, uint64_t at)
 		;
 }
 
+/* Where large pages come they need all of one. */
+bool spool_open_to(uint64_t end)
+{
+	uint64_t open = atomic_load(&spool.open), unit = end > LARGE ? LARGE : PIECE;
+	uint64_t to = smaller_of((end + unit - 1) / unit * unit, spool.now);
+
+	if (end <= open)
+		return true;
+	if (to < end ||
+	    SYS_CALL(SYS_mprotect, spool.base + open, to - open, PROT_READ | PROT_WRITE))
+		return false;
+	while (open < to && !atomic_compare_exchange_weak(&spool.open, &open, to))
+		;
+	return true;
+}
+
 /*
  * A process that records much gets large folios, where the file system has them: 0.8 us
  * for 4 KiB instead of 5 (Linux 6.18, ext4). Most processes never come there, and are
@@ -50,7 +67,7 @@ static int touch_pages(uint64_t at, uint64_t size)
 	if (at + size > LARGE && spool.large && spool.now > LARGE &&
 	    !atomic_exchange(&advised, 1))
 		sys_large(spool.base + LARGE, spool.now - LARGE);
-	return sys_touch(spool.base + at, size);
+	return spool_open_to(at + size) ? sys_touch(spool.base + at, size) : -ENOMEM;
 }
 
 void spool_join_pages(void)

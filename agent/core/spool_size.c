@@ -46,6 +46,12 @@ void spool_shrink(uint64_t room)
 	errno = saved;
 }
 
+static void open_no_more_than(uint64_t cap)
+{
+	if (atomic_load(&spool.open) > cap)
+		atomic_store(&spool.open, cap);
+}
+
 /* From now on only what is mapped is handed out. */
 static void release_rest(struct spool_header *h, uint64_t limit)
 {
@@ -63,6 +69,7 @@ void spool_settle(void)
 	if (!spool.base)
 		return;
 	spool.cap = spool.now;
+	open_no_more_than(spool.cap);
 	release_rest(spool.head, spool.cap);
 	left = spool.cap > taken ? spool.cap - taken : 0;
 	chunk_left(left);
@@ -70,19 +77,25 @@ void spool_settle(void)
 }
 
 /* The mapping grows in its own place or not at all, for threads have pointers into it.
- * Where another mapping lies behind it by now, it stays small. */
+ * Where another mapping lies behind it by now, it stays small. It has to be one mapping
+ * for that. */
 void spool_regrow(void)
 {
+	uint64_t open = atomic_load(&spool.open);
 	int saved = errno;
 
 	if (!spool.base)
 		return;
 	munlock(spool.base, spool.now);
 	spool_join_pages();
+	mprotect(spool.base, spool.now, PROT_READ | PROT_WRITE);
 	if (spool.now < spool.cap &&
 	    mremap(spool.base, spool.now, spool.cap, 0) != spool.base)
 		spool.cap = spool.now;
 	spool.now = spool.cap;
+	open_no_more_than(spool.cap);
+	if (open < spool.now)
+		mprotect(spool.base + open, spool.now - open, PROT_NONE);
 	release_rest(spool.head, spool.cap);
 	errno = saved;
 }

@@ -22,24 +22,24 @@ MAKE_SPOOL = set("openat read newfstatat fstat ftruncate fcntl rename mmap mprot
                  "membarrier madvise".split())
 ALLOWED = {
     "start": LOAD | MAKE_SPOOL,
-    "main": {"madvise", "futex"},
-    "window": {"madvise", "futex", "mmap", "munmap"},  # the index of stacks, once
+    "main": {"madvise", "mprotect", "futex"},
+    "window": {"madvise", "mprotect", "futex", "mmap", "munmap"},  # the index of stacks, once
     "fork": set(),                  # in the parent
     "forked": MAKE_SPOOL,           # in the child, before fork returns
-    "child": {"madvise", "futex", "mmap", "munmap"},
+    "child": {"madvise", "mprotect", "futex", "mmap", "munmap"},
     "exec": {"clone", "mmap", "munmap", "tgkill", "waitid",     # the target is looked at unseen
              "rt_sigprocmask"},     # an impossible one: can the environment be read?
-    "wait": {"madvise", "futex"},
+    "wait": {"madvise", "mprotect", "futex"},
     "exit": set(),
 }
 # Python with torch: what looks for it opens its files in a moment's task. Its own threads make
 # some calls as it happens.
 ALLOWED_TORCH = {
     "start": LOAD | MAKE_SPOOL | {"futex", "brk"},
-    "step": {"madvise", "futex", "mmap", "munmap"},
+    "step": {"madvise", "mprotect", "futex", "mmap", "munmap"},
     "exit": {"futex"},
 }
-BY_CHANCE = set("futex brk mmap munmap madvise sched_yield".split())
+BY_CHANCE = set("futex brk mmap munmap madvise mprotect sched_yield".split())
 TORCH = """
 import os, torch
 def mark(name):

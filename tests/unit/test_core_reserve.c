@@ -118,6 +118,38 @@ START_TEST(who_takes_a_chunk_hears_of_a_full_disk)
 }
 END_TEST
 
+/* So that nobody reads it, as leak checkers do; and also once it was small for a
+ * moment. */
+START_TEST(what_nobody_uses_cannot_be_read)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+	uint64_t cap = 8 << 20, at = 0;
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, cap), 0);
+	ck_assert_int_eq(unlink(spool.path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert(sys_can_read(spool.base + SPOOL_HEADER - 8));
+		ck_assert(!sys_can_read(spool.base + (1 << 20)));
+		ck_assert(!sys_can_read(spool.base + cap - 8));
+		spool_shrink(0);
+		spool_regrow();
+	}
+	while (at < 5 << 20) {
+		ck_assert_uint_ne(at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+		ck_assert(!sys_can_read(spool.base + cap - 8));
+	}
+	ck_assert_int_eq(spool_prepare(cap), 0);
+	while (at < cap - CHUNK_LARGE) {
+		ck_assert_uint_ne(at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+	}
+	ck_assert(sys_can_read(spool.base + cap - 8));
+}
+END_TEST
+
 START_TEST(a_spool_has_no_blocks_before_its_first_record)
 {
 	char dir[] = "/tmp/unit-XXXXXX";
@@ -328,6 +360,7 @@ int main(void)
 	tcase_add_test(tc, it_is_told_once_that_more_is_needed);
 	tcase_add_test(tc, what_cannot_be_written_is_not_handed_out);
 	tcase_add_test(tc, who_takes_a_chunk_hears_of_a_full_disk);
+	tcase_add_test(tc, what_nobody_uses_cannot_be_read);
 	tcase_add_test(tc, a_spool_has_no_blocks_before_its_first_record);
 	tcase_add_test(tc, a_header_is_one_when_all_is_in_it);
 	tcase_add_test(tc, a_spool_is_no_standard_descriptor);
