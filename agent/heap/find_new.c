@@ -29,6 +29,7 @@ _Static_assert(HEAP_FORMS < 64, "six bits of a key");
 static _Atomic uint32_t policy;
 enum { UNDECIDED, BY_NAME, BY_CALLER };
 static _Atomic uint64_t kept; /* forms that are the C++ library's: one bit each */
+static _Atomic bool blind; /* there is no /proc, and nothing can be found */
 static _Atomic uint64_t unmapped; /* dlclose calls so far, counted at begin and end */
 
 /* ---- the mapped objects ---- */
@@ -156,7 +157,11 @@ void *heap_find_cxx(void **slot, const void *caller)
 
 	if (look_up(key, &fn))
 		return fn;
-	unseen_run(each_line, &look);
+	/* Each program has mappings of files: who sees none is not asked again. */
+	if (!atomic_load_explicit(&blind, memory_order_relaxed)) {
+		unseen_run(each_line, &look);
+		atomic_store_explicit(&blind, !look.header, memory_order_relaxed);
+	}
 	atomic_compare_exchange_strong(&policy, &decided,
 				       look.library.sym ? BY_NAME : BY_CALLER);
 	if (look.library.sym && atomic_load(&policy) == BY_NAME)

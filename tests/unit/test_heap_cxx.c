@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* operator new of libraries that come and go, each with one of its own. */
 #include "agent/heap/mode.h"
+#include "tests/unit/seam.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -109,6 +111,31 @@ START_TEST(what_was_found_while_dlclose_ran_is_void)
 }
 END_TEST
 
+static unsigned looks;
+
+static bool have_no_proc(long nr, const long a[6], long *result)
+{
+	if (!seam_opens(nr, a, "/self/maps"))
+		return false;
+	looks++;
+	*result = -ENOENT;
+	return true;
+}
+
+/* A program in C++ calls from thousands of pages. */
+START_TEST(without_proc_nobody_looks_twice)
+{
+	void *a = open_library("a.so"), *caller = dlsym(a, "call");
+
+	seam = have_no_proc;
+	for (unsigned i = 0; i < 3000; i++)
+		ck_assert_ptr_null(found_by((char *)caller + 4096 * i));
+	ck_assert_uint_eq(looks, 1);
+	seam = NULL;
+	ck_assert_ptr_null(found_by((char *)caller + 1));
+}
+END_TEST
+
 /* Its name is a C++ library's, but no code of it is mapped; where its tables would be
  * nothing is. */
 START_TEST(a_file_that_is_read_is_no_library)
@@ -210,6 +237,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, each_caller_means_its_own_library);
 	tcase_add_test(tc, what_dlclose_unmaps_is_nobodys_from_then_on);
+	tcase_add_test(tc, without_proc_nobody_looks_twice);
 	tcase_add_test(tc, what_was_found_while_dlclose_ran_is_void);
 	tcase_add_test(tc, a_file_that_is_read_is_no_library);
 	tcase_add_test(tc, a_library_that_cannot_be_held_is_let_go);
