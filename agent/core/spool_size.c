@@ -81,7 +81,6 @@ void spool_settle(void)
  * for that. */
 void spool_regrow(void)
 {
-	uint64_t open = atomic_load(&spool.open);
 	int saved = errno;
 
 	if (!spool.base)
@@ -93,9 +92,8 @@ void spool_regrow(void)
 	    mremap(spool.base, spool.now, spool.cap, 0) != spool.base)
 		spool.cap = spool.now;
 	spool.now = spool.cap;
-	open_no_more_than(spool.cap);
-	if (open < spool.now)
-		mprotect(spool.base + open, spool.now - open, PROT_NONE);
+	/* Nothing of it is closed again: a thread may just have opened it. */
+	atomic_store(&spool.open, spool.cap);
 	release_rest(spool.head, spool.cap);
 	errno = saved;
 }

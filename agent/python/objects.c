@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define IN_RUNTIME 12 /* since 3.12 allocators lie in _PyRuntime, behind a lock */
+#define LETS_GO    13 /* since 3.13 that lock may let the interpreter's go */
 #define RUNTIME    65536 /* bytes of it in which they lie */
 #define FUNCTIONS  4 /* malloc, calloc, realloc, free */
 
@@ -233,6 +234,15 @@ static bool put_in_place(uint64_t number)
 	return there;
 }
 
+/* In the middle of an allocation: where another thread calls these functions all the time
+ * the interpreter's lock would be let go again and again, in each window. */
+static bool may_ask_within(void)
+{
+	static atomic_flag asked = ATOMIC_FLAG_INIT;
+
+	return interpreter.layout->minor < LETS_GO || !atomic_flag_test_and_set(&asked);
+}
+
 void objects_look(void)
 {
 	if (found && atomic_load(&whose) == OTHERS && check_holds_lock())
@@ -248,7 +258,7 @@ void objects_begin(struct cycle_info *info)
 	if (is == OTHERS && !check_holds_lock())
 		return; /* who does comes by later */
 	if (is == OTHERS)
-		is = find_owner();
+		is = may_ask_within() ? find_owner() : OTHERS;
 	if (atomic_exchange(&tried, info->number) == info->number)
 		return;
 	if (is == POOLS && !put_in_place(info->number))

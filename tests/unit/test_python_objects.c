@@ -211,6 +211,24 @@ START_TEST(where_they_cannot_be_found_they_stay)
 }
 END_TEST
 
+/* 3.13 may let its lock go meanwhile: there it is asked once within an allocation. */
+START_TEST(who_may_let_the_lock_go_is_asked_once)
+{
+	setup_as(_i);
+	put(&tool);
+	for (unsigned n = 1; n < 5; n++) {
+		ck_assert_uint_eq(begin(n), 0);
+		ck_assert(!end());
+		ck_assert(says(last, PYTHON_UNSEEN));
+	}
+	ck_assert_uint_eq(asked, _i == 13 ? 1 : 4);
+	put(&pools);
+	objects_look();
+	ck_assert_uint_gt(begin(5), 77);
+	ck_assert(!end());
+}
+END_TEST
+
 /* In a window in which a thread allocated before that, and none later. */
 START_TEST(it_is_told_where_they_were_not_seen)
 {
@@ -259,6 +277,7 @@ int main(void)
 	OLD_AND_NEW(a_tool_in_front_of_ours_is_never_behind_them);
 	OLD_AND_NEW(a_tool_that_takes_ours_away_is_seen);
 	tcase_add_loop_test(tc, where_they_cannot_be_found_they_stay, 0, 4);
+	tcase_add_loop_test(tc, who_may_let_the_lock_go_is_asked_once, 12, 14);
 	tcase_add_test(tc, it_is_told_where_they_were_not_seen);
 	OLD_AND_NEW(a_forks_child_has_none_and_counts_windows_anew);
 	return unit_run(tc, "python_objects");
