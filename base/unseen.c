@@ -8,6 +8,7 @@
 #include "base/sys_call.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -35,6 +36,18 @@ static int begin_task(void *arg)
 
 	a->result = a->fn(a->arg);
 	return 0;
+}
+
+/* A program may have used up its numbers. One of the copy's is given up then. */
+static int begin_in_copy(void *arg)
+{
+	int fd = sys_open("/", O_PATH, 0);
+
+	if (fd >= 0)
+		sys_close(fd);
+	else if (fd == -EMFILE)
+		sys_close(0);
+	return begin_task(arg);
 }
 
 /* Waits until the kernel counts the task no more: the caller may unshare next, which
@@ -66,7 +79,7 @@ static int run_task(struct unseen *a)
 	 * task's stack. */
 	SYS_CALL(SYS_rt_sigprocmask, SIG_BLOCK, &cancel, NULL, sizeof(cancel));
 	if (stack)
-		made = clone(begin_task, stack + UNSEEN_STACK,
+		made = clone(begin_in_copy, stack + UNSEEN_STACK,
 			     CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD |
 				     CLONE_SYSVSEM | CLONE_CHILD_CLEARTID,
 			     a, NULL, NULL, &a->tid);

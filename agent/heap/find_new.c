@@ -10,10 +10,12 @@
 #include "base/hash.h"
 #include "base/maps.h"
 #include "base/seldom.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "base/unseen.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -145,6 +147,19 @@ static void *function_of_form(const struct elf_object *o, unsigned form)
 	return o->sym ? elf_function(o, heap_names[form]) : NULL;
 }
 
+/* Each program has mappings of files. Who sees none has no memory or descriptor for it
+ * now, or there is no /proc: then nobody asks again. */
+static void look_around(struct cxx_look *look)
+{
+	struct sys_stat st;
+
+	if (atomic_load_explicit(&blind, memory_order_relaxed))
+		return;
+	unseen_run(each_line, look);
+	if (!look->header && sys_stat("/proc/self/maps", &st) == -ENOENT)
+		atomic_store_explicit(&blind, true, memory_order_relaxed);
+}
+
 /* Without a C++ library that serves all, a caller gets the form that is linked into it:
  * what it allocates there it also frees there. */
 void *heap_find_cxx(void **slot, const void *caller)
@@ -157,11 +172,7 @@ void *heap_find_cxx(void **slot, const void *caller)
 
 	if (look_up(key, &fn))
 		return fn;
-	/* Each program has mappings of files: who sees none is not asked again. */
-	if (!atomic_load_explicit(&blind, memory_order_relaxed)) {
-		unseen_run(each_line, &look);
-		atomic_store_explicit(&blind, !look.header, memory_order_relaxed);
-	}
+	look_around(&look);
 	atomic_compare_exchange_strong(&policy, &decided,
 				       look.library.sym ? BY_NAME : BY_CALLER);
 	if (look.library.sym && atomic_load(&policy) == BY_NAME)
@@ -171,7 +182,8 @@ void *heap_find_cxx(void **slot, const void *caller)
 		fn = function_of_form(&look.own, form);
 	if (!fn)
 		fn = function_of_form(&look.library, form);
-	remember_found(key, fn);
+	if (look.header || atomic_load_explicit(&blind, memory_order_relaxed))
+		remember_found(key, fn);
 	return fn;
 }
 

@@ -113,12 +113,19 @@ END_TEST
 
 static unsigned looks;
 
+static long proc_says;
+
 static bool have_no_proc(long nr, const long a[6], long *result)
 {
+	if (nr == SYS_newfstatat && proc_says == -ENOENT &&
+	    !strcmp((const char *)a[1], "/proc/self/maps")) {
+		*result = proc_says;
+		return true;
+	}
 	if (!seam_opens(nr, a, "/self/maps"))
 		return false;
 	looks++;
-	*result = -ENOENT;
+	*result = proc_says;
 	return true;
 }
 
@@ -128,11 +135,29 @@ START_TEST(without_proc_nobody_looks_twice)
 	void *a = open_library("a.so"), *caller = dlsym(a, "call");
 
 	seam = have_no_proc;
+	proc_says = -ENOENT;
 	for (unsigned i = 0; i < 3000; i++)
 		ck_assert_ptr_null(found_by((char *)caller + 4096 * i));
 	ck_assert_uint_eq(looks, 1);
 	seam = NULL;
 	ck_assert_ptr_null(found_by((char *)caller + 1));
+}
+END_TEST
+
+/* All of the system's files are open, or there is no memory: a moment later it is
+ * found. */
+START_TEST(who_could_not_look_looks_again)
+{
+	void *a = open_library("a.so"), *caller = dlsym(a, "call");
+
+	seam = have_no_proc;
+	proc_says = -ENFILE;
+	ck_assert_ptr_null(found_by(caller));
+	ck_assert_ptr_null(found_by(caller));
+	ck_assert_uint_eq(looks, 2);
+	seam = NULL;
+	ck_assert_ptr_eq(found_by(caller), dlsym(a, "_Znwm"));
+	dlclose(a);
 }
 END_TEST
 
@@ -238,6 +263,7 @@ int main(void)
 	tcase_add_test(tc, each_caller_means_its_own_library);
 	tcase_add_test(tc, what_dlclose_unmaps_is_nobodys_from_then_on);
 	tcase_add_test(tc, without_proc_nobody_looks_twice);
+	tcase_add_test(tc, who_could_not_look_looks_again);
 	tcase_add_test(tc, what_was_found_while_dlclose_ran_is_void);
 	tcase_add_test(tc, a_file_that_is_read_is_no_library);
 	tcase_add_test(tc, a_library_that_cannot_be_held_is_let_go);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -50,6 +51,28 @@ START_TEST(what_happens_there_is_not_seen_here)
 	/* It is counted no more: unshare would fail. */
 	ck_assert_int_eq(sys_readlink("/proc/self/task", link, sizeof(link)), -EINVAL);
 	ck_assert_int_eq(unshare(CLONE_THREAD), 0);
+}
+END_TEST
+
+static int open_one(void *arg)
+{
+	(void)arg;
+	return sys_open("/dev/null", O_RDONLY, 0);
+}
+
+/* Each number is taken, and stays so. */
+START_TEST(a_full_table_is_no_hindrance)
+{
+	struct rlimit few = { 64, 64 };
+	int last;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while ((last = dup(0)) >= 0)
+		;
+	ck_assert_int_eq(open_one(NULL), -EMFILE);
+	ck_assert_int_ge(unseen_only(open_one, NULL), 0);
+	ck_assert(all_there());
+	ck_assert_int_eq(open_one(NULL), -EMFILE);
 }
 END_TEST
 
@@ -261,6 +284,7 @@ int main(void)
 
 	unit_not_under_thread_sanitizer(
 		"it does not know tasks that share its thread's data");
+	tcase_add_test(tc, a_full_table_is_no_hindrance);
 	tcase_add_test(tc, what_happens_there_is_not_seen_here);
 	tcase_add_test(tc, who_looks_unseen_is_left_as_it_was);
 	tcase_add_test(tc, where_no_task_can_be_made_nothing_is_closed);
