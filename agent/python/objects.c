@@ -36,13 +36,13 @@ static struct {
 	char *runtime; /* _PyRuntime */
 } api;
 
-enum owner { OTHERS, POOLS, MALLOC, HIDDEN }; /* of the small objects */
+enum owner { UNASKED, OTHERS, POOLS, MALLOC, HIDDEN }; /* of the small objects */
 
 static bool found; /* all of that */
 static struct elf_span data; /* where to look for them */
 static const struct allocator *ours;
 static struct allocator *own; /* the interpreter's; what ours call */
-static _Atomic int whose; /* enum owner; OTHERS: nobody knows yet */
+static _Atomic int whose; /* enum owner; OTHERS: asked again, as they may leave */
 static struct allocator *live[OBJECTS_DOMAINS]; /* with POOLS: where they lie */
 /* Numbers of windows: the last one that they are for, the one that ours are in place for
  * (0: they are not), and the last in which another tool took them away. */
@@ -147,9 +147,8 @@ static enum owner ask_interpreter(void)
 		       : HIDDEN;
 }
 
-/* In the middle of an allocation, which is no cancellation point, as the lock may be. Of
- * 3.13's it would let the interpreter's lock go if another thread called these functions
- * at this moment. */
+/* Perhaps in the middle of an allocation, which is no cancellation point, as the lock may
+ * be. */
 static enum owner find_owner(void)
 {
 	enum owner is;
@@ -234,18 +233,9 @@ static bool put_in_place(uint64_t number)
 	return there;
 }
 
-/* In the middle of an allocation: where another thread calls these functions all the time
- * the interpreter's lock would be let go again and again, in each window. */
-static bool may_ask_within(void)
-{
-	static atomic_flag asked = ATOMIC_FLAG_INIT;
-
-	return interpreter.layout->minor < LETS_GO || !atomic_flag_test_and_set(&asked);
-}
-
 void objects_look(void)
 {
-	if (found && atomic_load(&whose) == OTHERS && check_holds_lock())
+	if (found && atomic_load(&whose) <= OTHERS && check_holds_lock())
 		find_owner();
 }
 
@@ -255,10 +245,15 @@ void objects_begin(struct cycle_info *info)
 
 	if (!info || !objects_missing(info->number))
 		return;
-	if (is == OTHERS && !check_holds_lock())
+	if (is <= OTHERS && !check_holds_lock())
 		return; /* who does comes by later */
-	if (is == OTHERS)
-		is = may_ask_within() ? find_owner() : OTHERS;
+	/* In the middle of an allocation. */
+	if (is <= OTHERS && interpreter.layout->minor < LETS_GO)
+		is = find_owner();
+	if (is == UNASKED) {
+		atomic_store(&info->python[PYTHON_UNSEEN], 1);
+		return; /* objects_look comes later */
+	}
 	if (atomic_exchange(&tried, info->number) == info->number)
 		return;
 	if (is == POOLS && !put_in_place(info->number))
@@ -283,7 +278,7 @@ void objects_begin_late(struct cycle_info *info)
 
 void objects_unseen(struct cycle_info *info)
 {
-	if (found && info && !interpreter_ended() && api.is_initialized())
+	if (found && info && api.is_initialized())
 		atomic_store(&info->python[PYTHON_UNSEEN], 1);
 }
 

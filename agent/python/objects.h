@@ -33,7 +33,8 @@ bool objects_missing(uint64_t cycle);
 /* Finds them, by a thread that holds the interpreter's lock; nothing happens in
  * others. */
 void objects_look(void);
-/* A window is about to open. Where they were not found yet, as objects_look. */
+/* A window is about to open. Where they were not found yet, as objects_look, but for
+ * 3.13 and later: whoever calls this may be in the middle of an allocation. */
 void objects_begin(struct cycle_info *info);
 void objects_begin_late(struct cycle_info *info); /* it is open already */
 /* The interpreter was not found in time: small objects are allocated unseen. */

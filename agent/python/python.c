@@ -7,6 +7,7 @@
 #include "agent/python/check.h"
 #include "agent/python/freed.h"
 #include "agent/python/goodbye.h"
+#include "agent/python/objects.h"
 #include "agent/python/pending.h"
 #include "agent/python/text.h"
 #include "base/fmt.h"
@@ -235,7 +236,8 @@ static bool can_ask;
 static int look_now(void *arg)
 {
 	(void)arg;
-	python_look();
+	if (python_look())
+		objects_look();
 	atomic_store(&asking, false);
 	return 0;
 }

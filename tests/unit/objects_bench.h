@@ -62,11 +62,6 @@ bool check_holds_lock(void)
 	return lock_held;
 }
 
-bool interpreter_ended(void)
-{
-	return false;
-}
-
 /* ---- the interpreter ---- */
 
 static int is_initialised(void)
