@@ -79,12 +79,33 @@ static bool first_is_gone(void)
 	return sys_readlink(path, link, sizeof(link)) == -ENOENT;
 }
 
+/* Without /proc: the word that the kernel clears as the process's first thread ends. NULL
+ * = not known. */
+static const _Atomic uint32_t *first_tid;
+
+/* By the first thread. */
+static void find_first(void)
+{
+	const _Atomic uint32_t *at = NULL;
+
+	if (SYS_CALL(SYS_prctl, PR_GET_TID_ADDRESS, &at))
+		at = NULL;
+	first_tid = at;
+}
+
+static bool first_lives(void)
+{
+	return first_tid && atomic_load(first_tid);
+}
+
 /* The first thread is among the tasks even when it has ended by pthread_exit: hence
  * the one more. */
 bool own_thread_alone(void)
 {
 	uint64_t all = count_tasks(), ours = atomic_load(&count);
 
+	if (!all)
+		return !first_lives();
 	return all <= ours || (all == ours + 1 && first_is_gone());
 }
 
@@ -101,13 +122,17 @@ unsigned own_thread_others(void)
  * 2.32 changes that one alone. */
 void own_thread_look(void)
 {
-	if (!count_tasks())
-		one_thread = elf_data("__libc_single_threaded");
+	if (count_tasks())
+		return;
+	one_thread = elf_data("__libc_single_threaded");
+	find_first();
 }
 
 void own_thread_forget(void)
 {
 	atomic_store(&count, 0);
+	if (first_tid)
+		find_first();
 }
 
 /* A container's seccomp filter may refuse close_range, which is newer than the filter,

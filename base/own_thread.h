@@ -42,15 +42,16 @@ int own_thread_start(struct own_thread *t, void *(*run)(void *));
 bool own_thread_gone(uint32_t tid); /* has it gone, also in the kernel's view? */
 /* Has every thread of `t` that began gone, as the kernel sees it? */
 bool own_thread_left(struct own_thread *t);
-/* Are only threads of ours left, and perhaps the first one's remains? Also true where
- * /proc does not tell: then nobody must stay. Opens nothing. */
+/* Are only threads of ours left, and perhaps the first one's remains? Where /proc does
+ * not tell it is true once the first one has ended: then nobody must stay. Opens nothing.
+ */
 bool own_thread_alone(void);
 /* Threads that are not ours. Where /proc does not tell it is 1 as long as the C library
  * says that there is no other, and else 2: as if there were others. */
 unsigned own_thread_others(void);
-/* Once, while no other thread loads or unloads objects. */
+/* Once, by the first thread, while no other one loads or unloads objects. */
 void own_thread_look(void);
-/* All of our threads are gone in a fork child. */
+/* All of our threads are gone in a fork child; by its thread. */
 void own_thread_forget(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads of ours: what they take, what they leave, and how many there are. */
 #include "agent/core/thread.h"
-#include "base/own_thread.h"
 #include "base/sys.h"
+#include "tests/unit/own_thread_bench.h"
 #include "tests/unit/seam.h"
 #include "tests/unit/unit.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -15,46 +16,25 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static struct own_thread one, two;
-static sem_t up, leave;
 static uintptr_t guard_there;
 static char *stack_there;
 static bool descriptors_there;
 static char name_there[16];
 
-static void begin(void)
-{
-	sem_init(&up, 0, 0);
-	sem_init(&leave, 0, 0);
-}
-
-static void *stay(void *arg)
+static void look_there(void)
 {
 	char here;
 
-	(void)arg;
 	guard_there = guard_word;
 	stack_there = &here;
 	descriptors_there = seam_kernel(SYS_fcntl, (long[6]){ 0, 1 /* F_GETFD */ }) >= 0;
 	pthread_getname_np(pthread_self(), name_there, sizeof(name_there));
-	sem_post(&up);
-	while (sem_wait(&leave))
-		;
-	return NULL;
 }
 
-static void start(struct own_thread *t)
+static void setup(void)
 {
-	ck_assert_int_eq(own_thread_start(t, stay), 0);
-	sem_wait(&up);
-}
-
-/* Ends one, and waits for the kernel to know. */
-static void end(const struct own_thread *t)
-{
-	sem_post(&leave);
-	while (!own_thread_gone(atomic_load(&t->last)))
-		sched_yield();
+	is_there = look_there;
+	begin();
 }
 
 /* ---- signals ---- */
@@ -76,7 +56,7 @@ static int wait_for(int number)
 
 	sigemptyset(&set);
 	sigaddset(&set, number);
-	begin();
+	setup();
 	start(&one);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (kill(getpid(), number) || sigwait(&set, &taken))
@@ -117,7 +97,7 @@ START_TEST(who_starts_it_is_left_as_it_was)
 {
 	uint64_t before, all;
 
-	begin();
+	setup();
 	before = blocked();
 	guard_word = 0x1230;
 	errno = 4711;
@@ -136,125 +116,6 @@ START_TEST(who_starts_it_is_left_as_it_was)
 			  UINT64_MAX);
 	sys_restore_signals(before);
 	ck_assert_uint_eq(blocked(), before);
-}
-END_TEST
-
-/* ---- how many ---- */
-
-static int create_error;
-
-/* A limit of threads, as the C library tells it. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-							  const pthread_attr_t *attr,
-							  void *(*run)(void *), void *arg)
-{
-	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
-			   void *);
-
-	if (!real)
-		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-	return create_error ? create_error : real(thread, attr, run, arg);
-}
-
-START_TEST(ours_are_counted_and_the_programs_are_the_others)
-{
-	begin();
-	ck_assert_uint_eq(own_thread_others(), 1);
-	ck_assert(!own_thread_alone());
-	start(&one);
-	start(&two);
-	ck_assert_uint_eq(own_thread_others(), 1);
-	end(&one);
-	sem_post(&leave);
-	end(&two);
-	/* Gone for us before it has gone for the kernel: never the other way round. */
-	while (own_thread_others() > 1)
-		sched_yield();
-	ck_assert_uint_eq(own_thread_others(), 1);
-	create_error = EAGAIN;
-	ck_assert_int_eq(own_thread_start(&one, stay), -EAGAIN);
-	ck_assert_uint_eq(own_thread_others(), 1);
-}
-END_TEST
-
-START_TEST(a_child_has_none_of_them)
-{
-	int status;
-	pid_t pid;
-
-	begin();
-	start(&one);
-	pid = fork();
-	if (!pid) {
-		own_thread_forget();
-		_exit(own_thread_others() != 1 || own_thread_alone());
-	}
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_int_eq(status, 0);
-}
-END_TEST
-
-/* /proc says how many tasks there are in the links of a directory, and of the first one,
- * once it has left, that it has no program. */
-static long links_said;
-static bool first_has_left;
-
-static bool say_tasks(long nr, const long a[6], long *result)
-{
-	if (nr == SYS_newfstatat && !strcmp((const char *)a[1], "/proc/self/task")) {
-		*result = links_said < 0 ? links_said : seam_kernel(nr, a);
-		if (links_said >= 0)
-			((struct stat *)a[2])->st_nlink = (unsigned long)links_said;
-		return true;
-	}
-	if (nr != SYS_readlinkat)
-		return false;
-	*result = first_has_left ? -ENOENT : 4;
-	return true;
-}
-
-START_TEST(who_is_alone_need_not_stay)
-{
-	begin();
-	start(&one);
-	seam = say_tasks;
-	links_said = 2 + 1; /* only ours */
-	ck_assert(own_thread_alone());
-	links_said = 2 + 2;
-	ck_assert(!own_thread_alone());
-	first_has_left = true;
-	ck_assert(own_thread_alone());
-	links_said = 2 + 3;
-	ck_assert(!own_thread_alone());
-	ck_assert_uint_eq(own_thread_others(), 2);
-	/* Where it does not tell, nobody must stay, and others are there. */
-	for (links_said = 1; links_said > -40; links_said -= 20) {
-		ck_assert(own_thread_alone());
-		ck_assert_uint_eq(own_thread_others(), 2);
-	}
-}
-END_TEST
-
-/* Where /proc does not tell, the C library may: until there is a second thread. */
-START_TEST(without_proc_the_first_thread_may_be_known)
-{
-	bool known = dlsym(RTLD_DEFAULT, "__libc_single_threaded");
-
-	begin();
-	own_thread_look(); /* /proc tells */
-	seam = say_tasks;
-	links_said = 1;
-	ck_assert_uint_eq(own_thread_others(), 2);
-	own_thread_look();
-	ck_assert_uint_eq(own_thread_others(), known ? 1 : 2);
-	links_said =
-		2 + 3; /* it tells again, of threads that the library does not know */
-	ck_assert_uint_eq(own_thread_others(), 3);
-	links_said = 1;
-	start(&one);
-	ck_assert_uint_eq(own_thread_others(), 2);
-	links_said = 2 + 2;
-	ck_assert_uint_eq(own_thread_others(), 1);
 }
 END_TEST
 
@@ -280,7 +141,7 @@ START_TEST(a_stack_is_used_again_when_it_is_free)
 {
 	char rights[5] = "", *first;
 
-	begin();
+	setup();
 	start(&one);
 	first = one.stack;
 	ck_assert_ptr_nonnull(first);
@@ -307,7 +168,7 @@ static bool forbid_tables(long nr, const long a[6], long *result)
 
 START_TEST(a_table_of_its_own_or_nothing_is_run)
 {
-	begin();
+	setup();
 	one.files = OWN_THREAD_FILES;
 	start(&one);
 	ck_assert(!descriptors_there);
@@ -340,7 +201,7 @@ static bool keep_one(long nr, const long a[6], long *result)
 
 START_TEST(who_has_ended_is_there_until_the_kernel_says_so)
 {
-	begin();
+	setup();
 	ck_assert(own_thread_left(&one));
 	start(&one);
 	ck_assert(!own_thread_left(&one));
@@ -384,10 +245,6 @@ int main(void)
 	unit_not_under_thread_sanitizer("it has threads of its own, and signals");
 	tcase_add_loop_test(tc, a_signal_of_the_program_is_for_the_program, 0, 12);
 	tcase_add_test(tc, who_starts_it_is_left_as_it_was);
-	tcase_add_test(tc, ours_are_counted_and_the_programs_are_the_others);
-	tcase_add_test(tc, a_child_has_none_of_them);
-	tcase_add_test(tc, who_is_alone_need_not_stay);
-	tcase_add_test(tc, without_proc_the_first_thread_may_be_known);
 	tcase_add_test(tc, a_stack_is_used_again_when_it_is_free);
 	tcase_add_test(tc, a_table_of_its_own_or_nothing_is_run);
 	tcase_add_test(tc, who_has_ended_is_there_until_the_kernel_says_so);
