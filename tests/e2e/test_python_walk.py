@@ -94,9 +94,9 @@ def within_malloc(path, command, log, malloc, status=0):
     done = prof.plain([path, *command], cwd=log, timeout=1200, env={
         **os.environ, "PYTHON_WALK": LIBRARY, "PYTHON_MALLOC_OUT": out, "PYTHONMALLOC": malloc,
         "LD_PRELOAD": prof.prog("python_malloc.so")})
+    assert done.returncode == status, (path, command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
     with open(out, encoding="utf-8") as file:
         said = file.read()
-    assert done.returncode == status, (path, command, done.returncode, done.stdout[-2000:], done.stderr[-2000:])
     assert "differs" not in said, (path, said[:3000])
     rows = re.findall(r"^walks (\d+) locked (\d+) frames (\d+) early \d+ differ 0$", said, re.M)
     return [sum(map(int, column)) for column in zip(*rows)]
