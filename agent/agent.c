@@ -342,6 +342,7 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 		.confine = limits_confine,
 		.unconfine = limits_unconfine,
 		.lock = limits_lock,
+		.locked = limits_locked,
 		.limit = limits_limit,
 	});
 	if (!getauxval(AT_SECURE) && hook_libc_whole()) {
@@ -378,6 +379,7 @@ void agent_collect(unsigned what, bool on)
 }
 
 __attribute__((visibility("default"))) void proflaunch_step(void);
+__attribute__((visibility("default"))) void proflaunch_collect(unsigned what, int on);
 
 void proflaunch_step(void)
 {
@@ -387,8 +389,6 @@ void proflaunch_step(void)
 		sched_step();
 	errno = saved;
 }
-
-__attribute__((visibility("default"))) void proflaunch_collect(unsigned what, int on);
 
 void proflaunch_collect(unsigned what, int on)
 {

@@ -53,12 +53,18 @@ void fork_prepare(void);
 void fork_parent(void);
 void fork_child(void);
 
+/* midway.c: has a signal's handler interrupted this thread in the middle of something of
+ * ours? */
+bool agent_midway(void);
+
 /* limits.c: members of struct hook_listener, all on threads of the program. */
 void limits_alone(bool begins);
 bool limits_confine(bool clock);
 void limits_unconfine(void);
-void limits_lock(bool begins, bool future);
+bool limits_lock(void);
+void limits_locked(bool ours, bool done, bool future);
 void limits_limit(int resource, uint64_t bytes);
+void limits_fork_child(void);
 /* Stores only, where the kernel may be asked for nothing: the closed gate alone protects
  * the parent's records. */
 void agent_stay_out(void);

@@ -10,7 +10,6 @@
 #include "agent/core/self.h"
 #include "agent/core/spool.h"
 #include "agent/core/thread.h"
-#include "agent/cuda/cuda.h"
 #include "agent/cupti/cupti.h"
 #include "agent/python/pending.h"
 #include "agent/sched/sched.h"
@@ -40,13 +39,6 @@ static void forget_records(void)
 	rare_take(); /* its parent's */
 }
 
-/* A signal's handler forks while its thread is in the middle of something of ours. */
-static bool is_midway(void)
-{
-	return agent_begins_here() || thread_midway() || sched_midway() ||
-	       cuda_hooks_inside();
-}
-
 /* The child of a handler that forked in the middle of something of ours, or of a process
  * that may ask the kernel for nothing. What was interrupted goes on when the handler
  * returns: all that it knows stays where it is, and nothing else is recorded in this
@@ -71,7 +63,7 @@ void fork_child(void)
 
 	if (!agent.on)
 		return;
-	if (sys_confined || is_midway()) {
+	if (sys_confined || agent_midway()) {
 		stay_out();
 		return;
 	}
@@ -80,6 +72,7 @@ void fork_child(void)
 	if (!agent.config.children || !agent_place_child())
 		agent.on = false;
 	agent.pid = self.pid;
+	limits_fork_child();
 	agent_heap_fork_child();
 	wire_python_fork_child();
 	sched_fork_child();

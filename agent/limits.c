@@ -18,6 +18,8 @@
 
 #define CONFINED      (4ull << 20) /* bytes of spool made ready before seccomp ... */
 #define CONFINED_HEAP (16ull << 20) /* ... and where the heap is recorded */
+#define NAP           100000 /* ns */
+#define NAPS          1000 /* 100 ms at most for another thread's call */
 
 /* Stores only: a filter may forbid all that would have to be asked for, and then the
  * closed gate alone protects the parent's records. */
@@ -113,33 +115,98 @@ void limits_unconfine(void)
 	writer_go_on();
 }
 
-/* mlockall() would make all that we have mapped resident. So what is not in use is
- * unmapped for the time of the call. The tables of stacks and rules go as well where the
- * program has one thread: no other thread can be looking at them. */
-void limits_lock(bool begins, bool future)
-{
-	static bool shrunk, single;
+/* ---- memory ---- */
 
-	if (!is_mine())
-		return;
-	if (begins) {
-		shrunk = writer_pause();
-		if (shrunk)
-			spool_shrink(0);
-		single = shrunk && own_thread_others() == 1;
+static _Atomic bool changing; /* a thread makes the spool smaller, or larger */
+static _Atomic uint32_t locks; /* of the program's, on their way */
+static bool small, single; /* since the first of them */
+
+/* Signals are blocked, so whoever changes it will soon have done. */
+static bool begin_change(void)
+{
+	for (unsigned i = 0; i < NAPS; i++) {
+		if (!atomic_exchange(&changing, true))
+			return true;
+		sys_nap(NAP);
+	}
+	return false;
+}
+
+static void end_change(void)
+{
+	atomic_store(&changing, false);
+}
+
+void limits_fork_child(void)
+{
+	atomic_store(&changing, false);
+	atomic_store(&locks, 0);
+	small = single = false;
+}
+
+/* mlockall() would make all that we have mapped resident, or fail for it. So what is not
+ * in use is unmapped for the time of the call. The tables of stacks and rules go as well
+ * where the program has one thread: no other thread can be looking at them. A handler may
+ * have come while this thread looks at them itself: then all stays. */
+bool limits_lock(void)
+{
+	if (!is_mine() || agent_midway())
+		return false;
+	atomic_fetch_add(&locks, 1);
+	if (!begin_change())
+		return true;
+	if (!small) {
+		small = writer_pause() && spool_shrink(0);
+		single = small && own_thread_others() == 1;
 		if (single)
 			heap_stacks_off();
-		return;
 	}
-	sys_no_maps = future;
-	if (shrunk)
+	end_change();
+	return true;
+}
+
+static void grow_again(void)
+{
+	if (small)
 		spool_regrow();
 	if (single)
 		heap_stacks_on();
-	/* The program has MCL_FUTURE: what we map now would be locked, and a thread's
-	 * stack is mapped. */
-	if (!future)
-		writer_resume();
+	small = single = false;
+}
+
+/* The last one of those that lock at once makes all as it was. */
+void limits_locked(bool ours, bool done, bool future)
+{
+	bool last = ours && atomic_fetch_sub(&locks, 1) == 1;
+
+	if (!is_mine())
+		return;
+	if (done)
+		sys_no_maps = future;
+	if (!last || !begin_change())
+		return;
+	if (!atomic_load(&locks)) {
+		grow_again();
+		/* Where what is mapped now would be locked: a thread's stack is. */
+		if (!sys_no_maps)
+			writer_resume();
+	}
+	end_change();
+}
+
+static void settle_spool(uint64_t room)
+{
+	if (small) {
+		spool_bound(room);
+		return;
+	}
+	if (writer_pause()) {
+		if (own_thread_others() == 1)
+			stacks_shrink();
+		if (spool_shrink(room))
+			spool_settle();
+	}
+	writer_resume();
 }
 
 /* A limit that is set now counts what is mapped already, and our mappings would use up
@@ -147,16 +214,16 @@ void limits_lock(bool begins, bool future)
  * good. */
 void limits_limit(int resource, uint64_t bytes)
 {
+	uint64_t room;
+
 	if (!is_mine() || bytes == UINT64_MAX)
 		return;
 	sys_scarce = true;
-	if (!writer_pause()) {
-		writer_resume();
+	if (agent_midway())
 		return;
-	}
-	if (own_thread_others() == 1)
-		stacks_shrink();
-	spool_shrink(spool_room_below(resource, bytes));
-	spool_settle();
-	writer_resume();
+	room = spool_room_below(resource, bytes);
+	if (!begin_change())
+		return;
+	settle_spool(room);
+	end_change();
 }

@@ -246,16 +246,33 @@ const char *sys_error(int err)
 	return "unexpected error";
 }
 
-void sys_block_signals(uint64_t *saved)
-{
-	uint64_t all = ~(1ull << (32 - 1) | 1ull << (33 - 1)); /* SIGCANCEL, SIGSETXID */
+#define UNCHANGED UINT64_MAX /* no mask: two signals cannot be blocked */
 
-	SYS_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, sizeof(all));
+static void block_signals(uint64_t all, uint64_t *saved)
+{
+	if (SYS_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, sizeof(all)))
+		*saved = UNCHANGED;
 }
 
+void sys_block_signals(uint64_t *saved)
+{
+	uint64_t cancel = 1ull << (32 - 1), setxid = 1ull << (33 - 1);
+
+	block_signals(~(cancel | setxid), saved);
+}
+
+void sys_block_all_signals(uint64_t *saved)
+{
+	block_signals(UINT64_MAX, saved);
+}
+
+/* Another thread may have confined the program meanwhile: this one would stay blocked for
+ * ever. */
 void sys_restore_signals(uint64_t saved)
 {
-	SYS_CALL(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(saved));
+	if (saved != UNCHANGED)
+		SYS_RAW(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, sizeof(saved), 0,
+			0);
 }
 
 /* This is how valgrind is asked for; on a processor these instructions change nothing. */

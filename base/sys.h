@@ -108,6 +108,7 @@ const char *sys_error(int err); /* text of -errno or errno */
 /* Blocks every signal in the calling thread but those that the C library sends to its
  * threads (setuid waits until each has taken its own); restores with the saved mask. */
 void sys_block_signals(uint64_t *saved);
+void sys_block_all_signals(uint64_t *saved); /* for a moment */
 void sys_restore_signals(uint64_t saved);
 
 #endif

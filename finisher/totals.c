@@ -67,8 +67,10 @@ static void add_sched(struct totals *t, const struct spool_sched *s)
 /* A spool of `h` had no room for something. */
 static void note_cap(struct totals *t, const struct spool_header *h)
 {
-	if (!t->cap || h->cap < t->cap)
-		t->cap = h->cap;
+	uint64_t settled = GET(h->settled), cap = settled ? settled : h->cap;
+
+	if (!t->cap || cap < t->cap)
+		t->cap = cap;
 }
 
 /* Results of windows come by totals_add_result: a process with a finisher writes none

@@ -53,7 +53,7 @@ static void say_full(const struct closing *c)
 	mb = mb > missed ? mb : missed;
 	if (is_limited(c))
 		say_warn(
-			"the buffer was full: limits (ulimit, control group) left a process %lu MiB of buffer_mb = %u: record fewer active steps",
+			"the buffer was full: limits (ulimit, control group, mlockall) left a process %lu MiB of buffer_mb = %u: record fewer active steps",
 			(unsigned long)(s->cap >> 20), c->config->buffer_mb);
 	else if (is_possible(mb))
 		say_warn(
@@ -97,6 +97,8 @@ static void say_drops(const struct closing *c)
 	closing_warn(
 		s->whys[DROP_CONFINED], "record",
 		"lost: the program forbade itself system calls (seccomp), and what had been made ready before was full");
+	closing_warn(s->whys[DROP_LOCKED], "record",
+		     "lost: the program was locking its memory (mlockall)");
 	closing_warn(
 		c->confined, "process",
 		"not recorded: the program that forked them had forbidden itself system calls (seccomp)");

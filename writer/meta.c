@@ -20,6 +20,7 @@ static const char *const whys[DROP_WHYS] = {
 	[DROP_BOUNDARY] = "step boundary given up",
 	[DROP_CONFINED] = "after seccomp",
 	[DROP_GROUP] = "control group nearly full",
+	[DROP_LOCKED] = "while memory was locked",
 };
 
 static void put_key(struct json *j, const char *key)

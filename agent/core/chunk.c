@@ -112,9 +112,8 @@ static bool populate_page(uint64_t at, uint32_t size)
  * here, before `used` moves past it: a reader that walks the spool up to `used` reads
  * each chunk's header, and a page that a full disk cannot give is a SIGBUS for it, too.
  */
-static uint64_t take_unused(uint32_t size)
+static uint64_t move_used(struct spool_header *h, uint32_t size)
 {
-	struct spool_header *h = spool.head;
 	uint64_t at = atomic_load(&h->used);
 
 	do {
@@ -124,6 +123,21 @@ static uint64_t take_unused(uint32_t size)
 		if (at + size > atomic_load(&h->ready) && !populate_page(at, size))
 			return 0;
 	} while (!atomic_compare_exchange_weak(&h->used, &at, at + size));
+	return at;
+}
+
+/* Did this thread find the spool small? Then its records are not lost to a full one. */
+static __thread bool was_small __attribute__((tls_model("initial-exec")));
+
+static uint64_t take_unused(uint32_t size)
+{
+	uint64_t at;
+
+	was_small = !spool_pin();
+	if (was_small)
+		return 0;
+	at = move_used(spool.head, size);
+	spool_unpin();
 	return at;
 }
 
@@ -160,6 +174,10 @@ enum drop_kind chunk_lacks(enum record_kind kind)
 {
 	if (sys_confined)
 		return DROP_CONFINED;
+	if (was_small) {
+		was_small = false;
+		return DROP_LOCKED;
+	}
 	return record_is_heap(kind) && is_group_full() ? DROP_GROUP : DROP_CAP;
 }
 

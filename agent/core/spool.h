@@ -33,6 +33,8 @@ struct spool {
 	uint64_t reserved; /* bytes safe to populate, as far as known at the start */
 	_Atomic uint32_t pages; /* of the header, populated: a bit each */
 	_Atomic uint64_t open; /* bytes that may be touched; the rest is PROT_NONE */
+	_Atomic uint32_t pins; /* threads between spool_pin and spool_unpin */
+	_Atomic bool small; /* from spool_shrink until spool_settle or spool_regrow */
 	bool large; /* lies on a disk: large pages are worth their memory */
 	bool kept; /* a file, or memory that the launcher holds as well */
 	char path[4096]; /* empty for memory */
@@ -64,9 +66,12 @@ void spool_show(void);
 /* Lets 1 / `divisor` of the cap be handed out from now on. */
 void spool_share(unsigned divisor);
 /* Unmaps all but what is handed out and `room` bytes; nothing more is handed out until
- * spool_settle or spool_regrow. No thread of ours may run meanwhile. */
-void spool_shrink(uint64_t room);
+ * spool_settle or spool_regrow. No thread of ours may run meanwhile. False: nothing was
+ * done, as a thread has had it pinned for 100 ms. */
+bool spool_shrink(uint64_t room);
 void spool_settle(void); /* the spool stays so */
+/* While it is small: it will grow to what is handed out and `room` bytes, no more. */
+void spool_bound(uint64_t room);
 void spool_regrow(void); /* the spool is unlocked, and as large as before if it can */
 /* Populates `ahead` bytes: until spool_unconfine no others are handed out. */
 void spool_confine(uint64_t ahead);
@@ -92,8 +97,12 @@ void spool_forget_reserve(void);
 void spool_join_pages(void);
 /* Makes the bytes before `end`, and some more, accessible; false: they are not mapped. */
 bool spool_open_to(uint64_t end);
+/* Until spool_unpin nothing is unmapped that was not handed out; false: it is now, and
+ * there is nothing to undo. Any thread. */
+bool spool_pin(void);
+void spool_unpin(void);
 /* Populates a chunk that no thread of ours has made ready; false: it cannot be
- * written. */
+ * written. Pinned. */
 bool spool_populate(uint64_t at, uint64_t size);
 /* Appends "key = value\n" to the facts; value is JSON text. Cold, any thread.
  */

@@ -14,7 +14,7 @@
 #include "base/tally.h"
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 14
+#define SPOOL_VERSION 15
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
@@ -63,7 +63,9 @@ struct spool_header {
 	char magic[8];
 	uint32_t version, header_size;
 	char build[48]; /* our version */
-	uint64_t cap; /* bytes mapped */
+	uint64_t cap; /* bytes mapped at the start */
+	_Atomic uint64_t settled; /* bytes, once the program's limits or mlockall have
+				     taken some for good; 0 = they have not */
 	_Atomic uint64_t limit; /* bytes that may be handed out: cap, or a share of it */
 	_Atomic uint64_t used; /* bytes handed out: the next new chunk's offset */
 	_Atomic uint64_t ready; /* bytes that our thread has populated */

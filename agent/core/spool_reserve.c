@@ -76,14 +76,25 @@ void spool_join_pages(void)
 		madvise(spool.base, spool.now, MADV_NOHUGEPAGE);
 }
 
+bool spool_pin(void)
+{
+	atomic_fetch_add(&spool.pins, 1);
+	if (!atomic_load(&spool.small))
+		return true;
+	spool_unpin();
+	return false;
+}
+
+void spool_unpin(void)
+{
+	atomic_fetch_sub(&spool.pins, 1);
+}
+
 bool spool_populate(uint64_t at, uint64_t size)
 {
 	if (!touch_pages(at, size))
 		return true;
-	/* Where `used` lies beyond `at`, another thread has made the mapping small for a
-	 * while (spool_shrink): the page comes again. */
-	if (atomic_load(&spool.head->used) <= at)
-		end_at(spool.head, at);
+	end_at(spool.head, at);
 	return false;
 }
 
@@ -98,16 +109,17 @@ static int populate_ahead(struct spool_header *h, uint64_t ahead)
 		from = used & ~65535ull;
 	want = smaller_of(atomic_load(&h->reserved), atomic_load(&h->limit));
 	want = smaller_of((used + ahead + 65535) & ~65535ull, want);
-	while (from < want && !atomic_load(&halted)) {
+	while (from < want && !err && !atomic_load(&halted) && spool_pin()) {
 		uint64_t to = smaller_of(from + PIECE, want);
 
-		if (touch_pages(from, to - from)) {
+		if (!touch_pages(from, to - from)) {
+			atomic_store(&h->ready, from = to);
+		} else {
 			used = atomic_load(&h->used);
 			end_at(h, used > from ? used : from);
 			err = -ENOSPC;
-			break;
 		}
-		atomic_store(&h->ready, from = to);
+		spool_unpin();
 	}
 	atomic_store(&low, err || from >= atomic_load(&h->limit) ? UINT64_MAX
 								 : from - ahead / 2);

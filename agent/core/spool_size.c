@@ -4,97 +4,127 @@
  * memory, limits it, or forbids itself what we need to have more.
  */
 #include "agent/core/chunk.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-#define UNIT 65536ull
+#define UNIT  65536ull
+#define NAP   100000 /* ns */
+#define NAPS  1000 /* 100 ms or somewhat more for threads that have it pinned */
+#define PARTS 16 /* of what was unmapped: one by one they are given up */
 
-static uint64_t taken; /* the true `used`, while hold_rest has set it to cap */
-static uint64_t left = UINT64_MAX; /* bytes left by spool_settle; UINT64_MAX = all */
+static uint64_t left = UINT64_MAX; /* bytes left by spool_bound; UINT64_MAX = all */
 
 static uint64_t round_to_unit(uint64_t n)
 {
 	return (n + UNIT - 1) & ~(UNIT - 1);
 }
 
-/* Takes all that was not handed out, so that no thread gets a chunk of it; returns
- * `used`. */
-static uint64_t hold_rest(struct spool_header *h)
+/* A moment after the unmapping something of the program's may lie there. */
+static bool wait_unpinned(void)
 {
-	uint64_t used = atomic_load(&h->used);
-
-	while (!atomic_compare_exchange_weak(&h->used, &used, spool.cap))
-		;
-	return used;
+	atomic_store(&spool.small, true);
+	for (unsigned i = 0; i < NAPS && atomic_load(&spool.pins); i++)
+		sys_nap(NAP);
+	if (!atomic_load(&spool.pins))
+		return true;
+	atomic_store(&spool.small, false);
+	return false;
 }
 
-void spool_shrink(uint64_t room)
+/* What is handed out, which stays as it is while the spool is small, and `room`. */
+static uint64_t size_with(uint64_t room)
+{
+	uint64_t used = spool.head ? atomic_load(&spool.head->used) : 0;
+	uint64_t size = round_to_unit(used + room);
+
+	size = size < UNIT ? UNIT : size;
+	return size < spool.cap ? size : spool.cap;
+}
+
+bool spool_shrink(uint64_t room)
 {
 	uint64_t keep;
 	int saved = errno;
 
-	if (!spool.base)
-		return;
-	taken = spool.head ? hold_rest(spool.head) : 0;
-	keep = round_to_unit(taken + room);
-	keep = keep < UNIT ? UNIT : keep;
-	keep = keep < spool.cap ? keep : spool.cap;
+	if (!spool.base || !wait_unpinned())
+		return false;
+	keep = size_with(room);
+	if (spool.head && atomic_load(&spool.head->ready) > keep)
+		atomic_store(&spool.head->ready, keep);
 	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* readers see no further */
 	if (keep < spool.cap)
 		munmap(spool.base + keep, spool.cap - keep);
 	errno = saved;
+	return true;
 }
 
-static void open_no_more_than(uint64_t cap)
+/* From now on no more than `cap` bytes are there. */
+static void set_cap(uint64_t cap)
 {
-	if (atomic_load(&spool.open) > cap)
-		atomic_store(&spool.open, cap);
-}
+	struct spool_header *h = spool.head;
+	uint64_t used = h ? atomic_load(&h->used) : 0;
 
-/* From now on only what is mapped is handed out. */
-static void release_rest(struct spool_header *h, uint64_t limit)
-{
+	if (cap >= spool.cap)
+		return;
+	spool.cap = cap;
 	if (!h)
 		return;
-	if (limit < atomic_load(&h->limit))
-		atomic_store(&h->limit, limit);
-	atomic_store(&h->used, taken);
+	atomic_store(&h->settled, cap);
+	if (cap < atomic_load(&h->limit))
+		atomic_store(&h->limit, cap);
+	left = cap > used ? cap - used : 0;
+	chunk_left(left);
+}
+
+void spool_bound(uint64_t room)
+{
+	if (spool.base)
+		set_cap(size_with(room));
 }
 
 void spool_settle(void)
 {
-	int saved = errno;
-
 	if (!spool.base)
 		return;
-	spool.cap = spool.now;
-	open_no_more_than(spool.cap);
-	release_rest(spool.head, spool.cap);
-	left = spool.cap > taken ? spool.cap - taken : 0;
-	chunk_left(left);
-	errno = saved;
+	set_cap(spool.now);
+	if (atomic_load(&spool.open) > spool.cap)
+		atomic_store(&spool.open, spool.cap);
+	atomic_store(&spool.small, false);
 }
 
-/* The mapping grows in its own place or not at all, for threads have pointers into it.
- * Where another mapping lies behind it by now, it stays small. It has to be one mapping
- * for that. */
+/* In its own place or not at all, for threads have pointers into it. Where the program
+ * has mapped something there meanwhile, a part of it may be free. */
+static void grow_back(void)
+{
+	uint64_t part = round_to_unit((spool.cap - spool.now) / PARTS);
+	uint64_t to = spool.cap;
+
+	while (to > spool.now && mremap(spool.base, spool.now, to, 0) != spool.base)
+		to = to - spool.now > part ? to - part : spool.now;
+	set_cap(to);
+}
+
+/* It has to be one mapping for that. What comes anew is closed: no thread is on its way
+ * to open it. */
 void spool_regrow(void)
 {
+	uint64_t before = spool.now;
 	int saved = errno;
 
 	if (!spool.base)
 		return;
-	munlock(spool.base, spool.now);
+	munlock(spool.base, before);
 	spool_join_pages();
-	mprotect(spool.base, spool.now, PROT_READ | PROT_WRITE);
-	if (spool.now < spool.cap &&
-	    mremap(spool.base, spool.now, spool.cap, 0) != spool.base)
-		spool.cap = spool.now;
+	mprotect(spool.base, before, PROT_READ | PROT_WRITE);
+	grow_back();
 	spool.now = spool.cap;
-	/* Nothing of it is closed again: a thread may just have opened it. */
 	atomic_store(&spool.open, spool.cap);
-	release_rest(spool.head, spool.cap);
+	if (before < spool.cap &&
+	    !mprotect(spool.base + before, spool.cap - before, PROT_NONE))
+		atomic_store(&spool.open, before);
+	atomic_store(&spool.small, false);
 	errno = saved;
 }
 

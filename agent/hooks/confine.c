@@ -149,16 +149,21 @@ static long call_alone(long number, long a, long b)
 	return result;
 }
 
+/* The kernel runs no handler in the middle of the call, and none must come, and perhaps
+ * leave by longjmp, in the middle of what we add to it. */
 static long call_lock_all(long flags)
 {
-	bool tell = hook_to.lock && sys_has_tls();
+	uint64_t mask;
 	long result;
+	bool ours;
 
-	if (tell)
-		hook_to.lock(true, flags & MCL_FUTURE);
+	if (!hook_to.lock || !sys_has_tls())
+		return ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	sys_block_all_signals(&mask);
+	ours = hook_to.lock();
 	result = ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
-	if (tell)
-		hook_to.lock(false, !result && flags & MCL_FUTURE);
+	hook_to.locked(ours, !result, flags & MCL_FUTURE);
+	sys_restore_signals(mask);
 	return result;
 }
 
@@ -167,14 +172,17 @@ static long set_limit(long pid, long resource, const void *to, void *old)
 {
 	long result = ask_kernel(SYS_prlimit64, pid, resource, (long)to, (long)old, 0, 0);
 	struct rlimit now;
+	uint64_t mask;
 	int saved;
 
 	if (result || !to || !hook_to.limit ||
 	    (resource != RLIMIT_AS && resource != RLIMIT_DATA) || !sys_has_tls())
 		return result;
 	saved = errno;
+	sys_block_all_signals(&mask);
 	if (!ask_kernel(SYS_prlimit64, 0, resource, 0, (long)&now, 0, 0))
 		hook_to.limit((int)resource, now.rlim_cur);
+	sys_restore_signals(mask);
 	errno = saved;
 	return result;
 }

@@ -54,10 +54,11 @@ struct hook_listener {
 	 * call fail, `unconfine` is called. */
 	bool (*confine)(bool clock);
 	void (*unconfine)(void);
-	/* All memory is about to be locked, or has been; `future`: what is mapped later,
-	 * too. */
-	void (*lock)(bool begins, bool future);
-	/* RLIMIT_AS or RLIMIT_DATA is `bytes` now. */
+	/* All memory is about to be locked; after the call `locked` is told the result,
+	 * `done`: it is now, `future`: and what is mapped later. Signals are blocked. */
+	bool (*lock)(void);
+	void (*locked)(bool result, bool done, bool future);
+	/* RLIMIT_AS or RLIMIT_DATA is `bytes` now. Signals are blocked. */
 	void (*limit)(int resource, uint64_t bytes);
 };
 

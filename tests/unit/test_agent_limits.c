@@ -11,7 +11,7 @@ START_TEST(a_child_of_vfork_changes_nothing)
 	wait_for_threads(2);
 	agent.pid++;
 	limits_alone(true);
-	limits_lock(true, true);
+	limits_locked(limits_lock(), true, true);
 	limits_limit(RLIMIT_AS, 1 << 20);
 	limits_confine(true);
 	limits_confine(false);
@@ -51,16 +51,118 @@ START_TEST(a_locked_programs_spool_is_small_for_a_moment)
 {
 	begin();
 	wait_for_threads(2);
-	limits_lock(true, _i);
+	ck_assert(limits_lock());
 	ck_assert_uint_lt(spool.now, spool.cap);
 	wait_for_threads(1);
-	limits_lock(false, _i);
+	limits_locked(true, true, _i);
 	ck_assert_uint_eq(spool.now, 5 << 20);
 	ck_assert_int_eq(sys_no_maps, _i);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
 	wait_for_threads(_i ? 1 : 2);
-	limits_lock(false, false); /* munlockall */
+	limits_locked(limits_lock(), false, true); /* an error changes nothing */
+	ck_assert_int_eq(sys_no_maps, _i);
+	limits_locked(limits_lock(), true, false);
 	ck_assert(!sys_no_maps);
+	wait_for_threads(2);
+}
+END_TEST
+
+/* The first one that locks makes it small, and the last one large. */
+START_TEST(who_lock_at_once_share_a_small_one)
+{
+	begin();
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert(limits_lock());
+		ck_assert_uint_lt(spool.now, spool.cap);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_uint_lt(spool.now, spool.cap);
+		limits_locked(true, false, false);
+	}
+	ck_assert_uint_eq(spool.now, 5 << 20);
+	ck_assert_uint_eq(spool.cap, 5 << 20);
+}
+END_TEST
+
+/* A handler's, in the middle of a record: what is in use there stays. */
+START_TEST(in_the_middle_of_a_record_all_stays)
+{
+	struct thread *t;
+
+	begin();
+	t = emit_enter(REC_ALLOC);
+	ck_assert_ptr_nonnull(t);
+	ck_assert(!limits_lock());
+	limits_limit(RLIMIT_AS, 4096);
+	ck_assert_uint_eq(spool.now, 5 << 20);
+	limits_locked(false, true, true);
+	ck_assert(sys_no_maps && sys_scarce);
+	emit_leave(t);
+	ck_assert(limits_lock());
+	ck_assert_uint_lt(spool.now, spool.cap);
+}
+END_TEST
+
+/* The child of another thread, which forks in the middle of it. */
+START_TEST(a_forks_child_has_no_lock_of_its_parents)
+{
+	begin();
+	ck_assert(limits_lock());
+	limits_fork_child();
+	spool_regrow();
+	ck_assert(limits_lock());
+	ck_assert_uint_lt(spool.now, spool.cap);
+	limits_locked(true, true, false);
+	ck_assert_uint_eq(spool.now, 5 << 20);
+}
+END_TEST
+
+/* Another thread's limit comes in the middle of a lock, and holds after it. */
+START_TEST(a_limit_beside_a_lock_is_kept)
+{
+	uint64_t used;
+
+	begin();
+	used = atomic_load(&spool.head->used);
+	ck_assert(limits_lock());
+	limits_limit(RLIMIT_AS, 4096);
+	ck_assert_uint_lt(spool.cap, 5 << 20);
+	limits_locked(true, true, false);
+	ck_assert_uint_eq(spool.now, spool.cap);
+	ck_assert_uint_lt(spool.cap, used + 65536);
+	ck_assert_uint_eq(atomic_load(&spool.head->settled), spool.cap);
+}
+END_TEST
+
+static void *lock_often(void *arg)
+{
+	for (unsigned i = 0; i < 200; i++) {
+		bool ours = limits_lock();
+
+		ck_assert(ours);
+		ck_assert_uint_lt(spool.now, spool.cap);
+		limits_locked(ours, true, false);
+	}
+	return arg;
+}
+
+START_TEST(threads_that_lock_at_once_leave_it_as_it_was)
+{
+	uint64_t limit, used;
+	pthread_t id[3];
+
+	begin();
+	limit = atomic_load(&spool.head->limit);
+	for (unsigned i = 0; i < 3; i++)
+		pthread_create(&id[i], NULL, lock_often, NULL);
+	for (unsigned i = 0; i < 3; i++)
+		pthread_join(id[i], NULL);
+	used = atomic_load(&spool.head->used);
+	ck_assert_uint_eq(spool.now, 5 << 20);
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+	ck_assert_uint_lt(used, 4 << 20);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	wait_for_threads(2);
 }
 END_TEST
 
@@ -77,6 +179,17 @@ START_TEST(a_limit_makes_it_smaller_for_good)
 	ck_assert_uint_eq(spool.now, spool.cap);
 	wait_for_threads(2);
 	ck_assert(emit_one(2));
+}
+END_TEST
+
+START_TEST(a_lock_after_a_limit_makes_it_small)
+{
+	begin();
+	limits_limit(RLIMIT_AS, 1ull << 40);
+	ck_assert(limits_lock());
+	ck_assert_uint_lt(spool.now, spool.cap);
+	limits_locked(true, true, false);
+	ck_assert_uint_eq(spool.now, 5 << 20);
 }
 END_TEST
 
@@ -103,7 +216,7 @@ START_TEST(a_confined_program_is_recorded_without_a_question)
 	ck_assert_uint_ne(names_add("name", 4, "", 0), 0);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
 	for (int i = 0; i < 2; i++) { /* before and after */
-		limits_lock(!i, true);
+		limits_locked(!i && limits_lock(), true, true);
 		limits_alone(!i);
 	}
 	limits_limit(RLIMIT_AS, 1 << 20);
@@ -256,7 +369,13 @@ int main(void)
 	tcase_add_test(tc, who_must_be_alone_is_and_then_not_any_more);
 	tcase_add_test(tc, memory_is_made_ready_after_a_pause);
 	tcase_add_loop_test(tc, a_locked_programs_spool_is_small_for_a_moment, 0, 2);
+	tcase_add_test(tc, who_lock_at_once_share_a_small_one);
+	tcase_add_test(tc, in_the_middle_of_a_record_all_stays);
+	tcase_add_test(tc, a_forks_child_has_no_lock_of_its_parents);
+	tcase_add_test(tc, a_limit_beside_a_lock_is_kept);
+	tcase_add_test(tc, threads_that_lock_at_once_leave_it_as_it_was);
 	tcase_add_test(tc, a_limit_makes_it_smaller_for_good);
+	tcase_add_test(tc, a_lock_after_a_limit_makes_it_small);
 	tcase_add_test(tc, a_confined_program_is_recorded_without_a_question);
 	tcase_add_test(tc, what_is_lost_behind_seccomp_has_its_reason);
 	tcase_add_test(tc, who_is_not_confined_after_all_goes_on);

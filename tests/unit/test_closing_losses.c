@@ -32,7 +32,7 @@ START_TEST(why_records_are_missing_is_told)
 	info.whys[DROP_CAP] = 0;
 	totals_add_window(&totals, head, &info, &result);
 	totals_add_header(&totals, head);
-	says("the buffer was full: limits (ulimit, control group) left a process 16 MiB of buffer_mb = 64: record fewer active steps\n");
+	says("the buffer was full: limits (ulimit, control group, mlockall) left a process 16 MiB of buffer_mb = 64: record fewer active steps\n");
 	/* More than the option takes. */
 	totals.cap = 524288ull << 20;
 	config.buffer_mb = 524288;
@@ -60,6 +60,7 @@ static const struct {
 	{ DROP_LATE, "1 event came after its window had been written" },
 	{ DROP_GROUP, "1 heap record lost: the control group" },
 	{ DROP_CONFINED, "1 record lost: the program forbade itself system calls" },
+	{ DROP_LOCKED, "1 record lost: the program was locking its memory" },
 };
 
 START_TEST(each_reason_has_its_line)

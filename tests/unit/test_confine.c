@@ -2,6 +2,7 @@
 /* Calls that mean the whole process: what is told of them, and that they are what the
  * kernel makes of them. */
 #include "agent/hooks/hook.h"
+#include "base/sys.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -53,9 +54,16 @@ static void unconfine(void)
 	tell('u');
 }
 
-static void lock(bool begins, bool future)
+static bool lock(void)
 {
-	tell(begins ? (future ? 'L' : 'l') : (future ? 'F' : 'f'));
+	tell('l');
+	return true;
+}
+
+static void locked(bool result, bool done, bool future)
+{
+	ck_assert(result);
+	tell(done ? (future ? 'F' : 'd') : (future ? 'x' : 'f'));
 }
 
 static void limit(int resource, uint64_t bytes)
@@ -70,6 +78,7 @@ static void setup(void)
 					    .confine = confine,
 					    .unconfine = unconfine,
 					    .lock = lock,
+					    .locked = locked,
 					    .limit = limit });
 }
 
@@ -289,11 +298,35 @@ END_TEST
 START_TEST(a_lock_that_fails_locks_nothing)
 {
 	ck_assert_int_eq(hook_test_mlockall(1 << 20 | MCL_FUTURE), -1);
-	ck_assert_str_eq(told, "Lf");
+	ck_assert_str_eq(told, "lx");
 	ck_assert_int_eq(hook_test_syscall(SYS_mlockall, 1 << 20), -1);
-	ck_assert_str_eq(told, "Lflf");
+	ck_assert_str_eq(told, "lxlf");
 	if (!hook_test_mlockall(MCL_FUTURE | MCL_ONFAULT))
-		ck_assert_str_eq(told, "LflfLF");
+		ck_assert_str_eq(told, "lxlflF");
+}
+END_TEST
+
+static uint64_t blocked_there;
+
+static bool ask_blocked(void)
+{
+	sys_block_all_signals(&blocked_there);
+	return true;
+}
+
+/* A handler that leaves by longjmp would leave all of it undone. */
+START_TEST(no_handler_comes_between)
+{
+	uint64_t mask, before;
+
+	sys_block_all_signals(&before);
+	sys_restore_signals(before);
+	hook_start(&(struct hook_listener){ .lock = ask_blocked, .locked = locked });
+	hook_test_mlockall(0);
+	ck_assert_uint_eq(blocked_there | 1ull << 8 | 1ull << 18, UINT64_MAX);
+	sys_block_all_signals(&mask);
+	sys_restore_signals(mask);
+	ck_assert_uint_eq(mask, before);
 }
 END_TEST
 
@@ -333,6 +366,7 @@ int main(void)
 	tcase_add_test(tc, a_limit_is_told_as_it_is_and_errno_stays);
 	tcase_add_test(tc, another_processs_limit_is_its_own);
 	tcase_add_test(tc, a_lock_that_fails_locks_nothing);
+	tcase_add_test(tc, no_handler_comes_between);
 	tcase_add_test(tc, one_thread_begins_and_ends_around_its_call);
 	tcase_add_test(tc, every_error_is_errnos);
 	return unit_run(tc, "confine");

@@ -7,6 +7,8 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -110,6 +112,7 @@ START_TEST(what_another_has_taken_is_not_taken_back)
 	*theirs = 42;
 	spool_regrow();
 	ck_assert_uint_eq(spool.cap, used + CHUNK_LARGE);
+	ck_assert_uint_eq(atomic_load(&spool.head->settled), spool.cap);
 	ck_assert_uint_eq(atomic_load(&spool.head->limit), used + CHUNK_LARGE);
 	while ((at = chunk_take(CHUNK_DATA, CHUNK_SMALL, 1)))
 		memset(chunk_at(at) + 1, 1, CHUNK_SMALL - sizeof(struct chunk));
@@ -118,30 +121,140 @@ START_TEST(what_another_has_taken_is_not_taken_back)
 }
 END_TEST
 
+/* It lies at the end, as the kernel maps from above: what is before it comes back. */
+START_TEST(what_another_has_not_taken_is_taken_back)
+{
+	uint8_t *base = open_spool();
+
+	ck_assert(spool_shrink(0));
+	ck_assert_ptr_ne(mmap(base + CAP - 4096, 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 MAP_FAILED);
+	spool_regrow();
+	ck_assert_uint_lt(spool.cap, CAP);
+	ck_assert_uint_ge(spool.cap, CAP - CAP / 8);
+	ck_assert_uint_eq(spool.now, spool.cap);
+	ck_assert(is_mapped(base + spool.cap - 4096) && !is_mapped(base + spool.cap));
+	while (chunk_take(CHUNK_DATA, CHUNK_LARGE, 1))
+		;
+	ck_assert_uint_eq(atomic_load(&spool.head->used), spool.cap);
+}
+END_TEST
+
+START_TEST(a_small_one_may_be_told_to_stay_smaller)
+{
+	uint64_t used;
+
+	open_spool();
+	used = atomic_load(&spool.head->used);
+	spool_bound(UINT64_MAX / 2);
+	ck_assert_uint_eq(atomic_load(&spool.head->settled), 0);
+	ck_assert(spool_shrink(0));
+	spool_bound(2 * CHUNK_LARGE);
+	spool_regrow();
+	ck_assert_uint_eq(spool.now, used + 2 * CHUNK_LARGE);
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), spool.now);
+	ck_assert_uint_eq(atomic_load(&spool.head->settled), spool.now);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+}
+END_TEST
+
+static bool shrinks;
+
 static bool shrink_first(long nr, const long a[6], long *result)
 {
 	(void)a;
+	(void)result;
 	if (nr != SYS_madvise)
 		return false;
 	seam = NULL;
-	spool_shrink(0);
-	*result = -ENOMEM; /* what is asked for is not mapped now */
-	return true;
+	shrinks = spool_shrink(0);
+	return false;
 }
 
-/* Another thread locks its memory just when a chunk is to be populated. */
-START_TEST(what_was_away_for_a_moment_is_no_full_disk)
+/* A handler locks the program's memory just when its thread populates a chunk. */
+START_TEST(who_is_making_pages_finds_them_mapped)
 {
-	uint64_t limit;
+	ck_assert_int_eq(spool_open(NULL, CAP), 0);
+	seam = shrink_first;
+	shrinks = true;
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	ck_assert_ptr_null(seam);
+	ck_assert(!shrinks);
+	ck_assert_uint_eq(spool.now, CAP);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	ck_assert(spool_shrink(0));
+	ck_assert_uint_lt(spool.now, CAP);
+}
+END_TEST
+
+START_TEST(what_is_away_for_a_moment_is_no_full_disk)
+{
+	uint64_t limit, ready;
 
 	ck_assert_int_eq(spool_open(NULL, CAP), 0);
 	limit = atomic_load(&spool.head->limit);
-	seam = shrink_first;
+	ready = atomic_load(&spool.head->ready);
+	ck_assert_int_eq(chunk_lacks(REC_ALLOC), DROP_CAP);
+	ck_assert(spool_shrink(0));
 	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
-	ck_assert_ptr_null(seam);
+	spool.small = false; /* it may have grown before anybody asks why */
+	ck_assert_int_eq(chunk_lacks(REC_ALLOC), DROP_LOCKED);
+	ck_assert_int_eq(chunk_lacks(REC_ALLOC), DROP_CAP);
+	spool.small = true;
+	ck_assert_int_eq(spool_prepare(MIB), 0);
+	ck_assert_uint_eq(atomic_load(&spool.head->ready), ready);
 	spool_regrow();
 	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
+	ck_assert_int_eq(chunk_lacks(REC_ALLOC), DROP_CAP);
+	ck_assert_int_eq(spool_prepare(MIB), 0);
+	ck_assert_uint_gt(atomic_load(&spool.head->ready), ready);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+}
+END_TEST
+
+static _Atomic bool ends;
+
+static void *take_all(void *arg)
+{
+	_Atomic uint64_t *taken = arg;
+	uint64_t at;
+
+	while (!atomic_load(&ends)) {
+		at = chunk_take(CHUNK_DATA, CHUNK_SMALL, 1);
+		if (at)
+			memset(chunk_at(at) + 1, 1, CHUNK_SMALL - sizeof(struct chunk));
+		atomic_fetch_add(taken, at != 0);
+	}
+	return NULL;
+}
+
+/* The program's other threads go on meanwhile, and some of them need room at just that
+ * moment: the spool is large again each time, and in the end it is as it was. */
+START_TEST(threads_that_need_room_meanwhile_get_it_later)
+{
+	_Atomic uint64_t taken = 0, before;
+	uint64_t limit, cap = 64 * MIB;
+	pthread_t id[2];
+
+	ck_assert_int_eq(spool_open(NULL, cap), 0);
+	limit = atomic_load(&spool.head->limit);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_create(&id[i], NULL, take_all, &taken);
+	for (unsigned i = 0; i < 500 && atomic_load(&spool.head->used) < cap / 2; i++) {
+		if (spool_shrink(0))
+			spool_regrow();
+		before = atomic_load(&taken);
+		while (atomic_load(&taken) == before &&
+		       atomic_load(&spool.head->limit) == limit)
+			sched_yield();
+	}
+	atomic_store(&ends, true);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(id[i], NULL);
+	ck_assert_uint_eq(spool.now, cap);
+	ck_assert_uint_eq(spool.pins, 0);
+	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
 }
 END_TEST
 
@@ -247,7 +360,11 @@ int main(void)
 	tcase_add_test(tc, what_is_small_for_good_has_the_room_that_was_left);
 	tcase_add_test(tc, what_has_large_pages_grows_again);
 	tcase_add_test(tc, what_another_has_taken_is_not_taken_back);
-	tcase_add_test(tc, what_was_away_for_a_moment_is_no_full_disk);
+	tcase_add_test(tc, what_another_has_not_taken_is_taken_back);
+	tcase_add_test(tc, a_small_one_may_be_told_to_stay_smaller);
+	tcase_add_test(tc, who_is_making_pages_finds_them_mapped);
+	tcase_add_test(tc, what_is_away_for_a_moment_is_no_full_disk);
+	tcase_add_test(tc, threads_that_need_room_meanwhile_get_it_later);
 	tcase_add_test(tc, what_was_locked_is_not_locked_any_more);
 	tcase_add_test(tc, a_confined_spool_ends_where_its_pages_do);
 	tcase_add_test(tc, who_is_free_again_has_the_room_of_before);

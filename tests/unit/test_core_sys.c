@@ -282,10 +282,27 @@ START_TEST(who_is_confined_asks_for_nothing)
 }
 END_TEST
 
+/* Another thread has forbidden all system calls meanwhile. */
+START_TEST(who_was_blocked_before_is_free_again)
+{
+	uint64_t mask, none;
+
+	sys_block_all_signals(&mask);
+	sys_confine();
+	sys_restore_signals(mask);
+	sys_block_all_signals(&none); /* does nothing, and says so */
+	sys_restore_signals(none);
+	sys_unconfine();
+	sys_block_all_signals(&none);
+	ck_assert_uint_eq(none, mask);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("core sys");
 
+	tcase_add_test(tc, who_was_blocked_before_is_free_again);
 	tcase_add_test(tc, signals_and_full_pipes_change_nothing);
 	tcase_add_test(tc, a_file_as_long_as_its_buffer_has_an_end);
 	tcase_add_test(tc, stat_tells_what_the_c_library_tells);
