@@ -37,6 +37,7 @@ MODES = {
     "none": ["--marker", "none"],
     "sample": ["--marker", "none", "--malloc", "sample"],
     "all": ["--marker", "none", "--malloc", "all"],
+    "stack": ["--marker", "none", "--malloc", "all", "--with-stack"],
     "preload": None,
     "bare": None,
 }

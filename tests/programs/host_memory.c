@@ -2,11 +2,13 @@
 /* memory WAY - limits and locks of memory: the same results, and no more of it resident.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static long status_kb(const char *key)
 {
@@ -72,6 +74,42 @@ static void lock_some(size_t limit)
 	printf("MAP_LOCKED %d errno %d\n", result, errno);
 }
 
+static volatile int ends;
+
+/* Now and then it rests: what it had made ready is used up when it goes on. */
+static void *keep_allocating(void *arg)
+{
+	(void)arg;
+	for (unsigned n = 1; !ends; n++) {
+		void *block[64];
+
+		for (unsigned i = 0; i < 64; i++)
+			block[i] = malloc(40 + i);
+		for (unsigned i = 0; i < 64; i++)
+			free(block[i]);
+		if (n % 128 == 0)
+			usleep(1000);
+	}
+	return NULL;
+}
+
+/* mlockall without a flag is an error, and beside a thread that allocates no more than
+ * that. */
+static void lock_beside(long times)
+{
+	pthread_t id;
+	long failed = 0;
+
+	pthread_create(&id, NULL, keep_allocating, NULL);
+	for (long i = 0; i < times; i++) {
+		failed += mlockall(0) == -1 && errno == EINVAL;
+		usleep(50);
+	}
+	ends = 1;
+	pthread_join(id, NULL);
+	printf("mlockall %ld\n", failed);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -85,6 +123,8 @@ int main(int argc, char **argv)
 		print_coarse("VmRSS:");
 		print_coarse("VmLck:");
 		printf("munlockall %d\n", munlockall());
+	} else if (!strcmp(way, "beside")) {
+		lock_beside(atol(argv[2]));
 	} else if (!strcmp(way, "memlock")) {
 		setrlimit(RLIMIT_MEMLOCK, &both);
 		printf("mlockall %d", mlockall(MCL_CURRENT));
