@@ -177,19 +177,21 @@ static void grow_again(void)
 /* The last one of those that lock at once makes all as it was. */
 void limits_locked(bool ours, bool done, bool future)
 {
-	bool last = ours && atomic_fetch_sub(&locks, 1) == 1;
-
+	if (ours)
+		atomic_fetch_sub(&locks, 1);
 	if (!is_mine())
 		return;
 	if (done)
 		sys_no_maps = future;
-	if (!last || !begin_change())
+	if (!ours || !begin_change())
 		return;
 	if (!atomic_load(&locks)) {
 		grow_again();
-		/* Where what is mapped now would be locked: a thread's stack is. */
+		/* Our thread comes back with the next record: a handler may have
+		 * interrupted malloc, and a new thread allocates. Never where what is
+		 * mapped now would be locked, as a thread's stack is. */
 		if (!sys_no_maps)
-			writer_resume();
+			writer_unpause();
 	}
 	end_change();
 }
@@ -206,7 +208,7 @@ static void settle_spool(uint64_t room)
 		if (spool_shrink(room))
 			spool_settle();
 	}
-	writer_resume();
+	writer_unpause();
 }
 
 /* A limit that is set now counts what is mapped already, and our mappings would use up

@@ -58,11 +58,13 @@ START_TEST(a_locked_programs_spool_is_small_for_a_moment)
 	ck_assert_uint_eq(spool.now, 5 << 20);
 	ck_assert_int_eq(sys_no_maps, _i);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	writer_wanted();
 	wait_for_threads(_i ? 1 : 2);
 	limits_locked(limits_lock(), false, true); /* an error changes nothing */
 	ck_assert_int_eq(sys_no_maps, _i);
 	limits_locked(limits_lock(), true, false);
 	ck_assert(!sys_no_maps);
+	writer_wanted();
 	wait_for_threads(2);
 }
 END_TEST
@@ -162,6 +164,7 @@ START_TEST(threads_that_lock_at_once_leave_it_as_it_was)
 	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
 	ck_assert_uint_lt(used, 4 << 20);
 	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_LARGE, 1), 0);
+	writer_wanted();
 	wait_for_threads(2);
 }
 END_TEST
@@ -177,6 +180,7 @@ START_TEST(a_limit_makes_it_smaller_for_good)
 	ck_assert(sys_scarce);
 	ck_assert_uint_lt(spool.cap, 5 << 20);
 	ck_assert_uint_eq(spool.now, spool.cap);
+	writer_wanted();
 	wait_for_threads(2);
 	ck_assert(emit_one(2));
 }
