@@ -16,6 +16,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -31,7 +32,7 @@ _Static_assert(HEAP_FORMS < 64, "six bits of a key");
 static _Atomic uint32_t policy;
 enum { UNDECIDED, BY_NAME, BY_CALLER };
 static _Atomic uint64_t kept; /* forms that are the C++ library's: one bit each */
-static _Atomic bool blind; /* there is no /proc, and nothing can be found */
+static _Atomic bool blind; /* there is no /proc */
 static _Atomic uint64_t unmapped; /* dlclose calls so far, counted at begin and end */
 
 /* ---- the mapped objects ---- */
@@ -76,6 +77,25 @@ static bool one_mapping(const struct maps_line *l, void *arg)
 		look->library = o;
 	look->is_cxx = false;
 	return false;
+}
+
+/* The same as the dynamic linker has it, which knows the objects of one namespace. */
+static int one_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct elf_span all = elf_span(info);
+	const Elf64_Dyn *dynamic = elf_dynamic(info);
+	struct cxx_look *look = arg;
+	struct elf_object o;
+
+	(void)size;
+	look->header = all.begin;
+	if (!dynamic || !elf_object(&o, info->dlpi_addr, dynamic))
+		return 0;
+	if (look->caller >= all.begin && look->caller < all.end)
+		look->own = o;
+	if (!look->library.sym && is_cxx_library(info->dlpi_name))
+		look->library = o;
+	return 0;
 }
 
 /* Reads the mappings by system calls: the caller is in operator new, where nothing may
@@ -147,17 +167,19 @@ static void *function_of_form(const struct elf_object *o, unsigned form)
 	return o->sym ? elf_function(o, heap_names[form]) : NULL;
 }
 
-/* Each program has mappings of files. Who sees none has no memory or descriptor for it
- * now, or there is no /proc: then nobody asks again. */
+/* Each program has mappings of files. Who sees none may open no file now; or there is no
+ * /proc, and nobody asks again. */
 static void look_around(struct cxx_look *look)
 {
 	struct sys_stat st;
 
-	if (atomic_load_explicit(&blind, memory_order_relaxed))
-		return;
-	unseen_run(each_line, look);
-	if (!look->header && sys_stat("/proc/self/maps", &st) == -ENOENT)
-		atomic_store_explicit(&blind, true, memory_order_relaxed);
+	if (!atomic_load_explicit(&blind, memory_order_relaxed)) {
+		unseen_run(each_line, look);
+		if (!look->header && sys_stat("/proc/self/maps", &st) == -ENOENT)
+			atomic_store_explicit(&blind, true, memory_order_relaxed);
+	}
+	if (!look->header)
+		dl_iterate_phdr(one_object, look);
 }
 
 /* Without a C++ library that serves all, a caller gets the form that is linked into it:
@@ -182,7 +204,9 @@ void *heap_find_cxx(void **slot, const void *caller)
 		fn = function_of_form(&look.own, form);
 	if (!fn)
 		fn = function_of_form(&look.library, form);
-	if (look.header || atomic_load_explicit(&blind, memory_order_relaxed))
+	if (elf_is_ours(fn))
+		fn = NULL; /* it would call itself */
+	if (look.header)
 		remember_found(key, fn);
 	return fn;
 }

@@ -8,6 +8,7 @@
  */
 #include "agent/heap/mode.h"
 #include "agent/heap/record.h"
+#include "base/elf.h"
 
 #if HEAP_HOOKS
 
@@ -60,6 +61,17 @@ static inline void *kept_real(void *const *slot)
 	return __atomic_load_n(slot, __ATOMIC_RELAXED);
 }
 
+/* A form may jump to another one, and then the hook that has called the first seems to
+ * call it: it is called by whoever called that. */
+static const void *outer_caller(const void *caller)
+{
+	static __thread const void *outer __attribute__((tls_model("initial-exec")));
+
+	if (!elf_is_ours(caller))
+		outer = caller;
+	return outer ? outer : caller;
+}
+
 static void *find_real_operator(void **slot, const void *caller)
 {
 	void *fn;
@@ -69,6 +81,7 @@ static void *find_real_operator(void **slot, const void *caller)
 	if (__builtin_expect(heap_mode() == HEAP_ASLEEP, 0))
 		heap_wake();
 	fn = kept_real(slot);
+	caller = outer_caller(caller);
 	return __builtin_expect(!fn, 0) ? heap_find_cxx(slot, caller) : fn;
 }
 

@@ -12,13 +12,15 @@ host_runs   := $(addprefix tests/host/,run.py cpython.py audit_calls.py audit_pr
 host_plain  := $(patsubst tests/programs/host_%.c,$(host)/%,$(wildcard tests/programs/host_*.c))
 # One program in ways that cannot be preloaded.
 host_odd    := $(addprefix $(host)/hello-,static static-pie asan tsan)
+# Plugins in C++ for one of them.
+host_plugin := $(addprefix $(host)/plugin-,whole.so shared.so own.so)
 host_musl   := $(addprefix $(host)/hello-,musl musl-static)
 
 # CUDA's, on a synthetic GPU: run.py puts that beside them.
 host_cuda   := $(host)/cuda_train $(host)/cuda_work
 
 .PHONY: host host-musl host-asan
-host: $(host_plain) $(host_odd) $(host_cuda)
+host: $(host_plain) $(host_odd) $(host_plugin) $(host_cuda)
 host-musl: $(host_musl)
 # A launcher, and finisher, that AddressSanitizer watches; the agent stays as it is.
 host-asan:
@@ -27,6 +29,13 @@ host-asan:
 $(host_plain): $(host)/%: tests/programs/host_%.c tests/host/host.mk
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(host_cflags) -o $@ $<
+
+$(host)/plugin-whole.so:  plugin := -static-libstdc++ -static-libgcc
+$(host)/plugin-shared.so: plugin :=
+$(host)/plugin-own.so:    plugin := -DOWN
+$(host_plugin): tests/programs/host_plugin.cc tests/host/host.mk
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CXX) -O2 -g -Wall -Wextra -shared -fPIC $(plugin) -o $@ $<
 
 $(host)/cuda_work: $(BUILD)/prog/cuda_work
 	@mkdir -p $(@D)

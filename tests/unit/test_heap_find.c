@@ -41,6 +41,18 @@ void *elf_function(const struct elf_object *o, const char *name)
 	return &libc;
 }
 
+const Elf64_Dyn *elf_dynamic(const struct dl_phdr_info *info)
+{
+	(void)info;
+	return NULL;
+}
+
+struct elf_span elf_span(const struct dl_phdr_info *info)
+{
+	(void)info;
+	return (struct elf_span){ 0 };
+}
+
 const struct link_map *elf_first_object(void)
 {
 	return first_object;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plugin in C++, as host_plugins opens it: linked with the C++ library, with a copy of
+ * it, or (OWN) with operators of its own, which take no other's blocks. */
+#include <new>
+#include <stddef.h>
+#include <stdlib.h>
+
+extern "C" {
+int strangers; /* blocks that came back and were never given out here */
+void *make_one(void);
+void *make_many(int n);
+void end_one(void *p);
+void end_many(void *p);
+}
+
+#ifdef OWN
+static char arena[1 << 20];
+static size_t used;
+
+void *operator new(size_t n)
+{
+	used = (used + 63) & ~(size_t)63;
+	used += n;
+	if (used > sizeof(arena))
+		abort();
+	return arena + used - n;
+}
+
+void *operator new[](size_t n)
+{
+	return operator new(n);
+}
+
+void operator delete(void *p) noexcept
+{
+	strangers += p && ((char *)p < arena || (char *)p >= arena + sizeof(arena));
+}
+
+void operator delete(void *p, size_t) noexcept
+{
+	operator delete(p);
+}
+
+void operator delete[](void *p) noexcept
+{
+	operator delete(p);
+}
+
+void operator delete[](void *p, size_t) noexcept
+{
+	operator delete(p);
+}
+#endif
+
+void *make_one(void)
+{
+	int *p = new int(1);
+
+	__asm__ volatile("" : "+r"(p)::"memory");
+	return p;
+}
+
+void *make_many(int n)
+{
+	char *p = new char[n];
+
+	__asm__ volatile("" : "+r"(p)::"memory");
+	return p;
+}
+
+void end_one(void *p)
+{
+	delete (int *)p;
+	__asm__ volatile(""); /* a jump would look like a call of the program's */
+}
+
+void end_many(void *p)
+{
+	/* clang-format off */
+	delete[] (char *)p;
+	/* clang-format on */
+	__asm__ volatile("");
+}
