@@ -16,10 +16,12 @@
 #include "base/sys.h"
 #include "writer/writer.h"
 
+#include <time.h>
+
 #define CONFINED      (4ull << 20) /* bytes of spool made ready before seccomp ... */
 #define CONFINED_HEAP (16ull << 20) /* ... and where the heap is recorded */
-#define NAP           100000 /* ns */
-#define NAPS          1000 /* 100 ms at most for another thread's call */
+#define NAP           20000 /* ns */
+#define LONGEST       50000000ll /* ns, for another thread's change */
 
 /* Stores only: a filter may forbid all that would have to be asked for, and then the
  * closed gate alone protects the parent's records. */
@@ -124,12 +126,14 @@ static bool small, single; /* since the first of them */
 /* Signals are blocked, so whoever changes it will soon have done. */
 static bool begin_change(void)
 {
-	for (unsigned i = 0; i < NAPS; i++) {
-		if (!atomic_exchange(&changing, true))
-			return true;
+	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
+
+	while (atomic_exchange(&changing, true)) {
+		if (sys_clock_ns(CLOCK_MONOTONIC) > until)
+			return false;
 		sys_nap(NAP);
 	}
-	return false;
+	return true;
 }
 
 static void end_change(void)

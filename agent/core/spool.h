@@ -67,7 +67,7 @@ void spool_show(void);
 void spool_share(unsigned divisor);
 /* Unmaps all but what is handed out and `room` bytes; nothing more is handed out until
  * spool_settle or spool_regrow. No thread of ours may run meanwhile. False: nothing was
- * done, as a thread has had it pinned for 100 ms. */
+ * done, as a thread has had it pinned for 50 ms. */
 bool spool_shrink(uint64_t room);
 void spool_settle(void); /* the spool stays so */
 /* While it is small: it will grow to what is handed out and `room` bytes, no more. */

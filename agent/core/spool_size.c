@@ -8,11 +8,12 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <time.h>
 
-#define UNIT  65536ull
-#define NAP   100000 /* ns */
-#define NAPS  1000 /* 100 ms or somewhat more for threads that have it pinned */
-#define PARTS 16 /* of what was unmapped: one by one they are given up */
+#define UNIT    65536ull
+#define NAP     20000 /* ns */
+#define LONGEST 50000000ll /* ns, for threads that have it pinned */
+#define PARTS   16 /* of what was unmapped: one by one they are given up */
 
 static uint64_t left = UINT64_MAX; /* bytes left by spool_bound; UINT64_MAX = all */
 
@@ -24,8 +25,10 @@ static uint64_t round_to_unit(uint64_t n)
 /* A moment after the unmapping something of the program's may lie there. */
 static bool wait_unpinned(void)
 {
+	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
+
 	atomic_store(&spool.small, true);
-	for (unsigned i = 0; i < NAPS && atomic_load(&spool.pins); i++)
+	while (atomic_load(&spool.pins) && sys_clock_ns(CLOCK_MONOTONIC) < until)
 		sys_nap(NAP);
 	if (!atomic_load(&spool.pins))
 		return true;

@@ -59,9 +59,9 @@ PROGRAMS = {
     "torch": ["/usr/bin/python3", "-c", TORCH],
 }
 # They ask and change nothing: whose memory this is (a vfork child's is another's), which user
-# a target will run for, what limits leave, what a thread is called.
+# a target will run for, what limits leave, what a thread is called, where Python's paths begin.
 ASKS = set("getpid gettid getuid geteuid uname prlimit64 access newfstatat readlink prctl "
-           "statfs".split())
+           "statfs getcwd".split())
 # A moment's task with a descriptor table of its own makes the spool of a process that was
 # seen to need one late.
 MOMENT = {"clone", "mmap", "munmap", "membarrier", "rt_sigprocmask", "tgkill", "waitid"}
