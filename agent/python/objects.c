@@ -262,8 +262,8 @@ void objects_begin(struct cycle_info *info)
 		atomic_store(&info->python[PYTHON_OBJECTS], info->begin);
 	else if (is == POOLS)
 		atomic_store(&info->python[PYTHON_OBJECTS], clock_ticks());
-	else
-		atomic_store(&info->python[PYTHON_UNSEEN], 1);
+	/* What came before that is late by so much, and no more is said of it. */
+	atomic_store(&info->python[PYTHON_UNSEEN], is != MALLOC && is != POOLS);
 	if (is == OTHERS || is == HIDDEN)
 		say_left_out(is);
 }
@@ -278,7 +278,8 @@ void objects_begin_late(struct cycle_info *info)
 
 void objects_unseen(struct cycle_info *info)
 {
-	if (found && info && api.is_initialized())
+	if (found && info && !atomic_load(&info->python[PYTHON_OBJECTS]) &&
+	    api.is_initialized())
 		atomic_store(&info->python[PYTHON_UNSEEN], 1);
 }
 
@@ -291,7 +292,6 @@ void objects_ended(struct cycle_info *info)
 
 	if (!found || !atomic_load(&info->python[PYTHON_OBJECTS]))
 		return;
-	atomic_store(&info->python[PYTHON_UNSEEN], 0);
 	if (atomic_load(&lost) == number ||
 	    (atomic_load(&placed) == number && !are_in_place()))
 		atomic_store(&info->python[PYTHON_EXCHANGED], 1);

@@ -42,6 +42,17 @@ def test_each_object_is_of_its_line():
             assert sum(s["live"] for s in gone) < 4096, (version, gone)
 
 
+def test_a_program_that_leaves_at_once_has_them():
+    """As workers of multiprocessing do: nobody ends its last window."""
+    for path in interpreters().values():
+        with prof.folder() as log:
+            run = prof.launch([path, "-c", "import _json, os; kept = [[] for _ in range(5000)]; os._exit(0)"], log,
+                              python_stack="ops", marker="none", malloc="all")
+            assert run.status == 0, run.err
+            facts = whole(run).facts["python objects"]
+            assert not facts.get("unseen") and "small objects:" not in run.err, (path, facts, run.err)
+
+
 # A window in which malloc is not called: whoever opens it exchanges the allocators.
 QUIET = """
 import atexit, json, time
