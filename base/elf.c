@@ -41,26 +41,6 @@ bool elf_object(struct elf_object *o, uintptr_t bias, const ElfW(Dyn) * d)
 	return o->sym && o->names && (o->gnu || o->hash);
 }
 
-bool elf_object_at(struct elf_object *o, uintptr_t begin, size_t size)
-{
-	const ElfW(Ehdr) *h = (const ElfW(Ehdr) *)begin;
-	const ElfW(Phdr) *p = (const ElfW(Phdr) *)(begin + sizeof(*h));
-	uintptr_t first = UINTPTR_MAX, dynamic = 0;
-
-	if (size < sizeof(*h) || memcmp(h->e_ident, ELFMAG, SELFMAG) ||
-	    h->e_phoff != sizeof(*h) || size < sizeof(*h) + h->e_phnum * sizeof(*p))
-		return false;
-	for (unsigned i = 0; i < h->e_phnum; i++) {
-		if (p[i].p_type == PT_LOAD && p[i].p_vaddr < first)
-			first = p[i].p_vaddr;
-		if (p[i].p_type == PT_DYNAMIC)
-			dynamic = p[i].p_vaddr;
-	}
-	first &= ~(uintptr_t)4095;
-	return dynamic &&
-	       elf_object(o, begin - first, (const ElfW(Dyn) *)(begin - first + dynamic));
-}
-
 /* AddressSanitizer asks for dlsym before its own strcmp knows the real one. */
 static bool same_name(const char *a, const char *b)
 {

@@ -25,21 +25,10 @@ struct elf_object {
 /* Fills *o from a dynamic section; false when that has no symbols that can be found by
  * name. */
 bool elf_object(struct elf_object *o, uintptr_t bias, const ElfW(Dyn) * dynamic);
-/* The same from the first page of a mapped file. */
-bool elf_object_at(struct elf_object *o, uintptr_t begin, size_t size);
 /* The function's address, as a program would be bound to it. */
 void *elf_function(const struct elf_object *o, const char *name);
 /* All objects, in the order in which the linker looks through them. */
 const struct link_map *elf_first_object(void);
-/* Is it code of this library? */
-static inline bool elf_is_ours(const void *code)
-{
-	extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-	extern const char etext[] __attribute__((visibility("hidden")));
-
-	return (uintptr_t)code - (uintptr_t)__ehdr_start <
-	       (uintptr_t)etext - (uintptr_t)__ehdr_start;
-}
 /* This library; NULL in a namespace of its own. */
 const struct link_map *elf_our_object(void);
 /* The function `name` in the first object behind `after` that defines it, and that object

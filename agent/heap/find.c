@@ -8,6 +8,7 @@
 #include "agent/heap/mode.h"
 #include "agent/hooks/enter.h"
 #include "base/elf.h"
+#include "base/elf_hide.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -41,6 +42,21 @@ static void find_real_functions(void)
 	}
 }
 
+/* Where the program has no operator new a library that it opens is bound to its own, or
+ * its C++ library's, and must not find our hooks, which could but guess what it means.
+ * What they allocate by malloc is seen there. */
+static void hide_operators(void)
+{
+	const char *names[HEAP_FORMS];
+	size_t n = 0;
+
+	for (unsigned i = HEAP_FIRST_CXX; i < HEAP_FORMS; i++)
+		if (!*heap_slot(i))
+			names[n++] = heap_names[i];
+	if (n)
+		elf_hide(elf_our_object(), names, n);
+}
+
 bool heap_find(void)
 {
 	static _Atomic uint32_t state; /* 0 fresh, 1 a call looks, 2 found */
@@ -58,6 +74,7 @@ bool heap_find(void)
 		atomic_store(&state, 0);
 		return false;
 	}
+	hide_operators();
 	atomic_compare_exchange_strong(&heap_real.mode, &cold, HEAP_IDLE);
 	atomic_store_explicit(&state, 2, memory_order_release);
 	return true;

@@ -44,9 +44,6 @@ void heap_undoze(void); /* torch was found: operators will open windows */
 bool heap_is_dozing(void);
 bool heap_samples(void); /* is there something to sample over time? */
 void heap_fork_child(bool wake); /* wake: its first call calls heap_first */
-/* dlclose begins; dlclose has ended. Not called from within malloc. */
-void heap_unmapping(void);
-void heap_unmapped(void);
 /* JSON: allocator found (path), mode, what could not be hooked, and why. */
 size_t heap_facts(char *json, size_t size);
 

@@ -67,9 +67,6 @@ static inline void **heap_slot(unsigned form)
 /* Finds the real functions. False: another call looks just now (or this very one, further
  * out), so use heap/boot.h. */
 bool heap_find(void);
-/* heap/find_new.c: what the code at `caller` means by a form of operator new or delete
- * (of heap_real) that is not known. NULL: there is none. */
-void *heap_find_cxx(void **slot, const void *caller);
 /* Is that form of operator new (of heap_real) in the library that has malloc? */
 bool heap_has_new(void *const *slot);
 bool heap_is_glibc(void); /* the library that has malloc; after heap_find */

@@ -8,13 +8,11 @@
  */
 #include "agent/heap/mode.h"
 #include "agent/heap/record.h"
-#include "base/elf.h"
 
 #if HEAP_HOOKS
 
 #define LONG_WAY __attribute__((noinline))
 #define real     heap_real
-#define CALLER   __builtin_extract_return_addr(__builtin_return_address(0))
 
 typedef void *(*new_fn)(size_t, uintptr_t, uintptr_t);
 typedef void (*delete_fn)(void *, uintptr_t, uintptr_t);
@@ -61,28 +59,14 @@ static inline void *kept_real(void *const *slot)
 	return __atomic_load_n(slot, __ATOMIC_RELAXED);
 }
 
-/* A form may jump to another one, and then the hook that has called the first seems to
- * call it: it is called by whoever called that. */
-static const void *outer_caller(const void *caller)
+/* NULL: only where our hooks could not be hidden (find.c). */
+static void *find_real_operator(void *const *slot)
 {
-	static __thread const void *outer __attribute__((tls_model("initial-exec")));
-
-	if (!elf_is_ours(caller))
-		outer = caller;
-	return outer ? outer : caller;
-}
-
-static void *find_real_operator(void **slot, const void *caller)
-{
-	void *fn;
-
 	if (__builtin_expect(heap_mode() == HEAP_COLD, 0))
 		heap_find();
 	if (__builtin_expect(heap_mode() == HEAP_ASLEEP, 0))
 		heap_wake();
-	fn = kept_real(slot);
-	caller = outer_caller(caller);
-	return __builtin_expect(!fn, 0) ? heap_find_cxx(slot, caller) : fn;
+	return kept_real(slot);
 }
 
 /* What was seen of each form: whether it comes back to us as malloc or free (or as
@@ -181,10 +165,10 @@ static enum heap_part enter_new(void *const *slot, uintptr_t frame, size_t size)
 }
 
 static LONG_WAY void *long_new(void **slot, size_t size, uintptr_t a, uintptr_t b,
-			       enum heap_call call, const void *caller)
+			       enum heap_call call)
 {
 	struct new_call c = {
-		slot, (new_fn)find_real_operator(slot, caller), size, a, b, HEAP_PASS, 0
+		slot, (new_fn)find_real_operator(slot), size, a, b, HEAP_PASS, 0
 	};
 	void *p;
 
@@ -213,8 +197,7 @@ static LONG_WAY void *long_new(void **slot, size_t size, uintptr_t a, uintptr_t 
                                                                                    \
 		if (fn && left_to_malloc(slot, size))                              \
 			return ((new_fn)fn)(size, (uintptr_t)(a), (uintptr_t)(b)); \
-		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call,  \
-				CALLER);                                           \
+		return long_new(slot, size, (uintptr_t)(a), (uintptr_t)(b), call); \
 	}
 
 /* clang-format off */
@@ -241,8 +224,7 @@ static inline bool left_to_free(void *const *slot, const void *p)
 	       (mode == HEAP_SAMPLE && !heap_maybe_sampled(p));
 }
 
-static LONG_WAY void long_delete(void **slot, void *p, uintptr_t a, uintptr_t b,
-				 const void *caller)
+static LONG_WAY void long_delete(void **slot, void *p, uintptr_t a, uintptr_t b)
 {
 	enum heap_mode mode;
 	uint32_t changes;
@@ -250,7 +232,7 @@ static LONG_WAY void long_delete(void **slot, void *p, uintptr_t a, uintptr_t b,
 
 	if (!p)
 		return;
-	fn = boot_owns(p) ? NULL : (delete_fn)find_real_operator(slot, caller);
+	fn = boot_owns(p) ? NULL : (delete_fn)find_real_operator(slot);
 	if (!fn) {
 		heap_any_free(p);
 		return;
@@ -267,15 +249,15 @@ static LONG_WAY void long_delete(void **slot, void *p, uintptr_t a, uintptr_t b,
 	heap_leave();
 }
 
-#define DELETE(name, params, a, b)                                                    \
-	void HOOK_EXPORT(name) params                                                 \
-	{                                                                             \
-		void **slot = (void **)&real.name, *fn = kept_real(slot);             \
-                                                                                      \
-		if (fn && !boot_owns(p) && left_to_free(slot, p))                     \
-			((delete_fn)fn)(p, (uintptr_t)(a), (uintptr_t)(b));           \
-		else                                                                  \
-			long_delete(slot, p, (uintptr_t)(a), (uintptr_t)(b), CALLER); \
+#define DELETE(name, params, a, b)                                            \
+	void HOOK_EXPORT(name) params                                         \
+	{                                                                     \
+		void **slot = (void **)&real.name, *fn = kept_real(slot);     \
+                                                                              \
+		if (fn && !boot_owns(p) && left_to_free(slot, p))             \
+			((delete_fn)fn)(p, (uintptr_t)(a), (uintptr_t)(b));   \
+		else                                                          \
+			long_delete(slot, p, (uintptr_t)(a), (uintptr_t)(b)); \
 	}
 
 /* clang-format off */

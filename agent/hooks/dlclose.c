@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * dlclose may unmap code, and something else may come to its addresses.
- *
- * The heap is told by name and not through hook_to, which our constructor fills:
- * libraries that are initialised before us may open, use and close one that has an
- * operator new, and the heap would keep its address.
- */
-#include "agent/heap/heap.h"
+/* dlclose may unmap code, and something else may come to its addresses. */
 #include "agent/hooks/enter.h"
 #include "agent/hooks/libc.h"
 #include "agent/unwind/unwind.h"
@@ -14,8 +7,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-/* What is found out while the library's destructors run is void as well: so unwind and
- * heap are told before and after. */
+/* What is found out while the library's destructors run is void as well: so unwind is
+ * told before and after. */
 int HOOK_EXPORT(dlclose)(void *handle)
 {
 	static int (*_Atomic known)(void *);
@@ -25,10 +18,8 @@ int HOOK_EXPORT(dlclose)(void *handle)
 	if (!real)
 		known = real = (int (*)(void *))hook_next("dlclose");
 	unwind_unmapped();
-	heap_unmapping();
 	errno = saved;
 	result = real(handle);
-	heap_unmapped();
 	unwind_unmapped();
 	return result;
 }

@@ -141,61 +141,6 @@ START_TEST(what_is_undefined_is_referred_to)
 }
 END_TEST
 
-/* The file's first page, behind which nothing is mapped. */
-START_TEST(no_header_is_read_behind_what_is_mapped)
-{
-	uint8_t *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ElfW(Ehdr) h = { .e_phoff = sizeof(h), .e_phnum = 1 };
-	ElfW(Phdr) p = { .p_type = PT_LOAD };
-	struct elf_object o;
-
-	munmap(page + 4096, 4096);
-	memcpy(h.e_ident, ELFMAG, SELFMAG);
-	memcpy(page + 4096 - sizeof(h) - sizeof(p), &h, sizeof(h));
-	memcpy(page + 4096 - sizeof(p), &p, sizeof(p));
-	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4096 - sizeof(h) - sizeof(p),
-				 sizeof(h) + sizeof(p)));
-	h.e_phnum = 1000;
-	memcpy(page + 4096 - sizeof(h) - sizeof(p), &h, sizeof(h));
-	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4096 - sizeof(h) - sizeof(p),
-				 sizeof(h) + sizeof(p)));
-	ck_assert(!elf_object_at(&o, (uintptr_t)page + 4095, 1));
-}
-END_TEST
-
-/* Addresses in a file count from its first segment's, which need not be 0. */
-START_TEST(a_file_may_begin_at_any_address)
-{
-	static const uintptr_t first[] = { 0, 0x5000, 0x5040, 0x400000 };
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uintptr_t bias = (uintptr_t)page - (first[_i] & ~(uintptr_t)4095);
-	ElfW(Ehdr) h = { .e_phoff = sizeof(h), .e_phnum = 3 };
-	ElfW(Phdr) p[] = { { .p_type = PT_DYNAMIC,
-			     .p_vaddr = (uintptr_t)page + 0x800 - bias },
-			   { .p_type = PT_LOAD, .p_vaddr = first[_i] },
-			   { .p_type = PT_LOAD, .p_vaddr = first[_i] + 0x4000 } };
-	ElfW(Dyn) d[] = { { DT_SYMTAB, { 0x100 } },
-			  { DT_STRTAB, { 0x200 } },
-			  { DT_HASH, { 0x300 } },
-			  { DT_NULL, { 0 } },
-			  { DT_GNU_HASH, { 0x400 } } };
-	struct elf_object o;
-
-	memcpy(h.e_ident, ELFMAG, SELFMAG);
-	memcpy(page, &h, sizeof(h));
-	memcpy(page + sizeof(h), p, sizeof(p));
-	memcpy(page + 0x800, d, sizeof(d));
-	ck_assert(elf_object_at(&o, (uintptr_t)page, 4096));
-	ck_assert_uint_eq(o.bias, bias);
-	ck_assert_uint_eq((uintptr_t)o.sym, bias + 0x100);
-	ck_assert_uint_eq((uintptr_t)o.names, bias + 0x200);
-	ck_assert_uint_eq((uintptr_t)o.hash, bias + 0x300);
-	ck_assert_ptr_null(o.gnu);
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tc = tcase_create("elf");
@@ -206,7 +151,5 @@ int main(void)
 		tc, an_old_version_of_glibc_s_is_taken_where_there_is_no_other, 0, 2);
 	tcase_add_test(tc, a_table_of_nothing_has_nothing);
 	tcase_add_test(tc, what_is_undefined_is_referred_to);
-	tcase_add_test(tc, no_header_is_read_behind_what_is_mapped);
-	tcase_add_loop_test(tc, a_file_may_begin_at_any_address, 0, 4);
 	return unit_run(tc, "elf");
 }

@@ -5,6 +5,7 @@
  */
 #include "agent/heap/mode.h"
 #include "base/elf.h"
+#include "base/elf_hide.h"
 #include "tests/unit/heap_bench.h"
 
 #include <errno.h>
@@ -29,28 +30,21 @@ bool elf_object(struct elf_object *o, uintptr_t bias, const ElfW(Dyn) * dynamic)
 	return true;
 }
 
-bool elf_object_at(struct elf_object *o, uintptr_t begin, size_t size)
-{
-	(void)o, (void)begin, (void)size;
-	return false;
-}
-
 void *elf_function(const struct elf_object *o, const char *name)
 {
 	(void)o, (void)name;
 	return &libc;
 }
 
-const Elf64_Dyn *elf_dynamic(const struct dl_phdr_info *info)
-{
-	(void)info;
-	return NULL;
-}
+static unsigned hidden;
+static const char *last_hidden;
 
-struct elf_span elf_span(const struct dl_phdr_info *info)
+bool elf_hide(const struct link_map *us, const char *const *names, size_t n)
 {
-	(void)info;
-	return (struct elf_span){ 0 };
+	ck_assert_ptr_eq(us, &ours);
+	hidden = (unsigned)n;
+	last_hidden = names[n - 1];
+	return true;
 }
 
 const struct link_map *elf_first_object(void)
@@ -210,6 +204,23 @@ START_TEST(a_new_of_another_library_is_not_mallocs)
 }
 END_TEST
 
+/* Of the program's own operators, one: the other forms are a plugin's, if anybody's. */
+START_TEST(what_the_program_has_not_is_hidden)
+{
+	ck_assert(heap_find());
+	ck_assert_uint_eq(hidden, HEAP_FORMS - HEAP_FIRST_CXX);
+	ck_assert_str_eq(last_hidden, heap_names[HEAP_FORMS - 1]);
+}
+END_TEST
+
+START_TEST(what_the_program_has_is_not_hidden)
+{
+	new_of_it = (void *)hook_test_malloc;
+	ck_assert(heap_find());
+	ck_assert_uint_eq(hidden, HEAP_FORMS - HEAP_FIRST_CXX - 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("heap find");
@@ -223,6 +234,8 @@ int main(void)
 	tcase_add_test(tc, an_allocator_ahead_is_said_in_json);
 	tcase_add_test(tc, an_allocators_new_that_comes_to_malloc_is_one_call);
 	tcase_add_test(tc, a_new_of_another_library_is_not_mallocs);
+	tcase_add_test(tc, what_the_program_has_not_is_hidden);
+	tcase_add_test(tc, what_the_program_has_is_not_hidden);
 	return unit_run(tc, "heap_find");
 }
 
