@@ -76,7 +76,9 @@ static bool is_hidden(const struct elf_object *o, uint32_t i)
 	return o->versions && o->versions[i] & HIDDEN;
 }
 
-/* `type`: STT_FUNC or STT_OBJECT. */
+#define ANY STT_HIPROC /* each type, and each version */
+
+/* `type`: STT_FUNC, STT_OBJECT or ANY. */
 static void *symbol_address(const struct elf_object *o, uint32_t i, const char *name,
 			    unsigned type)
 {
@@ -84,7 +86,7 @@ static void *symbol_address(const struct elf_object *o, uint32_t i, const char *
 	unsigned has = ELF64_ST_TYPE(s->st_info), bind = ELF64_ST_BIND(s->st_info);
 
 	if (s->st_shndx == SHN_UNDEF || !s->st_value ||
-	    (has != type && has != STT_NOTYPE) ||
+	    (type != ANY && has != type && has != STT_NOTYPE) ||
 	    (bind != STB_GLOBAL && bind != STB_WEAK && bind != STB_GNU_UNIQUE) ||
 	    !same_name(o->names + s->st_name, name))
 		return NULL;
@@ -103,7 +105,7 @@ static bool choose_symbol(const struct elf_object *o, uint32_t i, const char *na
 {
 	void *at = symbol_address(o, i, name, c->type);
 
-	if (at && !is_hidden(o, i))
+	if (at && (c->type == ANY || !is_hidden(o, i)))
 		c->at = at;
 	else if (at && !c->old && is_old_glibc(o, i))
 		c->old = at;
@@ -145,6 +147,11 @@ static void *look_up(const struct elf_object *o, const char *name, unsigned type
 void *elf_function(const struct elf_object *o, const char *name)
 {
 	return look_up(o, name, STT_FUNC);
+}
+
+bool elf_defines(const struct elf_object *o, const char *name)
+{
+	return look_up(o, name, ANY);
 }
 
 /* Undefined symbols come before all that DT_GNU_HASH knows: its second word is the

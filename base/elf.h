@@ -27,6 +27,8 @@ struct elf_object {
 bool elf_object(struct elf_object *o, uintptr_t bias, const ElfW(Dyn) * dynamic);
 /* The function's address, as a program would be bound to it. */
 void *elf_function(const struct elf_object *o, const char *name);
+/* Has it that name, in whatever version, or for what is chosen at run time? */
+bool elf_defines(const struct elf_object *o, const char *name);
 /* All objects, in the order in which the linker looks through them. */
 const struct link_map *elf_first_object(void);
 /* This library; NULL in a namespace of its own. */

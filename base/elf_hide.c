@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A symbol whose value is 0 is none, to the dynamic linker. The table of symbols lies
- * among read-only data, in front of the code. */
+/* A symbol whose value is 0 is none, to the dynamic linker; others that read the table
+ * look at its section. The table lies among read-only data, in front of the code. */
 #include "base/elf_hide.h"
 #include "base/elf.h"
 #include "base/sys_call.h"
@@ -56,8 +56,11 @@ bool elf_hide(const struct link_map *us, const char *const *names, size_t n)
 	    SYS_CALL(SYS_mprotect, begin, end - begin, PROT_READ | PROT_WRITE))
 		return false;
 	for (Elf64_Sym *s = t.begin; s < t.end; s++)
-		if (s->st_shndx != SHN_UNDEF && is_among(t.names + s->st_name, names, n))
+		if (s->st_shndx != SHN_UNDEF &&
+		    is_among(t.names + s->st_name, names, n)) {
 			__atomic_store_n(&s->st_value, 0, __ATOMIC_RELEASE);
+			s->st_shndx = SHN_UNDEF;
+		}
 	SYS_CALL(SYS_mprotect, begin, end - begin, PROT_READ);
 	return true;
 }

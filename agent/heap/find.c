@@ -42,6 +42,18 @@ static void find_real_functions(void)
 	}
 }
 
+/* Also in a version, or chosen at run time: then the linker may bind others to it. */
+static bool is_behind_us(const char *name)
+{
+	const struct link_map *us = elf_our_object();
+	struct elf_object o;
+
+	for (const struct link_map *m = us ? us->l_next : NULL; m; m = m->l_next)
+		if (elf_object(&o, m->l_addr, m->l_ld) && elf_defines(&o, name))
+			return true;
+	return false;
+}
+
 /* Where the program has no operator new a library that it opens is bound to its own, or
  * its C++ library's, and must not find our hooks, which could but guess what it means.
  * What they allocate by malloc is seen there. */
@@ -51,7 +63,7 @@ static void hide_operators(void)
 	size_t n = 0;
 
 	for (unsigned i = HEAP_FIRST_CXX; i < HEAP_FORMS; i++)
-		if (!*heap_slot(i))
+		if (!*heap_slot(i) && !is_behind_us(heap_names[i]))
 			names[n++] = heap_names[i];
 	if (n)
 		elf_hide(elf_our_object(), names, n);

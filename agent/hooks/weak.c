@@ -23,7 +23,7 @@ struct object {
 };
 
 struct look {
-	struct elf_object us;
+	struct elf_span us;
 	const struct link_map *own;
 };
 
@@ -80,20 +80,23 @@ static bool has_other(const struct look *l, const char *name)
 	return false;
 }
 
-/* A program may ask for our own entry points (proflaunch_*) by weak references: these
- * stay. */
-static bool is_hook(const struct look *l, const char *name)
+/* Is the slot bound to us? Our table of names may not say so any more (heap/find.c). A
+ * program may ask for our own entry points (proflaunch_*) by weak references: these stay.
+ */
+static bool is_hook(const struct look *l, uintptr_t value, const char *name)
 {
-	return elf_function(&l->us, name) && strncmp(name, "proflaunch_", 11);
+	return value >= l->us.begin && value < l->us.end &&
+	       strncmp(name, "proflaunch_", 11);
 }
 
 static void look_at(const struct look *l, const struct object *o, const Elf64_Rela *r)
 {
 	const Elf64_Sym *sym = &o->symbols[ELF64_R_SYM(r->r_info)];
 	const char *name = o->names + sym->st_name;
+	const uintptr_t *slot = (const uintptr_t *)(o->info->dlpi_addr + r->r_offset);
 
 	if (ELF64_R_TYPE(r->r_info) == R_X86_64_GLOB_DAT && sym->st_shndx == SHN_UNDEF &&
-	    ELF64_ST_BIND(sym->st_info) == STB_WEAK && is_hook(l, name) &&
+	    ELF64_ST_BIND(sym->st_info) == STB_WEAK && is_hook(l, *slot, name) &&
 	    !has_other(l, name))
 		clear_slot(o->info, r);
 }
@@ -112,12 +115,23 @@ static int each_object(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+static int find_us(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct look *l = arg;
+
+	(void)size;
+	if (info->dlpi_addr != l->own->l_addr)
+		return 0;
+	l->us = elf_span(info);
+	return 1;
+}
+
 void weak_undo(void)
 {
 	struct look l = { .own = elf_our_object() };
 	int saved = errno;
 
-	if (l.own && elf_object(&l.us, l.own->l_addr, l.own->l_ld))
+	if (l.own && dl_iterate_phdr(find_us, &l))
 		dl_iterate_phdr(each_object, &l);
 	errno = saved;
 }

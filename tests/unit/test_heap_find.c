@@ -36,6 +36,14 @@ void *elf_function(const struct elf_object *o, const char *name)
 	return &libc;
 }
 
+static const char *in_a_version = ""; /* what the library has, but not for everybody */
+
+bool elf_defines(const struct elf_object *o, const char *name)
+{
+	(void)o;
+	return !strcmp(name, in_a_version);
+}
+
 static unsigned hidden;
 static const char *last_hidden;
 
@@ -221,6 +229,14 @@ START_TEST(what_the_program_has_is_not_hidden)
 }
 END_TEST
 
+START_TEST(what_it_has_for_others_is_not_hidden)
+{
+	in_a_version = "_ZdlPv";
+	ck_assert(heap_find());
+	ck_assert_uint_eq(hidden, HEAP_FORMS - HEAP_FIRST_CXX - 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("heap find");
@@ -236,6 +252,7 @@ int main(void)
 	tcase_add_test(tc, a_new_of_another_library_is_not_mallocs);
 	tcase_add_test(tc, what_the_program_has_not_is_hidden);
 	tcase_add_test(tc, what_the_program_has_is_not_hidden);
+	tcase_add_test(tc, what_it_has_for_others_is_not_hidden);
 	return unit_run(tc, "heap_find");
 }
 
