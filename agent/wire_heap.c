@@ -75,8 +75,10 @@ void agent_heap_fact(void)
 /* A child whose parent records does so, too, from its first call on. */
 void agent_heap_fork_child(void)
 {
-	/* A parent that waits for its first sample counts as one that records. */
-	heap_fork_child(agent.config.children && (sched_begun() || heap_is_dozing()));
+	/* A parent that waits for its first sample counts as one that records, and so
+	 * does a child that forks, as daemons do, before its first call. */
+	heap_fork_child(agent.config.children &&
+			(sched_begun() || heap_is_dozing() || heap_is_asleep()));
 	if (heap_wanted() && agent.config.malloc_stacks)
 		unwind_fork_child();
 }

@@ -198,6 +198,11 @@ void heap_doze_ends(void)
 	guard_leave(guard);
 }
 
+bool heap_is_asleep(void)
+{
+	return heap_mode() == HEAP_ASLEEP;
+}
+
 void heap_fork_child(bool wake)
 {
 	if (!heap_wanted())

@@ -42,6 +42,7 @@ void heap_tick(void);
 bool heap_doze(void);
 void heap_undoze(void); /* torch was found: operators will open windows */
 bool heap_is_dozing(void);
+bool heap_is_asleep(void); /* a fresh child, before its first call */
 bool heap_samples(void); /* is there something to sample over time? */
 void heap_fork_child(bool wake); /* wake: its first call calls heap_first */
 /* JSON: allocator found (path), mode, what could not be hooked, and why. */

@@ -69,6 +69,37 @@ def test_a_child_of_one_that_allocates_little():
         assert sites(run.only()) >= 250, run.err
 
 
+DAEMON = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid) {
+			waitpid(pid, NULL, 0);
+			_exit(0);
+		}
+		setsid();
+	}
+	for (int i = 0; i < 3000; i++)
+		*(volatile char *)malloc(1000) = 1;
+	return 0;
+}
+"""
+
+
+def test_a_daemon_forks_twice():
+    with prof.folder() as log:
+        program = os.path.join(log, "daemon")
+        built = prof.plain(["cc", "-O0", "-o", program, "-x", "c", "/dev/stdin"], input=DAEMON)
+        assert built.returncode == 0, built.stderr
+        run = prof.launch([program], log, malloc="all")
+        assert sites(run.only()) >= 3000, run.err
+
+
 def test_torch_has_its_steps_and_nothing_else():
     """Neither what was before torch, nor the shell's."""
     if not os.path.exists(PYTHON):

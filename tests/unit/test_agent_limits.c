@@ -343,6 +343,10 @@ START_TEST(a_child_waits_as_its_parent_does)
 	atomic_store(&sched.life, _i & 1 ? LIFE_ON : LIFE_NONE);
 	agent_heap_fork_child();
 	ck_assert_uint_eq(heap_mode(), _i == 3 ? HEAP_ASLEEP : HEAP_IDLE);
+	/* A daemon's second fork, before its first call. */
+	atomic_store(&sched.life, LIFE_NONE);
+	agent_heap_fork_child();
+	ck_assert_uint_eq(heap_mode(), _i == 3 ? HEAP_ASLEEP : HEAP_IDLE);
 }
 END_TEST
 
