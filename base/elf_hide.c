@@ -35,6 +35,8 @@ static bool read_table(const struct link_map *us, struct table *t)
 
 static bool is_among(const char *name, const char *const *names, size_t n)
 {
+	if (name[0] != '_' || name[1] != 'Z')
+		return false;
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(name, names[i]))
 			return true;

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on the dynamic linker finds none of these names in `us`, this library. What is
- * bound to them already stays so. */
+/* From now on the dynamic linker finds none of these names, of C++ functions, in `us`,
+ * this library. What is bound to them already stays so. */
 bool elf_hide(const struct link_map *us, const char *const *names, size_t n);
 
 #endif

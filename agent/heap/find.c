@@ -42,16 +42,19 @@ static void find_real_functions(void)
 	}
 }
 
-/* Also in a version, or chosen at run time: then the linker may bind others to it. */
-static bool is_behind_us(const char *name)
+/* Leaves out what the object defines, also in a version, or chosen at run time: then the
+ * linker may bind others to it. */
+static size_t leave_out(const struct link_map *m, const char **names, size_t n)
 {
-	const struct link_map *us = elf_our_object();
 	struct elf_object o;
+	size_t left = 0;
 
-	for (const struct link_map *m = us ? us->l_next : NULL; m; m = m->l_next)
-		if (elf_object(&o, m->l_addr, m->l_ld) && elf_defines(&o, name))
-			return true;
-	return false;
+	if (!elf_object(&o, m->l_addr, m->l_ld))
+		return n;
+	for (size_t i = 0; i < n; i++)
+		if (!elf_defines(&o, names[i]))
+			names[left++] = names[i];
+	return left;
 }
 
 /* Where the program has no operator new a library that it opens is bound to its own, or
@@ -59,14 +62,17 @@ static bool is_behind_us(const char *name)
  * What they allocate by malloc is seen there. */
 static void hide_operators(void)
 {
+	const struct link_map *us = elf_our_object();
 	const char *names[HEAP_FORMS];
 	size_t n = 0;
 
 	for (unsigned i = HEAP_FIRST_CXX; i < HEAP_FORMS; i++)
-		if (!*heap_slot(i) && !is_behind_us(heap_names[i]))
+		if (!*heap_slot(i))
 			names[n++] = heap_names[i];
+	for (const struct link_map *m = us ? us->l_next : NULL; m && n; m = m->l_next)
+		n = leave_out(m, names, n);
 	if (n)
-		elf_hide(elf_our_object(), names, n);
+		elf_hide(us, names, n);
 }
 
 bool heap_find(void)

@@ -34,7 +34,7 @@ static void *library(const char *name, bool early, const char *text, const char 
 
 	snprintf(path, sizeof(path), "%s/%s.so", dir, name);
 	snprintf(command, sizeof(command),
-		 "(echo '%s'; i=0; while [ $i -lt %u ]; do echo \"int more$i;\"; "
+		 "(echo '%s'; i=0; while [ $i -lt %u ]; do echo \"int _Zmore$i;\"; "
 		 "i=$((i + 1)); done) | cc -x c - -O2 -shared -fPIC %s -o %s",
 		 text, early ? 0 : 400, flags, path);
 	ck_assert_int_eq(system(command), 0);
@@ -51,8 +51,8 @@ static const struct link_map *map_of(void *handle)
 	return map;
 }
 
-#define ONE      "int one(void) { return 1; } int two(void) { return 2; } "
-#define OTHER    "int one(void) { return 11; } int two(void) { return 12; } "
+#define ONE      "int _Zone(void) { return 1; } int two(void) { return 2; } "
+#define OTHER    "int _Zone(void) { return 11; } int two(void) { return 12; } "
 #define TOGETHER "-Wl,-z,noseparate-code"
 
 static int call(void *handle, const char *name)
@@ -60,9 +60,9 @@ static int call(void *handle, const char *name)
 	return ((int (*)(void))dlsym(handle, name))();
 }
 
-static const char user[] = "int one(void); int two(void); int sum(void) "
-			   "{ return one() + two(); }";
-static const char *const names[] = { "one", "nowhere", "more7" };
+static const char user[] = "int _Zone(void); int two(void); int sum(void) "
+			   "{ return _Zone() + two(); }";
+static const char *const names[] = { "_Zone", "_Znowhere", "_Zmore7" };
 
 /* A library that comes later is bound to the next one that has the name; what was bound
  * before stays so. */
@@ -77,9 +77,9 @@ START_TEST(what_is_hidden_is_not_found)
 	late = library("late", true, user, "");
 	ck_assert_int_eq(call(late, "sum"), 11 + 2);
 	ck_assert_int_eq(call(early, "sum"), 3);
-	ck_assert_ptr_null(dlsym(us, "one"));
-	ck_assert_ptr_null(dlsym(us, "more7"));
-	ck_assert_ptr_nonnull(dlsym(us, "more70"));
+	ck_assert_ptr_null(dlsym(us, "_Zone"));
+	ck_assert_ptr_null(dlsym(us, "_Zmore7"));
+	ck_assert_ptr_nonnull(dlsym(us, "_Zmore70"));
 	ck_assert_int_eq(call(us, "two"), 2);
 }
 END_TEST
@@ -119,7 +119,7 @@ START_TEST(code_beside_its_symbols_stays_as_it_is)
 	void *us = library("us", true, ONE, TOGETHER);
 
 	ck_assert(!elf_hide(map_of(us), names, 1));
-	ck_assert_int_eq(call(us, "one"), 1);
+	ck_assert_int_eq(call(us, "_Zone"), 1);
 	ck_assert(!elf_hide(NULL, names, 1));
 }
 END_TEST
@@ -131,7 +131,7 @@ START_TEST(who_may_not_ask_hides_nothing)
 	sys_confine();
 	ck_assert(!elf_hide(map_of(us), names, 1));
 	sys_unconfine();
-	ck_assert_ptr_nonnull(dlsym(us, "one"));
+	ck_assert_ptr_nonnull(dlsym(us, "_Zone"));
 }
 END_TEST
 
