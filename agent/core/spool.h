@@ -37,10 +37,10 @@ struct spool {
 	_Atomic bool small; /* from spool_shrink until spool_settle or spool_regrow */
 	bool large; /* lies on a disk: large pages are worth their memory */
 	bool kept; /* a file, or memory that the launcher holds as well */
-	char path[4096]; /* empty for memory */
 	uint64_t ino; /* of the file */
 };
 extern struct spool spool; /* one per process; forgotten by spool_forget */
+extern char spool_path[4096]; /* its file; empty for memory */
 
 /* What may be mapped of `cap` bytes: a sixteenth of what limits on memory leave, if there
  * are some (`group`: of the control group's); 0 = too little to be of use. Opens files.

@@ -45,23 +45,23 @@ static void hold_lock(int fd)
  * is a dead process's. */
 static int make_file(const char *dir)
 {
-	if (fmt(spool.path, sizeof(spool.path), "%s/%u.%lu.%lx.new", dir, self.pid,
+	if (fmt(spool_path, sizeof(spool_path), "%s/%u.%lu.%lx.new", dir, self.pid,
 		(unsigned long)self.start_time, (unsigned long)clock_ticks()) +
 		    2 >=
-	    sizeof(spool.path))
+	    sizeof(spool_path))
 		return -ENAMETOOLONG;
-	return sys_open_high(spool.path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	return sys_open_high(spool_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
 static int show_file(void)
 {
-	char path[sizeof(spool.path)];
-	size_t stem = strlen(spool.path) - 3;
+	char path[sizeof(spool_path)];
+	size_t stem = strlen(spool_path) - 3;
 
-	fmt(path, sizeof(path), "%.*sspool", (int)stem, spool.path);
-	if (rename(spool.path, path))
+	fmt(path, sizeof(path), "%.*sspool", (int)stem, spool_path);
+	if (rename(spool_path, path))
 		return -errno;
-	memcpy(spool.path, path, stem + 6);
+	memcpy(spool_path, path, stem + 6);
 	return 0;
 }
 
@@ -94,7 +94,11 @@ static int map_file(int fd, uint64_t cap, bool disk)
 	spool.base = base;
 	spool.cap = spool.now = cap;
 	atomic_store(&spool.open, 0);
-	spool_open_to(SPOOL_HEADER);
+	if (!spool_open_to(SPOOL_HEADER)) { /* a sandbox refuses mprotect */
+		munmap(base, cap);
+		spool.base = NULL;
+		return -EPERM;
+	}
 	spool.ino = st.ino;
 	spool.large = disk && major(st.dev); /* memory has no device */
 	spool.kept = true;
@@ -119,7 +123,7 @@ static uint64_t round_cap(uint64_t cap)
 
 static int place_private(uint64_t cap)
 {
-	spool.path[0] = '\0';
+	spool_path[0] = '\0';
 	spool.base = sys_map(cap);
 	spool.cap = spool.now = spool.reserved = cap;
 	atomic_store(&spool.open, cap);
@@ -237,11 +241,11 @@ void spool_unplace(void)
 
 	if (spool.base)
 		munmap(spool.base, spool.cap);
-	if (spool.path[0])
-		unlink(spool.path);
+	if (spool_path[0])
+		unlink(spool_path);
 	spool.base = NULL;
 	spool.head = NULL;
-	spool.path[0] = '\0';
+	spool_path[0] = '\0';
 	errno = saved;
 }
 
@@ -282,6 +286,8 @@ void spool_forget(void)
 	if (spool.base)
 		munmap(spool.base, spool.now);
 	spool = (struct spool){ 0 };
+	if (spool_path[0]) /* most children never had one, nor the page it lies on */
+		spool_path[0] = '\0';
 	atomic_store(&facts_busy, 0);
 	spool_forget_reserve();
 	chunk_forget();

@@ -2,6 +2,7 @@
 /* What may be written of a spool: pages that were populated, ahead of need by our thread,
  * so that the program rarely has to. */
 #include "agent/core/chunk.h"
+#include "base/seldom.h"
 #include "base/sys.h"
 #include "base/sys_call.h"
 
@@ -15,6 +16,7 @@
 #define LARGE (2ull * 1024 * 1024) /* a large page; below it they come one by one */
 
 struct spool spool;
+SELDOM char spool_path[4096];
 static _Atomic uint32_t preparing, halted, advised;
 static _Atomic uint64_t low; /* once so much is handed out, more must be made ready */
 
@@ -207,7 +209,7 @@ int spool_reserve(uint64_t ahead)
 
 	to = smaller_of((atomic_load(&h->used) + ahead + STEP + 65535) & ~65535ull,
 			atomic_load(&h->limit));
-	fd = sys_open(spool.path, O_RDWR | O_NOFOLLOW, 0);
+	fd = sys_open(spool_path, O_RDWR | O_NOFOLLOW, 0);
 	err = fd < 0 ? fd : sys_fstat(fd, &st);
 	/* Another file may have that name by now. */
 	if (!err && st.ino != spool.ino)

@@ -281,9 +281,13 @@ RELEASE(free_aligned_sized, (void *p, size_t align, size_t size), (p, align, siz
 
 /* ---- where there is no operator new or delete ---- */
 
-void *heap_any_malloc(size_t size)
+void *heap_any_malloc(size_t size, size_t align)
 {
-	return HOOK_EXPORT(malloc)(size);
+	void *p;
+
+	if (align <= sizeof(void *))
+		return HOOK_EXPORT(malloc)(size);
+	return HOOK_EXPORT(posix_memalign)(&p, align, size) ? NULL : p;
 }
 
 void heap_any_free(void *p)

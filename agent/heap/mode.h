@@ -108,7 +108,7 @@ void heap_doze_ends(void); /* calls heap_first, once */
 
 /* ---- malloc.c: our own malloc and free, by names that new.c may call ---- */
 
-void *heap_any_malloc(size_t size);
+void *heap_any_malloc(size_t size, size_t align); /* align 0: malloc's own */
 void heap_any_free(void *p);
 
 #endif

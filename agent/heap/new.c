@@ -8,6 +8,7 @@
  */
 #include "agent/heap/mode.h"
 #include "agent/heap/record.h"
+#include "base/elf.h"
 
 #if HEAP_HOOKS
 
@@ -52,7 +53,11 @@ static __attribute__((noinline)) void *guarded_new(new_fn fn, size_t size, uintp
 
 /* ---- new ---- */
 
-#define FORMS 20
+#define FORMS        20
+#define FORM_ALIGNED 4 /* a bit of its number, in the order of malloc.def */
+_Static_assert(HEAP_NUMBER(_ZnwmSt11align_val_t) == HEAP_FIRST_CXX + FORM_ALIGNED &&
+		       HEAP_NUMBER(_ZdlPv) == HEAP_FIRST_CXX + 2 * FORM_ALIGNED,
+	       "the forms of new");
 
 static inline void *kept_real(void *const *slot)
 {
@@ -164,6 +169,25 @@ static enum heap_part enter_new(void *const *slot, uintptr_t frame, size_t size)
 	return heap_enter(frame, size);
 }
 
+/* Nobody had the form at the start, and our hook of it could not be hidden (find.c).
+ * Where memory is short the C++ library's is called, should there be one by now: it asks
+ * the program's handler, and throws. Its blocks are malloc's, too. */
+static void *new_by_malloc(const struct new_call *c)
+{
+	size_t form = (size_t)(c->slot - heap_slot(HEAP_FIRST_CXX));
+	void *p = heap_any_malloc(c->size, form & FORM_ALIGNED ? c->a : 0);
+	const struct link_map *m;
+	struct elf_object o;
+	new_fn fn = NULL;
+
+	if (p)
+		return p;
+	if (elf_next_function(elf_our_object(), "__cxa_throw", &m) &&
+	    elf_object(&o, m->l_addr, m->l_ld))
+		fn = (new_fn)elf_function(&o, heap_names[HEAP_FIRST_CXX + form]);
+	return fn ? fn(c->size, c->a, c->b) : NULL;
+}
+
 static LONG_WAY void *long_new(void **slot, size_t size, uintptr_t a, uintptr_t b,
 			       enum heap_call call)
 {
@@ -173,7 +197,7 @@ static LONG_WAY void *long_new(void **slot, size_t size, uintptr_t a, uintptr_t 
 	void *p;
 
 	if (!c.fn)
-		return heap_any_malloc(size);
+		return new_by_malloc(&c);
 	c.changes = heap_changes();
 	if (left_to_malloc(slot, size))
 		return c.fn(size, a, b);

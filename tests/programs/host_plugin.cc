@@ -11,6 +11,7 @@ void *make_one(void);
 void *make_many(int n);
 void end_one(void *p);
 void end_many(void *p);
+int refuses(void); /* more than there is? */
 }
 
 #ifdef OWN
@@ -64,6 +65,22 @@ void *make_one(void)
 void *make_many(int n)
 {
 	return operator new[](n);
+}
+
+int refuses(void)
+{
+#ifdef OWN
+	return 1;
+#else
+	volatile size_t much = (size_t)1 << 60;
+
+	try {
+		end_many(operator new[](much));
+	} catch (const std::bad_alloc &) {
+		return !operator new(much, std::nothrow);
+	}
+	return 0;
+#endif
 }
 
 void end_one(void *p)

@@ -14,6 +14,7 @@
 static struct plugin {
 	void *(*make_one)(void), *(*make_many)(int);
 	void (*end_one)(void *), (*end_many)(void *);
+	int (*refuses)(void);
 	int *strangers;
 	void *one, *many;
 } plugin[8];
@@ -32,6 +33,7 @@ static int open_plugin(struct plugin *p, const char *program, const char *name)
 	*(void **)&p->make_many = dlsym(handle, "make_many");
 	*(void **)&p->end_one = dlsym(handle, "end_one");
 	*(void **)&p->end_many = dlsym(handle, "end_many");
+	*(void **)&p->refuses = dlsym(handle, "refuses");
 	p->strangers = dlsym(handle, "strangers");
 	return 1;
 }
@@ -74,7 +76,8 @@ int main(int argc, char **argv)
 		plugin[i].end_one(plugin[i].one);
 		plugin[i].end_many(plugin[i].many);
 		use(&plugin[i]);
-		printf("%s: %d blocks of others\n", argv[i + 2], *plugin[i].strangers);
+		printf("%s: %d blocks of others, %s\n", argv[i + 2], *plugin[i].strangers,
+		       plugin[i].refuses() ? "none too large" : "one too large");
 	}
 	return 0;
 }

@@ -138,6 +138,20 @@ START_TEST(a_child_takes_no_chunk_of_its_parents_dead)
 }
 END_TEST
 
+/* A child that never begins tidies up at its end as well. */
+START_TEST(a_child_does_not_remove_its_parents_file)
+{
+	char dir[] = "/tmp/unit-XXXXXX", path[sizeof(spool_path)];
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, CAP), 0);
+	strcpy(path, spool_path);
+	spool_forget();
+	spool_unplace();
+	ck_assert_int_eq(access(path, F_OK), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("core fork");
@@ -146,5 +160,6 @@ int main(void)
 	tcase_add_test(tc, a_childs_numbers_are_its_own);
 	tcase_add_test(tc, states_of_the_parents_threads_are_used_again);
 	tcase_add_test(tc, a_child_takes_no_chunk_of_its_parents_dead);
+	tcase_add_test(tc, a_child_does_not_remove_its_parents_file);
 	return unit_run(tc, "core fork");
 }

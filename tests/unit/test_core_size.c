@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #define MIB (1ull << 20)
 
@@ -84,7 +85,7 @@ START_TEST(what_has_large_pages_grows_again)
 
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	ck_assert_int_eq(spool_open(dir, cap), 0);
-	ck_assert_int_eq(unlink(spool.path), 0);
+	ck_assert_int_eq(unlink(spool_path), 0);
 	ck_assert_int_eq(rmdir(dir), 0);
 	ck_assert_int_eq(spool_prepare(4 << 20), 0);
 	while (atomic_load(&spool.head->used) < 3 << 20)
@@ -350,6 +351,27 @@ START_TEST(without_a_spool_nothing_is_done)
 }
 END_TEST
 
+/* A sandbox around the program. */
+static bool refuse_writing(long nr, const long a[6], long *result)
+{
+	*result = -EPERM;
+	return nr == SYS_mprotect && a[2] & PROT_WRITE;
+}
+
+START_TEST(pages_that_may_not_be_written_are_no_spool)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	seam = refuse_writing;
+	ck_assert_int_eq(spool_place(dir, CAP), -EPERM);
+	ck_assert_ptr_null(spool.base);
+	ck_assert_str_eq(spool_path, "");
+	seam = NULL;
+	ck_assert_int_eq(spool_place(dir, CAP), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("core size");
@@ -369,5 +391,6 @@ int main(void)
 	tcase_add_test(tc, a_confined_spool_ends_where_its_pages_do);
 	tcase_add_test(tc, who_is_free_again_has_the_room_of_before);
 	tcase_add_test(tc, without_a_spool_nothing_is_done);
+	tcase_add_test(tc, pages_that_may_not_be_written_are_no_spool);
 	return unit_run(tc, "core size");
 }

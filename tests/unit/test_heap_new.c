@@ -73,6 +73,23 @@ START_TEST(each_form_is_one_record_of_its_name)
 }
 END_TEST
 
+/* Where our hooks could not be hidden, and no object had the form. */
+START_TEST(a_form_that_nobody_has_is_served_by_malloc)
+{
+	void *p = hook_test__ZnwmSt11align_val_t(7, 256);
+
+	ck_assert_uint_eq((uintptr_t)p % 256, 0);
+	hook_test__ZdlPvSt11align_val_t(p, 256);
+	p = hook_test__ZnwmSt11align_val_t(7, 1); /* less than malloc knows of */
+	ck_assert_ptr_nonnull(p);
+	hook_test__ZdlPvSt11align_val_t(p, 1);
+	ck_assert_ptr_nonnull(p = hook_test__Znam(0));
+	hook_test__ZdaPv(p);
+	ck_assert_ptr_null(
+		hook_test__ZnwmRKSt9nothrow_t((size_t)1 << 62, (const void *)""));
+}
+END_TEST
+
 START_TEST(what_a_new_handler_allocates_is_the_programs)
 {
 	info = heap_window(HEAP_ALL);
@@ -145,6 +162,7 @@ int main(void)
 	TCase *tc = tcase_create("heap new");
 
 	tcase_add_test(tc, each_form_is_one_record_of_its_name);
+	tcase_add_test(tc, a_form_that_nobody_has_is_served_by_malloc);
 	tcase_add_test(tc, what_a_new_handler_allocates_is_the_programs);
 	tcase_add_test(tc, nothing_is_learnt_from_a_call_across_windows);
 	tcase_add_test(tc, an_exception_ends_the_call);
