@@ -15,7 +15,6 @@
 #include "agent/cupti/cupti.h"
 #include "agent/heap/heap.h"
 #include "agent/hooks/hook.h"
-#include "agent/hooks/loader.h"
 #include "agent/hooks/weak.h"
 #include "agent/patch/patch.h"
 #include "agent/proflaunch.h"
@@ -71,61 +70,12 @@ static void window_ended(struct cycle_info *info, bool kept)
 	unwind_settle(info);
 }
 
-/* Does all that has to be done once libtorch is mapped and initialised. `once` stays
- * false as long as libtorch is not there: each new library makes us look again. */
-static void look_for_torch(void)
-{
-	static _Atomic bool once;
-
-	if (atomic_load_explicit(&once, memory_order_relaxed) || !torch_found() ||
-	    atomic_exchange(&once, true))
-		return;
-	if (!hook_real_execute)
-		hook_real_execute = abi_cpu_symbol(hook_name_execute);
-	if (!agent_begin())
-		return;
-	writer_need();
-	wire_gpu_look();
-	agent_facts();
-	heap_undoze();
-	sched_torch_found();
-}
-
-/* Python's interpreter, and a program that embeds it, export this. */
-static bool is_python(void)
-{
-	return hook_real_dlsym(RTLD_DEFAULT, "Py_IsInitialized");
-}
-
-/* dlsym is how a library just opened gets used, so it is the moment to look. Python's
- * importer asks for PyInit_* right after dlopen returned. Any other name may come from a
- * constructor in the middle of dlopen, where libtorch is mapped but not initialised. */
-static void on_symbol(const char *name)
-{
-	static _Atomic unsigned long long seen;
-	unsigned long long adds;
-
-	if (!agent.on)
-		return;
-	wire_gpu_symbol(name);
-	agent_heap_symbol(name);
-	adds = loader_adds();
-	if (atomic_load_explicit(&seen, memory_order_relaxed) == adds ||
-	    (strncmp(name, "PyInit_", 7) && (is_python() || loader_busy())))
-		return;
-	atomic_store_explicit(&seen, adds, memory_order_relaxed);
-	look_for_torch();
-	wire_python_look(name);
-	sched_library();
-}
-
-/* The program's own libraries are initialised: libtorch, too, where the program is linked
- * with it and no dlsym will ever tell. */
+/* The program's own libraries are initialised. */
 static void on_main(void)
 {
 	if (!agent.on)
 		return;
-	look_for_torch();
+	library_main();
 	sched_main(heap_wanted() && !heap_is_sample());
 	agent_heap_main();
 }
@@ -251,12 +201,12 @@ static void finish_alone(void)
 
 	say_unrun_command();
 	if (done) {
-		if (spool.path[0])
-			unlink(spool.path);
+		if (spool_path[0])
+			unlink(spool_path);
 		job_unmake();
 		return;
 	}
-	if (spool.path[0])
+	if (spool_path[0])
 		log_warn("%s ended with %lu trace files written and others not (%d s are "
 			 "waited for them): for those run: proflaunch recover %s",
 			 self.exe, files, EXIT_SECONDS, agent.config.logdir);
@@ -328,7 +278,7 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 	weak_undo();
 	/* Even in a process not recorded the jumping hooks must know where to jump. */
 	hook_start(&(struct hook_listener){
-		.symbol = on_symbol,
+		.symbol = library_symbol,
 		.main = on_main,
 		.leave = on_exit_now,
 		.backward = on_backward,
@@ -349,7 +299,6 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 		config_load(&agent.config, NULL, environ, bad_option, NULL);
 		log_quiet = agent.config.quiet;
 		fix_logdir();
-		clock_start();
 		self_look(argc > 0 ? argv[0] : NULL);
 		script_look(self.exe, argc, argv);
 		agent.pid = self.pid;

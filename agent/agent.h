@@ -41,6 +41,11 @@ bool agent_launched(void); /* a launcher's finisher makes the files */
 /* leave.c: the process ends, in whatever way: the spool keeps what is left. */
 void agent_leave(void);
 
+/* library.c: libtorch is looked for, and what waits for it begins: as main is about to
+ * run, and by any thread of the program's that asks dlsym for `name`. */
+void library_main(void);
+void library_symbol(const char *name);
+
 /* ranks.c: notes rank and world size again, as they are now. */
 void agent_ranks(void);
 

@@ -98,6 +98,7 @@ static void *symbol_address(const struct elf_object *o, uint32_t i, const char *
 struct choice {
 	unsigned type;
 	void *at, *old; /* of the default version; of a hidden one */
+	size_t size; /* of the former */
 };
 
 static bool choose_symbol(const struct elf_object *o, uint32_t i, const char *name,
@@ -106,7 +107,7 @@ static bool choose_symbol(const struct elf_object *o, uint32_t i, const char *na
 	void *at = symbol_address(o, i, name, c->type);
 
 	if (at && (c->type == ANY || !is_hidden(o, i)))
-		c->at = at;
+		c->at = at, c->size = o->sym[i].st_size;
 	else if (at && !c->old && is_old_glibc(o, i))
 		c->old = at;
 	return c->at;
@@ -207,6 +208,21 @@ const void *elf_data(const char *name)
 		if (elf_object(&o, m->l_addr, m->l_ld))
 			at = look_up(&o, name, STT_OBJECT);
 	return at;
+}
+
+const void *elf_linkers_data(uintptr_t base, const char *name, size_t *size)
+{
+	const struct link_map *m = elf_first_object();
+	struct elf_object o;
+	struct choice c = { .type = STT_OBJECT };
+
+	while (m && m->l_addr != base)
+		m = m->l_next;
+	if (!base || !m || !elf_object(&o, m->l_addr, m->l_ld) || !o.gnu)
+		return NULL;
+	by_gnu_hash(&o, name, &c);
+	*size = c.size;
+	return c.at;
 }
 
 const Elf64_Dyn *elf_dynamic(const struct dl_phdr_info *info)

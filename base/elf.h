@@ -39,6 +39,9 @@ void *elf_next_function(const struct link_map *after, const char *name,
 			const struct link_map **owner);
 /* The variable `name` as programs are bound to it: the first object's that has it. */
 const void *elf_data(const char *name);
+/* A variable of the object at `base`, one that no program opens, and its size in bytes.
+ */
+const void *elf_linkers_data(uintptr_t base, const char *name, size_t *size);
 /* Does the object refer to a function `name` of other objects? */
 bool elf_refers(const struct elf_object *o, const char *name);
 

@@ -275,10 +275,10 @@ void sys_restore_signals(uint64_t saved)
 			0);
 }
 
-/* This is how valgrind is asked for; on a processor these instructions change nothing. */
-bool sys_under_valgrind(void)
+/* This is how valgrind is asked; on a processor these instructions change nothing. */
+static uint64_t ask_valgrind(uint64_t what, uint64_t first, uint64_t second)
 {
-	uint64_t question[6] = { 0x1001 }, answer = 0;
+	uint64_t question[6] = { what, first, second }, answer = 0;
 
 	__asm__ volatile("rolq $3, %%rdi\n\trolq $13, %%rdi\n\t"
 			 "rolq $61, %%rdi\n\trolq $51, %%rdi\n\t"
@@ -286,5 +286,15 @@ bool sys_under_valgrind(void)
 			 : "+d"(answer)
 			 : "a"(question)
 			 : "cc", "memory");
-	return answer != 0;
+	return answer;
+}
+
+bool sys_under_valgrind(void)
+{
+	return ask_valgrind(0x1001, 0, 0) != 0; /* RUNNING_ON_VALGRIND */
+}
+
+void sys_valgrind_written(const void *at, size_t size)
+{
+	ask_valgrind(0x4d430002, (uint64_t)at, size); /* memcheck's MAKE_MEM_DEFINED */
 }

@@ -101,6 +101,8 @@ static inline int64_t sys_clock_ns(clockid_t id)
 void sys_nap(int64_t ns); /* no cancellation point; a signal may end it */
 void sys_host(char *buf, size_t size); /* host name, file-name safe */
 bool sys_under_valgrind(void);
+/* Valgrind takes these bytes for written from now on. */
+void sys_valgrind_written(const void *at, size_t size);
 /* Does this task have thread-local storage? A task that a program made by clone with a
  * descriptor of nothing has none; errno lies there. */
 bool sys_has_tls(void);

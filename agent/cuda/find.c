@@ -5,8 +5,8 @@
  * is looked up by its return address, each time.
  */
 #include "agent/cuda/libraries.h"
+#include "agent/hooks/adds.h"
 #include "agent/hooks/enter.h"
-#include "agent/hooks/loader.h"
 #include "base/arena.h"
 #include "base/fmt.h"
 #include "base/seldom.h"
@@ -227,7 +227,7 @@ void cuda_find_again(void)
 
 	if (!atomic_load_explicit(&in_use, memory_order_relaxed))
 		return;
-	adds = loader_adds();
+	adds = adds_count();
 	if (atomic_exchange(&seen, adds) == adds)
 		return;
 	look_for_second(GROUP_CUDART);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the dynamic linker is at: how much it has mapped, and whether it is further out on
- * this thread's stack, in the middle of a dlopen. */
+/* Whether the dynamic linker is further out on this thread's stack, in the middle of a
+ * dlopen. */
 #include "agent/hooks/loader.h"
+#include "agent/hooks/enter.h"
+#include "base/sys.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -13,51 +15,66 @@ struct range {
 	uintptr_t begin, end;
 };
 
-/* dlpi_adds is the same in each call: the first one is enough. */
-static int first_object(struct dl_phdr_info *info, size_t size, void *adds)
+/* The executable part of what the kernel mapped as our loader, from its own headers,
+ * which lie at its begin. */
+static struct range loader_text(void)
 {
-	if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
-		*(unsigned long long *)adds = info->dlpi_adds;
-	return 1;
-}
+	uintptr_t base = getauxval(AT_BASE);
+	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)base;
+	const ElfW(Phdr) *p = base ? (const ElfW(Phdr) *)(base + header->e_phoff) : NULL;
+	struct range text = { 0, 0 };
 
-unsigned long long loader_adds(void)
-{
-	unsigned long long adds = 0;
-
-	dl_iterate_phdr(first_object, &adds);
-	return adds;
-}
-
-/* The executable part of the object that the kernel mapped as our loader. */
-static int loader_text(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct range *text = arg;
-
-	(void)size;
-	if (info->dlpi_addr != getauxval(AT_BASE))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+	for (int i = 0; base && i < header->e_phnum; i++) {
+		if (p[i].p_type != PT_LOAD || !(p[i].p_flags & PF_X))
 			continue;
-		text->begin = info->dlpi_addr + p->p_vaddr;
-		text->end = text->begin + p->p_memsz;
+		text.begin = base + p[i].p_vaddr;
+		text.end = text.begin + p[i].p_memsz;
 	}
-	return 1;
+	return text;
 }
 
-/* The main thread's stack ends where the program began; another thread's below its
- * own control block, which glibc puts on top of it. */
+/* The kernel keeps at least 128 MiB below the first stack's end free of other maps. */
+#define FIRST_MOST (64u << 20)
+
+/* A thread's own stack, with its control block on top. */
+static struct range thread_stack(void)
+{
+	int (*attributes)(pthread_t, pthread_attr_t *) =
+		(int (*)(pthread_t, pthread_attr_t *))hook_next("pthread_getattr_np");
+	int (*stack)(const pthread_attr_t *, void **, size_t *) =
+		(int (*)(const pthread_attr_t *, void **, size_t *))hook_next(
+			"pthread_attr_getstack");
+	struct range r = { 0, 0 };
+	pthread_attr_t a;
+	void *begin;
+	size_t size;
+
+	if (!attributes || !stack || attributes(pthread_self(), &a))
+		return r;
+	if (!stack(&a, &begin, &size))
+		r = (struct range){ (uintptr_t)begin, (uintptr_t)begin + size };
+	pthread_attr_destroy(&a);
+	return r;
+}
+
+/* Where the stack that `here` lies on ends; 0: nobody knows, for it is no thread's, but a
+ * coroutine's or a signal handler's. */
 static uintptr_t stack_end(uintptr_t here)
 {
 	extern void *__libc_stack_end;
-	uintptr_t self = (uintptr_t)pthread_self(), first = (uintptr_t)__libc_stack_end;
+	uintptr_t first = (uintptr_t)__libc_stack_end;
+	struct range r = { first - FIRST_MOST, first };
 
-	if (self > here && self - here < (64u << 20))
-		return self;
-	return first > here ? first : 0;
+	if (sys_tid() != sys_pid())
+		r = thread_stack();
+	return here >= r.begin && here < r.end ? r.end : 0;
+}
+
+static bool is_in_loader(uintptr_t word, const struct range *text)
+{
+	/* A local copy: whether the program has ever written there is its own affair. */
+	sys_valgrind_written(&word, sizeof(word));
+	return word >= text->begin && word < text->end;
 }
 
 /* A return address into the loader anywhere above us: dlopen calls constructors from
@@ -67,16 +84,12 @@ bool loader_busy(void)
 {
 	uintptr_t here = (uintptr_t)__builtin_frame_address(0) & ~(uintptr_t)7;
 	uintptr_t end = stack_end(here);
-	struct range text = { 0, 0 };
+	struct range text = loader_text();
 
-	dl_iterate_phdr(loader_text, &text);
 	if (!end || !text.end)
 		return true;
-	for (; here < end; here += sizeof(uintptr_t)) {
-		uintptr_t word = *(const uintptr_t *)here;
-
-		if (word >= text.begin && word < text.end)
+	for (; here < end; here += sizeof(uintptr_t))
+		if (is_in_loader(*(const uintptr_t *)here, &text))
 			return true;
-	}
 	return false;
 }

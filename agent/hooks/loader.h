@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * loader - what was mapped lately, and whether its constructors may be running.
+ * loader - whether the constructors of what is just being opened may be running.
  *
  * Threads  any.
  * Memory   none.
@@ -11,9 +11,6 @@
 #define HOOKS_LOADER_H
 
 #include <stdbool.h>
-
-/* How many libraries were ever mapped: a change means there is something to look at. */
-unsigned long long loader_adds(void);
 
 /* True when this thread may be inside dlopen, where a library is mapped but not yet
  * initialised: to open it again there would run its constructors too early. */

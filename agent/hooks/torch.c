@@ -37,20 +37,40 @@ struct set {
 #include "agent/hooks/torch.def"
 #undef HOOK
 
+/* ---- where they are, if the listener does not know ---- */
+
+/* A library of another name has torch inside. It is looked for again at each call, for
+ * nothing keeps that library. */
+static void find_elsewhere(void **real, void **other, const char *name)
+{
+	if (!*real || *real == *other)
+		*real = *other = hook_next(name);
+}
+
+/* ---- who looks ---- */
+
 void hook_look_execute(void)
 {
+	static void *other;
 	int saved = errno;
 
-	hook_to.backward();
+	if (hook_to.backward)
+		hook_to.backward();
+	find_elsewhere(&hook_real_execute, &other, hook_name_execute);
 	errno = saved;
 }
 
 /* Both string types begin with a pointer to their characters. */
 void hook_look_usage(const void *event)
 {
+	static void *other, *older;
 	int saved = errno;
 
-	hook_to.usage(*(const char *const *)event);
+	if (hook_to.usage)
+		hook_to.usage(*(const char *const *)event);
+	find_elsewhere(&hook_real_usage, &other, hook_name_usage);
+	if (!hook_real_usage || hook_real_usage == older)
+		find_elsewhere(&hook_real_usage, &older, hook_name_usage_old);
 	errno = saved;
 }
 
@@ -82,26 +102,39 @@ static unsigned read_activities(const struct set *set)
 
 void hook_look_toggle(bool on, const void *set)
 {
+	static void *other;
 	int saved = errno;
 
 	if (hook_to.toggle)
 		hook_to.toggle(read_activities(set), on);
+	find_elsewhere(&hook_real_toggle, &other, hook_name_toggle);
 	errno = saved;
 }
 
+/* Of a library that the listener knows one of the two may be missing: a form of another
+ * release. */
 void hook_look_profile(const void *config, const void *set)
 {
+	static void *enable, *prepare;
 	int saved = errno;
 
 	(void)config;
-	hook_to.profile(read_activities(set), true);
+	if (hook_to.profile)
+		hook_to.profile(read_activities(set), true);
+	if (!hook_real_prepare || hook_real_prepare == prepare)
+		find_elsewhere(&hook_real_enable, &enable, hook_name_enable);
+	if (!hook_real_enable || hook_real_enable == enable)
+		find_elsewhere(&hook_real_prepare, &prepare, hook_name_prepare);
 	errno = saved;
 }
 
 void hook_look_profile_end(void)
 {
+	static void *other;
 	int saved = errno;
 
-	hook_to.profile(0, false);
+	if (hook_to.profile)
+		hook_to.profile(0, false);
+	find_elsewhere(&hook_real_disable, &other, hook_name_disable);
 	errno = saved;
 }

@@ -14,7 +14,7 @@ static bool is_settled(bool inputs);
 #define wire_gpu_look     look_at_gpu
 #define wire_gpu_profile  profile_gpu
 #define wire_gpu_symbol   hear_symbol_of_gpu
-#define loader_adds       count_adds
+#define adds_count        count_adds
 #define loader_busy       is_busy
 #define sched_backward    hear_backward
 #define sched_collect     collect_steps
@@ -30,6 +30,7 @@ static bool is_settled(bool inputs);
 #define writer_need       need_writer
 #include "agent/agent.c"
 #include "agent/facts.c"
+#include "agent/library.c"
 #undef spool_fact
 #undef abi_settled
 #include "tests/unit/unit.h"
@@ -247,30 +248,42 @@ END_TEST
 
 /* ---- when to look ---- */
 
+START_TEST(what_the_program_is_linked_with_is_looked_at_before_main)
+{
+	on_main();
+	ck_heard("main off, main of heap, ");
+	library_symbol("cos");
+	ck_heard("");
+	adds++;
+	library_symbol("cos");
+	ck_heard("library, ");
+}
+END_TEST
+
 START_TEST(a_library_is_looked_at_once_it_is_used)
 {
-	on_symbol("cos");
+	library_symbol("cos");
 	ck_heard("library, ");
-	on_symbol("sin");
+	library_symbol("sin");
 	ck_heard("");
 	adds++;
 	busy = true; /* in the middle of dlopen */
-	on_symbol("sin");
+	library_symbol("sin");
 	ck_heard("");
 	busy = false;
-	on_symbol("sin");
+	library_symbol("sin");
 	ck_heard("library, ");
 	adds++;
 	python = &python; /* its importer says when */
-	on_symbol("sin");
-	on_symbol("PyInit");
+	library_symbol("sin");
+	library_symbol("PyInit");
 	ck_heard("");
 	busy = true;
-	on_symbol("PyInit__C");
+	library_symbol("PyInit__C");
 	ck_heard("library, ");
 	adds++;
 	agent.on = false;
-	on_symbol("PyInit__C");
+	library_symbol("PyInit__C");
 	ck_heard("");
 }
 END_TEST
@@ -298,6 +311,7 @@ int main(void)
 	tcase_add_test(tc, torch_is_found_once);
 	tcase_add_test(tc, torch_is_not_there_yet);
 	tcase_add_test(tc, facts_are_told_until_all_is_known);
+	tcase_add_test(tc, what_the_program_is_linked_with_is_looked_at_before_main);
 	tcase_add_test(tc, a_library_is_looked_at_once_it_is_used);
 	tcase_add_test(tc, main_is_heard);
 	return unit_run(tc, "agent wires");

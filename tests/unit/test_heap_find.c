@@ -71,6 +71,12 @@ const void *elf_data(const char *name)
 	return NULL;
 }
 
+const void *elf_linkers_data(uintptr_t base, const char *name, size_t *size)
+{
+	(void)base, (void)name, (void)size;
+	return NULL;
+}
+
 void *elf_next_function(const struct link_map *after, const char *name,
 			const struct link_map **owner)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the listener is told of forks and look-ups, and whether the loader is at work. */
+#include "agent/hooks/adds.h"
 #include "agent/hooks/enter.h"
 #include "agent/hooks/loader.c"
 #include "tests/unit/unit.h"
@@ -8,7 +9,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 /* ---- look-ups: what CUDA's part says is said here ---- */
@@ -143,7 +146,7 @@ static void *open_it(void *path)
 START_TEST(a_constructor_finds_the_loader_busy)
 {
 	char dir[] = "/tmp/hooks-XXXXXX", command[512], path[64], number[32];
-	unsigned long long before = loader_adds();
+	unsigned long long before = adds_count();
 	void *handle = NULL;
 	pthread_t t;
 
@@ -166,7 +169,7 @@ START_TEST(a_constructor_finds_the_loader_busy)
 	}
 	ck_assert_msg(handle != NULL, "%s", dlerror());
 	ck_assert_int_eq(busy, 1);
-	ck_assert(loader_adds() > before);
+	ck_assert(adds_count() > before);
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	ck_assert_int_eq(system(command), 0);
 }
@@ -189,6 +192,51 @@ START_TEST(a_threads_stack_is_searched_to_its_end)
 }
 END_TEST
 
+/* ---- a stack that is no thread's ---- */
+
+static ucontext_t back;
+
+static void look_and_return(void)
+{
+	busy += loader_busy();
+	setcontext(&back);
+}
+
+static void look_from_coroutine(void)
+{
+	char *stack = mmap(NULL, 3 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ucontext_t there;
+
+	ck_assert_int_eq(mprotect(stack + (1 << 16), 1 << 16, PROT_READ | PROT_WRITE), 0);
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack + (1 << 16);
+	there.uc_stack.ss_size = 1 << 16;
+	there.uc_link = NULL;
+	makecontext(&there, look_and_return, 0);
+	swapcontext(&back, &there);
+}
+
+static void *run_coroutine(void *arg)
+{
+	look_from_coroutine();
+	return arg;
+}
+
+/* What lies above it is not read: it may be no memory at all. */
+START_TEST(on_another_stack_the_loader_may_be_busy)
+{
+	pthread_t t;
+
+	if (!_i) {
+		look_from_coroutine();
+	} else {
+		ck_assert_int_eq(pthread_create(&t, NULL, run_coroutine, NULL), 0);
+		ck_assert_int_eq(pthread_join(t, NULL), 0);
+	}
+	ck_assert_int_eq(busy, 1);
+}
+END_TEST
+
 static struct range linker;
 
 /* A local that a sanitizer leaves on the stack. */
@@ -204,7 +252,7 @@ START_TEST(what_lies_behind_the_loader_is_not_the_loader)
 {
 	pthread_t t;
 
-	dl_iterate_phdr(loader_text, &linker);
+	linker = loader_text();
 	ck_assert_uint_ne(linker.end, 0);
 	ck_assert_int_eq(pthread_create(&t, NULL, look_below, (void *)(uintptr_t)_i), 0);
 	ck_assert_int_eq(pthread_join(t, NULL), 0);
@@ -220,6 +268,7 @@ int main(void)
 	tcase_add_test(tc, a_fork_is_told_once_to_each_side);
 	tcase_add_loop_test(tc, a_constructor_finds_the_loader_busy, 0, 2);
 	tcase_add_test(tc, a_threads_stack_is_searched_to_its_end);
+	tcase_add_loop_test(tc, on_another_stack_the_loader_may_be_busy, 0, 2);
 	tcase_add_loop_test(tc, what_lies_behind_the_loader_is_not_the_loader, 0, 2);
 	tcase_add_loop_test(tc, an_exit_is_told_before_it, 0, 4);
 	return unit_run(tc, "hooks");
