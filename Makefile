@@ -22,18 +22,25 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 	-fvisibility=hidden $(warn) $(san) $(CFLAGS)
 
 # ---- sources: one folder is one layer ---------------------------------------
-# What runs at each start of a program comes first, and of that the large last: its code, its
-# constants and its variables lie on few pages.
-start  := config/config.c config/config_table.c config/config_file.c base/fmt.c base/sys.c \
-	base/sys_call.c agent/core/self.c agent/core/spool_room.c agent/core/clock.c base/log.c agent/core/gate.c \
-	agent/hooks/weak.c agent/hooks/dlsym.c agent/hooks/exec.c agent/hooks/process.c base/elf.c \
-	agent/heap/heap.c agent/heap/record.c agent/cuda/entry.S agent/cuda/cuda.c agent/cuda/functions.c \
-	agent/sched/sched.c agent/sched/steps.c agent/sched/follow.c agent/sched/exit.c agent/sched/auto.c agent/sched/marker.c agent/sched/cycle.c \
-	agent/torch/observe.c agent/torch/torch.c agent/wire_gpu.c agent/cupti/cupti.c agent/cupti/lib/session.c agent/agent.c \
-	agent/begin.c agent/torch/abi.c agent/wire_heap.c agent/sched/marks.c base/arena.c agent/core/spool_file.c agent/core/job.c base/tally.c
+# What runs at each start of a program alone comes first, then what a fork child and an exec
+# run, too: their code, constants and variables lie on few pages (`make bench`, page faults).
+# Tables among them are SELDOM (base/seldom.h); agent/state.c is last, for most of it is.
+start  := $(addprefix config/,config_file.c config_table.c config.c) \
+	$(addprefix agent/hooks/,start.c weak.c process.c dlsym.c) \
+	$(addprefix base/,tally.c elf.c fmt.c log.c own_thread.c) \
+	$(addprefix agent/core/,script.c rare.c clock.c gate.c) \
+	$(addprefix agent/sched/,exit.c schedule.c marker.c) agent/torch/torch.c agent/torch/observe.c \
+	agent/torch/abi.c agent/core/job.c agent/cupti/lib/session.c agent/cuda/cuda.c agent/cuda/entry.S \
+	$(addprefix agent/,wire_gpu.c wire_heap.c agent.c begin.c)
+forked := $(addprefix base/,sys.c sys_call.c sys_file.c unseen.c) agent/core/thread.c \
+	$(addprefix agent/sched/,state.c marks.c follow.c sched.c cycle.c steps.c) agent/core/self.c \
+	agent/heap/heap.c agent/cupti/cupti.c $(addprefix agent/,wire_python.c fork.c midway.c limits.c) \
+	$(addprefix agent/hooks/,exec.c exec_env.c exec_seen.c exec_find.c) config/own_env.c config/aside.c \
+	base/image.c agent/python/python.c agent/python/objects.c writer/thread.c writer/crew.c agent/heap/malloc.c agent/core/spool_reserve.c
+early  := $(start) $(forked) agent/state.c
 below   = $(sort $(shell find $(1) -name '*.c' -o -name '*.S'))
 ground := $(wildcard base config agent/core)
-agent  := $(start) $(filter-out $(start),$(call below,$(wildcard base config) agent writer))
+agent  := $(early) $(filter-out $(early),$(call below,$(wildcard base config) agent writer))
 front  := $(filter %.c,$(call below,launcher finisher report)) $(filter-out writer/thread.c writer/crew.c writer/ahead.c, \
 	$(call below,$(ground) writer)) agent/sched/schedule.c agent/sched/marker.c
 tables  = $(shell find agent -name '*.def')
@@ -94,7 +101,8 @@ $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
 
 # Three builds of an object: in the agent, in a program, in a unit test (where
 # it must not replace the test program's own functions).
-$(BUILD)/so/%.o:   extra := -fPIC -ftls-model=initial-exec $(if $(SAN),,$(floor))
+# Constants stay in their object's order: see `start`.
+$(BUILD)/so/%.o:   extra := -fno-merge-constants -fPIC -ftls-model=initial-exec $(if $(SAN),,$(floor))
 $(BUILD)/bin/%.o:  extra := $(if $(SAN),,$(floor))
 $(BUILD)/unit/%.o: extra := -DHOOK_NO_EXPORT
 define compile

@@ -5,6 +5,7 @@
  */
 #include "agent/agent.h"
 
+#include "agent/core/clock.h"
 #include "agent/core/gate.h"
 #include "agent/core/job.h"
 #include "agent/core/rare.h"
@@ -19,6 +20,7 @@
 #include "base/memory_group.h"
 #include "base/own_thread.h"
 #include "base/roomy.h"
+#include "base/seldom.h"
 #include "base/sys.h"
 #include "base/sys_call.h"
 #include "base/unseen.h"
@@ -117,7 +119,7 @@ static int judge_logdir(void)
 /* Plain LD_PRELOAD: a file, else memory that dies with the process. */
 static int place_alone(uint64_t cap)
 {
-	static char dir[4096];
+	static SELDOM char dir[4096];
 	const char *why = "";
 	int err = place_spool(&agent.config, config_getenv(environ, "TMPDIR"), dir,
 			      sizeof(dir), &why);
@@ -163,22 +165,26 @@ static int place_within_limits(void *arg)
 	return agent_launched() ? place_launched_spool(cap) : place_alone(cap);
 }
 
+/* Decided once, so that a fork child need not look at the options' page. */
+static bool soon;
+
 /* A process that waits for torch, CUDA or its first sample has no file before they come:
  * most never do, and to make one costs as much as to start a program. When one of these
  * comes, the spool is made unseen. */
-static bool is_soon(void)
+static bool begins_soon(void)
 {
 	return (agent.config.malloc && agent.config.malloc != MALLOC_SAMPLE) ||
 	       config_marker_is(&agent.config, MARKER_BY_TIME);
 }
 
-/* Maps the job's page, and the spool where that will be needed anyway. Lines for the
- * user go to the launcher from here on, where there is one. */
-static int join_and_place(void *arg)
+/* Maps the job's page. Lines for the user go to the launcher from here on, where there is
+ * one. */
+static int join_job(void *arg)
 {
 	const char *named = config_getenv(environ, "PROF_JOB");
 	int err = 0;
 
+	(void)arg;
 	if (!job && named && *named) {
 		err = job_join(named, NULL);
 		if (err)
@@ -186,7 +192,8 @@ static int join_and_place(void *arg)
 		if (job->launched)
 			log_elsewhere = said_put;
 	}
-	return is_soon() ? place_within_limits(arg) : 0;
+	clock_start_as(job ? job->clock_kind : CLOCK_UNKNOWN);
+	return 0;
 }
 
 /* The program has no free descriptor number; a descriptor table of our own has some. */
@@ -208,14 +215,22 @@ static void place_here(void *arg)
 	p->err = p->fn(NULL);
 }
 
-/* Calls fn on a stack of its own, and where no descriptor is free, or other threads might
- * see one, in a task with its own descriptor table. true: fn has done its work, and a
- * spool that it made has its gate. */
-static bool place_by(int (*fn)(void *), bool one_thread)
+enum place_on {
+	ON_STACK, /* the caller's: in the constructor, the process's first one */
+	ON_ROOMY, /* a stack of its own: a fork child's may be a coroutine's */
+	ON_ASIDE, /* a task of its own; under valgrind, which knows none, as ON_ROOMY */
+};
+
+/* Calls fn where it is told, and where no descriptor is free, or other threads might see
+ * one, in a task with its own descriptor table. true: fn has done its work, and a spool
+ * that it made has its gate. */
+static bool place_by(int (*fn)(void *), enum place_on on)
 {
 	struct placing p = { fn, -EMFILE };
 
-	if (one_thread || sys_under_valgrind())
+	if (on == ON_STACK)
+		place_here(&p);
+	else if (on == ON_ROOMY || sys_under_valgrind())
 		roomy_call(place_here, &p);
 	if (p.err == -EMFILE)
 		p.err = unseen_only(place_aside, &fn);
@@ -238,8 +253,11 @@ static bool place_by(int (*fn)(void *), bool one_thread)
 
 bool agent_place(void)
 {
-	bool ok = place_by(join_and_place, true);
+	bool ok;
 
+	soon = begins_soon();
+	ok = place_by(join_job, ON_STACK) &&
+	     (!soon || place_by(place_within_limits, ON_ROOMY));
 	own_thread_look();
 	if (!log_elsewhere)
 		log_watch();
@@ -252,7 +270,7 @@ bool agent_place(void)
 bool agent_place_child(void)
 {
 	self_fork_child();
-	return !is_soon() || place_by(place_within_limits, true);
+	return !soon || place_by(place_within_limits, ON_ROOMY);
 }
 
 /* ---- what has to be written ---- */
@@ -261,7 +279,7 @@ bool agent_place_child(void)
  * the spool's header with its facts, what makes others read it, and the writer. */
 static bool start_parts(void)
 {
-	if (!spool.base && !place_by(place_within_limits, false))
+	if (!spool.base && !place_by(place_within_limits, ON_ASIDE))
 		return false;
 	if (thread_start()) {
 		agent_unrecorded();

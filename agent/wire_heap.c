@@ -15,6 +15,7 @@
 #include "agent/heap/heap.h"
 #include "agent/sched/sched.h"
 #include "agent/unwind/unwind.h"
+#include "base/seldom.h"
 #include "config/config_file.h"
 #include "writer/writer.h"
 
@@ -22,7 +23,8 @@
 
 extern char **environ;
 
-static char facts[1024]; /* found at the start: later the linker may not be asked */
+/* Found at the start: later the linker may not be asked. */
+static SELDOM char facts[1024];
 
 /* PROF_MALLOC_SEED makes samples the same in each run: for tests. */
 static uint64_t sample_seed(void)

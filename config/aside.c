@@ -6,6 +6,7 @@
  * by a key made of all that stat says of the file, so that make or a shell, which
  * start the same few programs all the time, cost one stat each. */
 #include "config/aside.h"
+#include "base/seldom.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +85,8 @@ bool aside_reads(const char *library)
 
 /* ---- what is known of a file ---- */
 
-static _Atomic uint64_t own[ASIDE_KNOWN], *known = own;
+static SELDOM _Atomic uint64_t own[ASIDE_KNOWN];
+static _Atomic uint64_t *known = own;
 
 void aside_share(_Atomic uint64_t table[ASIDE_KNOWN])
 {

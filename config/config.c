@@ -236,17 +236,13 @@ static const char *set_metadata(struct config *c, const char *key, const char *v
 
 /* ---- the calls ---- */
 
-const char *config_set(struct config *c, const char *name, const char *value)
+static const char *set_option(struct config *c, const struct config_option *o,
+			      const char *value)
 {
-	const struct config_option *o = config_find(name);
 	size_t len;
 	void *at;
 
 	value = trim_value(value, &len);
-	if (config_is_metadata(name))
-		return set_metadata(c, name + strlen(METADATA), value, len);
-	if (!o)
-		return config_unknown(name, CONFIG_LINE);
 	/* An empty value counts only where the default is empty, too. */
 	if (!len && *o->def)
 		return "the value is empty";
@@ -263,11 +259,24 @@ const char *config_set(struct config *c, const char *name, const char *value)
 	}
 }
 
+const char *config_set(struct config *c, const char *name, const char *value)
+{
+	const struct config_option *o;
+	size_t len;
+
+	if (config_is_metadata(name)) {
+		value = trim_value(value, &len);
+		return set_metadata(c, name + strlen(METADATA), value, len);
+	}
+	o = config_find(name);
+	return o ? set_option(c, o, value) : config_unknown(name, CONFIG_LINE);
+}
+
 void config_defaults_zeroed(struct config *c)
 {
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (*o->def)
-			config_set(c, o->name, o->def);
+			set_option(c, o, o->def);
 }
 
 void config_defaults(struct config *c)
@@ -316,13 +325,14 @@ void config_lines(struct config *c, char *text)
 	}
 }
 
-/* PROF_<NAME>=value: the option's name in `name`; false for what is no option of ours. */
+/* PROF_<NAME>=value, of which `len` bytes are the name: the option's name in `name`;
+ * false for what is no option of ours. */
 static bool env_name(const char *entry, size_t len, char *name)
 {
 	size_t prefix = strlen(ENV);
 
 	if (len <= prefix || len - prefix > NAME_MOST + strlen(METADATA) ||
-	    strncmp(entry, ENV, prefix) || !strncmp(entry, "PROF_JOB=", 9))
+	    !strncmp(entry, "PROF_JOB=", 9))
 		return false;
 	if (!strncmp(entry, ENV_METADATA, strlen(ENV_METADATA))) {
 		fmt(name, 2 * NAME_MOST, METADATA "%.*s",
@@ -343,10 +353,13 @@ void config_env(struct config *c, char *const *env,
 	char name[2 * NAME_MOST], shown[2 * NAME_MOST];
 
 	for (; env && *env; env++) {
-		size_t len = strcspn(*env, "=");
 		const struct config_option *o;
 		const char *no;
+		size_t len;
 
+		if (strncmp(*env, ENV, strlen(ENV)))
+			continue;
+		len = strcspn(*env, "=");
 		if (!(*env)[len] || !env_name(*env, len, name))
 			continue;
 		o = config_find(name);

@@ -4,14 +4,18 @@
  * launcher inside of a job takes the outer one's away. No call allocates: a child of
  * vfork uses these, in its parent's memory. */
 #include "config/own_env.h"
+#include "base/text.h"
 #include "config/config.h"
 
 #include <string.h>
 
 const char *own_env_value(const char *row, const char *name)
 {
-	size_t len = strlen(name);
+	size_t len;
 
+	if (*row != *name) /* most rows: no call for them */
+		return NULL;
+	len = strlen(name);
 	return !strncmp(row, name, len) && row[len] == '=' ? row + len + 1 : NULL;
 }
 
@@ -25,12 +29,11 @@ static bool names_agent(const char *path, size_t len)
 	       (len == own || path[len - own - 1] == '/');
 }
 
-/* "BUFFER_MB=..." of the option buffer_mb. */
+/* "BUFFER_MB=..." of the option buffer_mb, in each spelling that config_env reads. */
 static bool is_option(const char *row, const char *option)
 {
 	for (; *option; option++, row++)
-		if (*row !=
-		    (*option >= 'a' && *option <= 'z' ? *option - 'a' + 'A' : *option))
+		if (text_lower(*row) != *option && !(*row == '-' && *option == '_'))
 			return false;
 	return *row == '=';
 }
@@ -44,7 +47,8 @@ bool own_env_is(const char *row)
 	if (strncmp(row, "PROF_", 5))
 		return false;
 	row += 5;
-	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4))
+	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
+	    is_option(row, CONFIG_WITH_STACK))
 		return true;
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (is_option(row, o->name))

@@ -349,7 +349,6 @@ _Noreturn void finish_main(const struct finish *f)
 		command_start(environ, f->cwd);
 	me.cpu_before = atomic_load(&f->shared->cpu_ns);
 	apart_start(f);
-	clock_start();
 	writer_begins = file_begins;
 	me.all.shared = f->shared;
 	me.all.page = &me.page;

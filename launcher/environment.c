@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The agent reads neither files nor a command line: all that the launcher decided reaches
- * it by PROF_* rows, the same in each process of the job. Rows of an outer job are left
- * out first, so that two agents never meet. */
+/* The agent reads neither files nor a command line: what the launcher decided reaches it
+ * by PROF_* rows, the same in each process of the job; an option without one has its
+ * default. Rows of an outer job, and of the user, are left out first. */
 #include "launcher/environment.h"
 #include "base/array.h"
 #include "config/own_env.h"
@@ -70,17 +70,21 @@ static void add_preload(struct list *l, const char *old, const char *agent)
 	free(text);
 }
 
-/* Adds every option, also those with their default: the agent reads no file. */
+/* Each row costs each process of the job a copy and a look, the C library's among them.
+ */
 static void add_options(struct list *l, const struct config *c)
 {
-	char name[160], value[CONFIG_METADATA];
+	char name[160], value[CONFIG_METADATA], usual[CONFIG_TEXT];
+	static struct config defaults;
 
+	config_defaults(&defaults);
 	for (const struct config_option *o = config_options; *o->name; o++) {
 		if (!strcmp(o->name, "config"))
 			continue;
 		option_name(name, sizeof(name), o->name);
 		config_value(c, o, value, sizeof(value));
-		if (*value)
+		config_value(&defaults, o, usual, sizeof(usual));
+		if (*value && strcmp(value, usual))
 			add_variable(l, name, value);
 	}
 	for (const char *p = c->metadata; *p; p += strcspn(p, "\n") + 1) {

@@ -12,7 +12,8 @@
 
 #include "config/config.h"
 
-/* `env` plus every option as PROF_*, PROF_JOB, and the agent first in LD_PRELOAD. */
+/* `env` plus every option that differs from its default as PROF_*, PROF_JOB, and the
+ * agent first in LD_PRELOAD. */
 char **environment_make(char *const *env, const struct config *c, const char *agent,
 			const char *job);
 

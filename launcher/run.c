@@ -5,6 +5,7 @@
  * the finisher, read the page, remove empty folders, say the closing words, and end as
  * the command did. */
 #include "launcher/run.h"
+#include "agent/core/clock.h"
 #include "agent/core/job.h"
 #include "agent/core/job_count.h"
 #include "base/sys.h"
@@ -141,6 +142,7 @@ static bool prepare_job(struct run *r)
 		 *r->spool_dir ? r->spool_dir : "memory");
 	if (!*r->spool_dir)
 		snprintf(r->spool_dir, sizeof(r->spool_dir), "%s/.proflaunch", c->logdir);
+	clock_start(); /* for all processes of the job, the finisher among them */
 	for (unsigned i = 0; i < TRIES && (!i || err == -ENOENT); i++)
 		err = job_make(r->spool_dir, (uint32_t)getpid());
 	if (err)

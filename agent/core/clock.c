@@ -40,7 +40,7 @@ static struct clock_triple triple_now(void)
 
 /* The kernel itself keeps time by the counter only when it found it invariant
  * and the same on all cores: its verdict is worth more than CPUID's. */
-void clock_start(void)
+static uint64_t ask_kernel(void)
 {
 #if defined __x86_64__
 	char source[32];
@@ -49,9 +49,20 @@ void clock_start(void)
 		    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		    source, sizeof(source)) > 0 &&
 	    !strncmp(source, "tsc", 3))
-		clock_kind = CLOCK_TSC;
+		return CLOCK_TSC;
 #endif
+	return CLOCK_NS;
+}
+
+void clock_start_as(uint64_t kind)
+{
+	clock_kind = kind < CLOCK_UNKNOWN ? kind : ask_kernel();
 	first = triple_now();
+}
+
+void clock_start(void)
+{
+	clock_start_as(CLOCK_UNKNOWN);
 }
 
 /* Ticks per second from the first triple to `c`. */

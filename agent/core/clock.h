@@ -2,7 +2,7 @@
 /*
  * clock - ticks while recording, nanoseconds when writing.  Hot path.
  *
- * Threads  clock_ticks: any.  clock_start, clock_sample: one at a time.
+ * Threads  clock_ticks: any.  clock_start*, clock_sample: one at a time.
  * Memory   none of its own; triples are stored in the spool header.
  * Errors   none: without an invariant counter ticks are CLOCK_MONOTONIC_RAW ns.
  * Units    ticks; clock_line_ns gives epoch nanoseconds.
@@ -13,7 +13,7 @@
 #include "agent/core/spool.h"
 #include "base/sys.h"
 
-enum clock_kind { CLOCK_NS, CLOCK_TSC };
+enum clock_kind { CLOCK_NS, CLOCK_TSC, CLOCK_UNKNOWN /* in a question alone */ };
 extern uint64_t clock_kind; /* set by clock_start, then constant */
 
 static inline uint64_t clock_tsc(void) /* where clock_kind is CLOCK_TSC */
@@ -32,7 +32,11 @@ static inline uint64_t clock_ticks(void)
 	return (uint64_t)sys_clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
+/* Decides on clock_kind, and takes the process's first triple: asks the kernel, by a
+ * file. */
 void clock_start(void);
+/* The same as another process of this machine has decided; CLOCK_UNKNOWN: nobody has. */
+void clock_start_as(uint64_t kind);
 /* A new spool's first triples: the process's start, and now. */
 void clock_begin(struct spool_header *head);
 /* Stores a triple in the spool header (thinning old ones); the keeper, each second. */

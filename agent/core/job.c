@@ -19,7 +19,7 @@
 
 struct job_page *job;
 struct job_slot *job_mine;
-static char folder[4096]; /* the folder of the page that is mapped */
+static SELDOM char folder[4096]; /* the folder of the page that is mapped */
 static uint64_t page_ino;
 static uint32_t maker; /* our pid, if this process made the page */
 static int locks = -1; /* the page's descriptor, from job_take_over to job_give_back */
@@ -70,9 +70,9 @@ static void describe_page(uint32_t launcher_pid)
 
 	job->boot_id[n > 0 ? strcspn(job->boot_id, "\n") : 0] = '\0';
 	fmt(job->host, sizeof(job->host), "%s", self.host);
-	job->version = 5;
 	job->base_ns = job_base_ns(sys_clock_ns(CLOCK_REALTIME));
 	fmt(job->id, sizeof(job->id), "%s", strrchr(folder, '/') + 1);
+	job->clock_kind = clock_kind;
 	job->memory = memory_group_left();
 	job->launched = launcher_pid;
 	atomic_store(&job->launcher, launcher_pid);

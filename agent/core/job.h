@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOB_MAGIC   "PROFJOB4"
+#define JOB_MAGIC   "PROFJOB5"
 #define JOB_PAGE    "page" /* name of the file in the job's folder */
 #define JOB_SLOTS   1024
 #define JOB_WINDOWS 8
@@ -65,7 +65,6 @@ enum { JOB_TOLD_TORCH = 1u << 12 };
 
 struct job_page {
 	char magic[8];
-	uint32_t version;
 	_Atomic uint32_t own; /* processes with files of their own: the finisher's */
 	int64_t base_ns; /* ts 0 of all files of this job */
 	char id[72]; /* <host>_<pid>.<start time> of the page's maker */
@@ -74,6 +73,7 @@ struct job_page {
 	uint32_t launched; /* the same, also when that has gone; 0 = there was none */
 	_Atomic uint32_t told; /* bits: lines that one process of a job says for all */
 	char host[72], boot_id[40]; /* of its maker's machine: nobody reads them again */
+	uint64_t clock_kind; /* enum clock_kind, of this machine */
 	uint64_t memory; /* what the control group leaves, if little; else UINT64_MAX */
 	_Atomic uint32_t heap_most; /* chunk_spares, KiB: the finisher's; 0 = all */
 	_Atomic uint32_t handed; /* futex: windows handed over (CYCLE_QUIET) */

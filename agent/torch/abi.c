@@ -15,7 +15,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-struct abi abi;
+SELDOM struct abi abi;
 
 /* A mapped library, found by the beginning of its file name. */
 struct library {
@@ -23,7 +23,7 @@ struct library {
 	struct elf_span span;
 	void *handle;
 };
-static struct library torch_cpu, c10;
+static SELDOM struct library torch_cpu, c10;
 #define TORCH_CPU "libtorch_cpu.so"
 
 static int match_library(struct dl_phdr_info *info, size_t size, void *arg)

@@ -3,6 +3,7 @@
  * agent, as a job of its own in a temporary directory. The run's environment is made as a
  * real job's is, so that a run that works here works there. */
 #include "launcher/doctor/probe.h"
+#include "agent/core/clock.h"
 #include "agent/core/job.h"
 #include "launcher/environment.h"
 #include "writer/copy.h"
@@ -161,6 +162,7 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 	/* None of the user's options counts: all operators are in one window, whatever
 	 * the program does. The agent finds a launcher (doctor), so it leaves its spool
 	 * here. */
+	clock_start();
 	err = job_make(dir, (uint32_t)getpid());
 	if (err)
 		return err;

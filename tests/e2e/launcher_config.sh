@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Three spellings, one order, and every mistake with its place and the right name.
 . tests/e2e/launcher.inc
-value() { "$prof" -q "$@" -- sh -c 'echo $PROF_'$name; }
+# An option with its default has no row.
+value() { "$prof" -q "$@" -- sh -c 'echo ${PROF_'$name'-none}'; }
 
 # default < file < environment < command line
 name=BUFFER_MB
-want 256 "$(value)" "the default"
+want none "$(value)" "the default"
 echo 'buffer_mb = 100' > profile.conf
 want 100 "$(value)" "./profile.conf"
 echo 'buffer_mb = 101' > other.conf
@@ -17,14 +18,14 @@ want 103 "$(PROF_BUFFER_MB=103 value --config third.conf)" "the environment over
 want 104 "$(PROF_BUFFER_MB=103 value --buffer-mb 104)" "the command line over all"
 want 105 "$(value --buffer_mb=105)" "an underscore and an equals sign"
 want 106 "$(value --buffer-mb 105 --buffer-mb 106)" "the last one"
-want 256 "$(value --buffer-mb 256)" "back to the default"
+want none "$(value --buffer-mb 256)" "back to the default"
 rm profile.conf
 
 name=RECORD_SHAPES
 for on in --record-shapes '--record-shapes on' --record-shapes=yes '--record_shapes 1' '--record-shapes true'; do
 	want on "$(value $on)" "$on"
 done
-want off "$(PROF_RECORD_SHAPES=1 value --record-shapes off)" "--record-shapes off"
+want none "$(PROF_RECORD_SHAPES=1 value --record-shapes off)" "--record-shapes off"
 want on "$(PROF_RECORD_SHAPES=1 value)" "PROF_RECORD_SHAPES=1"
 
 name=METADATA_team
@@ -87,7 +88,7 @@ want "$work/log" "$(value 2> err)" "a file that others may write"
 has './profile.conf: ignored, because others may write it (--config profile.conf makes it count)' err "it is said"
 want 1 "$(wc -l < err)" "it is said once"
 name=BUFFER_MB
-want 256 "$(value 2> err)" "harmless options of such a file"
+want none "$(value 2> err)" "harmless options of such a file"
 name=LOGDIR
 chmod 644 profile.conf; chmod 777 .
 want "$work/log" "$(value 2> err)" "a directory that others may write"

@@ -221,7 +221,7 @@ START_TEST(what_is_not_written_is_told)
 			  : "ended with 0 trace files written and others not (2 s are waited for them): for those run: proflaunch recover /dev/null/none\n"),
 		"%s", said);
 	if (!_i)
-		ck_assert_int_eq(access(spool.path, F_OK), 0);
+		ck_assert_int_eq(access(spool_path, F_OK), 0);
 }
 END_TEST
 

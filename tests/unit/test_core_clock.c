@@ -229,6 +229,21 @@ START_TEST(the_counter_is_for_machines_that_keep_time_by_it)
 }
 END_TEST
 
+/* The launcher has asked: its processes open no file. */
+START_TEST(what_another_process_found_is_not_asked_again)
+{
+	source = NULL;
+	seam = name_source;
+	clock_start_as(CLOCK_TSC);
+	ck_assert_uint_eq(clock_kind, CLOCK_TSC);
+	source = "tsc\n";
+	clock_start_as(CLOCK_NS);
+	ck_assert_uint_eq(clock_kind, CLOCK_NS);
+	clock_start_as(77); /* no word of ours */
+	ck_assert_uint_eq(clock_kind, CLOCK_TSC);
+}
+END_TEST
+
 /* Who is killed at once has a rate: from the process's start to the spool's. */
 START_TEST(the_first_triple_is_of_the_processes_start)
 {
@@ -302,6 +317,7 @@ int main(void)
 	tcase_add_test(tc, a_child_keeps_its_own_time);
 	tcase_add_test(tc, one_takes_the_time_for_all);
 	tcase_add_loop_test(tc, the_counter_is_for_machines_that_keep_time_by_it, 0, 6);
+	tcase_add_test(tc, what_another_process_found_is_not_asked_again);
 	tcase_add_test(tc, the_first_triple_is_of_the_processes_start);
 	tcase_add_test(tc, a_moment_is_in_the_middle_of_its_reading);
 	tcase_add_test(tc, a_damaged_clock_tells_a_time_all_the_same);

@@ -76,6 +76,24 @@ START_TEST(options_of_before_are_replaced)
 }
 END_TEST
 
+/* Each row costs each process of the job; and what a user has set must not come through.
+ */
+START_TEST(an_option_with_its_default_has_no_row)
+{
+	char rows[4][32] = { "PROF_BUFFER_MB=7", "PROF_Malloc=all",
+			     "PROF_RECORD-SHAPES=on", "PROF_WITH_STACK=on" };
+	char *env[] = { rows[0], rows[1], rows[2], rows[3], NULL };
+	char **got = environment_make(env, &config, "/a/libproflaunch.so", "new");
+
+	for (unsigned i = 0; env[i]; i++)
+		ck_assert_ptr_null(only(got, strtok(env[i], "=")));
+	ck_assert_ptr_null(only(got, "PROF_MARKER"));
+	strcpy(config.marker, "none");
+	got = environment_make(env, &config, "/a/libproflaunch.so", "new");
+	ck_assert_str_eq(only(got, "PROF_MARKER"), "none");
+}
+END_TEST
+
 START_TEST(a_log_directory_is_absolute_and_plain)
 {
 	static const char *const rows[][2] = {
@@ -105,6 +123,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, the_agent_is_in_front_of_what_was_there, 0, 5);
 	tcase_add_test(tc, options_of_before_are_replaced);
+	tcase_add_test(tc, an_option_with_its_default_has_no_row);
 	tcase_add_loop_test(tc, a_log_directory_is_absolute_and_plain, 0, 6);
 	return unit_run(tc, "environment");
 }

@@ -20,15 +20,16 @@
 START_TEST(rows_that_are_ours_are_told_from_others)
 {
 	static const char *const ours[] = {
-		"PROF_LOGDIR=/tmp",  "PROF_JOB=/x.job",
-		"PROF_METADATA_a=b", "PROF_BUFFER_MB=1",
-		"PROF_QUIET=",       "CUDA_INJECTION64_PATH=/a/libproflaunch.so",
+		"PROF_LOGDIR=/tmp",   "PROF_JOB=/x.job",
+		"PROF_METADATA_a=b",  "PROF_BUFFER_MB=1",
+		"PROF_QUIET=",        "CUDA_INJECTION64_PATH=/a/libproflaunch.so",
+		"PROF_logdir=/tmp",   "PROF_Buffer-MB=1",
+		"PROF_WITH_STACK=on",
 	};
 	static const char *const others[] = {
 		"PROF_",
 		"PROF_X=1",
 		"PROF_LOGDIRS=/tmp",
-		"PROF_logdir=/tmp",
 		"PROF_JOBS=1",
 		"PROFIT=1",
 		"LD_PRELOAD=/a/libproflaunch.so",

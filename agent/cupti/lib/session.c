@@ -3,8 +3,9 @@
 #include "agent/cupti/lib/session.h"
 #include "agent/core/clock.h"
 #include "agent/cupti/lib/lock.h"
+#include "base/seldom.h"
 
-struct session session;
+SELDOM struct session session;
 
 static _Atomic uint32_t flushing;
 static _Atomic uint64_t gap_from; /* ns: the gap's begin; 0 = no gap */
