@@ -26,12 +26,12 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
 # run, too: their code, constants and variables lie on few pages (`make bench`, page faults).
 # Tables among them are SELDOM (base/seldom.h); agent/state.c is last, for most of it is.
 start  := $(addprefix config/,config_file.c config_table.c config.c) \
-	$(addprefix agent/hooks/,start.c weak.c process.c dlsym.c) \
+	$(addprefix agent/hooks/,start.c weak.c process.c dlsym.c adds.c) \
 	$(addprefix base/,tally.c elf.c fmt.c log.c own_thread.c) \
 	$(addprefix agent/core/,script.c rare.c clock.c gate.c) \
 	$(addprefix agent/sched/,exit.c schedule.c marker.c) agent/torch/torch.c agent/torch/observe.c \
 	agent/torch/abi.c agent/core/job.c agent/cupti/lib/session.c agent/cuda/cuda.c agent/cuda/entry.S \
-	$(addprefix agent/,wire_gpu.c wire_heap.c agent.c begin.c)
+	$(addprefix agent/,wire_gpu.c wire_heap.c library.c agent.c begin.c)
 forked := $(addprefix base/,sys.c sys_call.c sys_file.c unseen.c) agent/core/thread.c \
 	$(addprefix agent/sched/,state.c marks.c follow.c sched.c cycle.c steps.c) agent/core/self.c \
 	agent/heap/heap.c agent/cupti/cupti.c $(addprefix agent/,wire_python.c fork.c midway.c limits.c) \
