@@ -39,7 +39,7 @@ void *hook_next(const char *name)
 bool hook_libc_whole(void)
 {
 	if (libc_has(dlsym) && libc_has(dlvsym) && libc_has(dlopen) && libc_has(dladdr) &&
-	    libc_has(dladdr1) && libc_has(dlinfo) && libc_has(pthread_create) &&
+	    libc_has(dlinfo) && libc_has(pthread_create) &&
 	    libc_has(pthread_attr_setstack) && libc_has(pthread_key_create) &&
 	    libc_has(pthread_setspecific))
 		return true;
