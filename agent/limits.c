@@ -48,10 +48,12 @@ void limits_alone(bool begins)
 {
 	if (!is_mine())
 		return;
+	/* Our thread comes back with the next record: a handler may have interrupted
+	 * malloc, and a new thread allocates. */
 	if (begins)
 		writer_pause();
 	else
-		writer_resume();
+		writer_unpause();
 }
 
 /* Without a clock nothing can be recorded. */
