@@ -33,6 +33,15 @@ static struct range loader_text(void)
 	return text;
 }
 
+/* A fork child's only thread may have been another one of its parent's, with that stack.
+ */
+static pthread_t first_thread;
+
+static void __attribute__((constructor)) note_first(void)
+{
+	first_thread = pthread_self();
+}
+
 /* The kernel keeps at least 128 MiB below the first stack's end free of other maps. */
 #define FIRST_MOST (64u << 20)
 
@@ -65,7 +74,7 @@ static uintptr_t stack_end(uintptr_t here)
 	uintptr_t first = (uintptr_t)__libc_stack_end;
 	struct range r = { first - FIRST_MOST, first };
 
-	if (sys_tid() != sys_pid())
+	if (pthread_self() != first_thread)
 		r = thread_stack();
 	return here >= r.begin && here < r.end ? r.end : 0;
 }

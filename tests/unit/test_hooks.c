@@ -181,6 +181,30 @@ static void *look_deep(void *arg)
 	return arg;
 }
 
+static void *look_in_a_child(void *arg)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		look_from(64);
+		_exit(busy);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	busy = WEXITSTATUS(status);
+	return arg;
+}
+
+START_TEST(a_child_that_a_thread_has_forked_is_on_that_threads_stack)
+{
+	pthread_t t;
+
+	ck_assert_int_eq(pthread_create(&t, NULL, look_in_a_child, NULL), 0);
+	ck_assert_int_eq(pthread_join(t, NULL), 0);
+	ck_assert_int_eq(busy, 0);
+}
+END_TEST
+
 /* Its stack ends at its control block: what lies behind may not be mapped. */
 START_TEST(a_threads_stack_is_searched_to_its_end)
 {
@@ -267,6 +291,7 @@ int main(void)
 	tcase_add_test(tc, a_look_up_is_told_and_errno_stays);
 	tcase_add_test(tc, a_fork_is_told_once_to_each_side);
 	tcase_add_loop_test(tc, a_constructor_finds_the_loader_busy, 0, 2);
+	tcase_add_test(tc, a_child_that_a_thread_has_forked_is_on_that_threads_stack);
 	tcase_add_test(tc, a_threads_stack_is_searched_to_its_end);
 	tcase_add_loop_test(tc, on_another_stack_the_loader_may_be_busy, 0, 2);
 	tcase_add_loop_test(tc, what_lies_behind_the_loader_is_not_the_loader, 0, 2);
