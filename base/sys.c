@@ -8,7 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -124,24 +123,6 @@ uint32_t sys_tid(void)
 uint32_t sys_pid(void)
 {
 	return sys_confined ? confined_pid : (uint32_t)SYS_CALL(SYS_getpid);
-}
-
-#define MAY_READ_BASE 2 /* of AT_HWCAP2 */
-
-/* The first word of thread-local storage is its own address. */
-bool sys_has_tls(void)
-{
-	static int readable = -1;
-	uintptr_t base = 0, self;
-
-	if (readable < 0)
-		readable = (getauxval(AT_HWCAP2) & MAY_READ_BASE) != 0;
-	if (readable)
-		__asm__("rdfsbase %0" : "=r"(base));
-	if (readable && !base)
-		return false;
-	__asm__("mov %%fs:0, %0" : "=r"(self));
-	return self && (!readable || self == base);
 }
 
 /* Without FUTEX_PRIVATE_FLAG the kernel finds the waiters by the page, so that other

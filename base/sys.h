@@ -103,9 +103,6 @@ void sys_host(char *buf, size_t size); /* host name, file-name safe */
 bool sys_under_valgrind(void);
 /* Valgrind takes these bytes for written from now on. */
 void sys_valgrind_written(const void *at, size_t size);
-/* Does this task have thread-local storage? A task that a program made by clone with a
- * descriptor of nothing has none; errno lies there. */
-bool sys_has_tls(void);
 const char *sys_error(int err); /* text of -errno or errno */
 /* Blocks every signal in the calling thread but those that the C library sends to its
  * threads (setuid waits until each has taken its own); restores with the saved mask. */

@@ -13,6 +13,9 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+/* The C library's syscall(), where only the library's own code may ask the kernel; else
+ * NULL. */
+extern long (*sys_via)(long number, ...);
 /* The kernel asked without errno: 0 or more, or -errno. */
 long sys_raw(long number, long a, long b, long c, long d, long e, long f);
 

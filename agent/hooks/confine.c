@@ -7,6 +7,7 @@
 #include "agent/hooks/enter.h"
 #include "agent/hooks/libc.h"
 #include "base/sys_call.h"
+#include "base/tls.h"
 #include "base/unseen.h"
 
 #include <errno.h>
@@ -18,6 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define SET_DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH, Linux 5.11 */
+
 /* The kernel as the C library's syscall() has it. All of these are plain system calls,
  * so none of the real functions has to be found. */
 static long ask_kernel(long number, long a, long b, long c, long d, long e, long f)
@@ -28,7 +31,7 @@ static long ask_kernel(long number, long a, long b, long c, long d, long e, long
 	if (result < 0 && result > -4096) {
 		/* A child without thread-local storage has no errno that we could find.
 		 */
-		if (sys_has_tls())
+		if (tls_is_there())
 			errno = (int)-result;
 		return -1;
 	}
@@ -44,7 +47,7 @@ static bool confine_us(int forbids)
 	bool done;
 	int saved;
 
-	if (!forbids || !hook_to.confine || !sys_has_tls())
+	if (!forbids || !hook_to.confine || !tls_is_there())
 		return false;
 	saved = errno;
 	done = hook_to.confine(forbids == FORBIDS_CLOCK);
@@ -93,8 +96,43 @@ static int filter_forbids(long filter)
 	return filter ? FORBIDS_CALLS : FORBIDS_NOTHING;
 }
 
+/* A thread that hands system calls to a handler of its own allows one range of code to
+ * make them: the C library's, if it wants to go on. Ours then ask by way of that. */
+static int dispatch_forbids(long on)
+{
+	if (on)
+		sys_via = (long (*)(long, ...))hook_next("syscall");
+	return on ? FORBIDS_CALLS : FORBIDS_NOTHING;
+}
+
+static _Atomic uint32_t dispatched; /* threads that do so */
+static _Atomic bool dispatch_confines; /* no filter does */
+static __thread bool dispatches __attribute__((tls_model("initial-exec")));
+
+/* The call has been made; `confined`: by it. The last thread that takes it back frees us,
+ * unless a filter has come since. */
+static void note_dispatch(bool on, bool confined)
+{
+	if (confined)
+		dispatch_confines = true;
+	if (on == dispatches)
+		return;
+	dispatches = on;
+	if (on)
+		dispatched++;
+	else if (!--dispatched)
+		sys_via = NULL;
+	if (!dispatched && dispatch_confines &&
+	    !sys_raw(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0)) {
+		dispatch_confines = false;
+		unconfine_us();
+	}
+}
+
 static int prctl_forbids(const long a[6])
 {
+	if (a[0] == SET_DISPATCH)
+		return dispatch_forbids(a[1]);
 	if (a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_FILTER)
 		return filter_forbids(a[2]);
 	if (a[0] == PR_SET_SECCOMP && a[1] == SECCOMP_MODE_STRICT)
@@ -132,13 +170,15 @@ static long call_confining(long number, const long a[6])
 
 	if (undo && has_failed(number, a, result))
 		unconfine_us();
+	else if (number == SYS_prctl && a[0] == SET_DISPATCH && !result)
+		note_dispatch(a[1], undo);
 	return result;
 }
 
 /* Makes the call while no thread of ours is there. */
 static long call_alone(long number, long a, long b)
 {
-	bool tell = hook_to.alone && sys_has_tls();
+	bool tell = hook_to.alone && tls_is_there();
 	long result;
 
 	if (tell)
@@ -155,13 +195,19 @@ static long call_lock_all(long flags)
 {
 	uint64_t mask;
 	long result;
+	int saved;
 	bool ours;
 
-	if (!hook_to.lock || !sys_has_tls())
+	if (!hook_to.lock || !tls_is_there())
 		return ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	saved = errno;
 	sys_block_all_signals(&mask);
 	ours = hook_to.lock();
 	result = ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	if (result && errno == ENOMEM && ours && hook_to.lock_less()) {
+		errno = saved;
+		result = ask_kernel(SYS_mlockall, flags, 0, 0, 0, 0, 0);
+	}
 	hook_to.locked(ours, !result, flags & MCL_FUTURE);
 	sys_restore_signals(mask);
 	return result;
@@ -176,7 +222,7 @@ static long set_limit(long pid, long resource, const void *to, void *old)
 	int saved;
 
 	if (result || !to || !hook_to.limit ||
-	    (resource != RLIMIT_AS && resource != RLIMIT_DATA) || !sys_has_tls())
+	    (resource != RLIMIT_AS && resource != RLIMIT_DATA) || !tls_is_there())
 		return result;
 	saved = errno;
 	sys_block_all_signals(&mask);

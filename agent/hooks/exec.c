@@ -7,6 +7,7 @@
 #include "agent/core/job_count.h"
 #include "agent/hooks/enter.h"
 #include "agent/hooks/libc.h"
+#include "base/tls.h"
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -120,7 +121,7 @@ static int run_call(const struct exec_call *c)
 		return c->kind >= EXEC_SPAWN ? ENOSYS : -1;
 	}
 	/* Not in a process that chose which system calls it may make, or has no errno. */
-	if (!sys_confined && sys_has_tls()) {
+	if (!sys_confined && tls_is_there()) {
 		exec_env_read(&e, c->envp);
 		cleared = e.cleared;
 		lists = e.ours && e.lists;

@@ -55,8 +55,10 @@ struct hook_listener {
 	bool (*confine)(bool clock);
 	void (*unconfine)(void);
 	/* All memory is about to be locked; after the call `locked` is told the result,
-	 * `done`: it is now, `future`: and what is mapped later. Signals are blocked. */
+	 * `done`: it is locked, `future`: and what is mapped later. Signals are blocked.
+	 */
 	bool (*lock)(void);
+	bool (*lock_less)(void); /* ENOMEM: true = there is less to lock now */
 	void (*locked)(bool result, bool done, bool future);
 	/* RLIMIT_AS or RLIMIT_DATA is `bytes` now. Signals are blocked. */
 	void (*limit)(int resource, uint64_t bytes);
