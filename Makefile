@@ -32,9 +32,9 @@ start  := $(addprefix config/,config_file.c config_table.c config.c) \
 	$(addprefix agent/sched/,exit.c schedule.c marker.c) agent/torch/torch.c agent/torch/observe.c \
 	agent/torch/abi.c agent/core/job.c agent/cupti/lib/session.c agent/cuda/cuda.c agent/cuda/entry.S \
 	$(addprefix agent/,wire_gpu.c wire_heap.c library.c agent.c begin.c)
-forked := $(addprefix base/,sys.c sys_call.c sys_file.c unseen.c) agent/core/thread.c \
+forked := $(addprefix base/,sys.c sys_call.c tls.c sys_file.c unseen.c) agent/core/thread.c \
 	$(addprefix agent/sched/,state.c marks.c follow.c sched.c cycle.c steps.c) agent/core/self.c \
-	agent/heap/heap.c agent/cupti/cupti.c $(addprefix agent/,wire_python.c fork.c midway.c limits.c) \
+	agent/heap/heap.c agent/cupti/cupti.c $(addprefix agent/,wire_python.c fork.c midway.c turns.c limits.c) \
 	$(addprefix agent/hooks/,exec.c exec_env.c exec_seen.c exec_find.c) config/own_env.c config/aside.c \
 	base/image.c agent/python/python.c agent/python/objects.c writer/thread.c writer/crew.c agent/heap/malloc.c agent/core/spool_reserve.c
 early  := $(start) $(forked) agent/state.c

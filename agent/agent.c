@@ -22,6 +22,7 @@
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 #include "agent/unwind/unwind.h"
+#include "base/elf.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/sys.h"
@@ -292,10 +293,13 @@ static void __attribute__((constructor)) start_agent(int argc, char **argv)
 		.confine = limits_confine,
 		.unconfine = limits_unconfine,
 		.lock = limits_lock,
+		.lock_less = limits_lock_less,
 		.locked = limits_locked,
 		.limit = limits_limit,
 	});
-	if (!getauxval(AT_SECURE) && hook_libc_whole()) {
+	/* A copy of us that the program opens in a namespace of its own is not in the
+	 * list: the first one records. */
+	if (!getauxval(AT_SECURE) && hook_libc_whole() && elf_our_object()) {
 		config_load(&agent.config, NULL, environ, bad_option, NULL);
 		log_quiet = agent.config.quiet;
 		fix_logdir();

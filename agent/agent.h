@@ -67,6 +67,7 @@ void limits_alone(bool begins);
 bool limits_confine(bool clock);
 void limits_unconfine(void);
 bool limits_lock(void);
+bool limits_lock_less(void);
 void limits_locked(bool ours, bool done, bool future);
 void limits_limit(int resource, uint64_t bytes);
 void limits_fork_child(void);

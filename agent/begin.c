@@ -15,6 +15,7 @@
 #include "agent/core/thread.h"
 #include "agent/heap/heap.h"
 #include "agent/python/python.h"
+#include "agent/turns.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/memory_group.h"
@@ -315,25 +316,37 @@ bool agent_begins_here(void)
 	return begins_now;
 }
 
-bool agent_begin(void)
+/* What begins while the program locks its memory would be locked as well, or lie in a
+ * spool that is small just then: a moment's wait is worth it. */
+static void begin_once(void)
 {
 	uint32_t fresh = AGENT_FRESH;
+	bool ok, mine;
+
+	if (!atomic_compare_exchange_strong(&agent.state, &fresh, AGENT_STARTING))
+		return;
+	mine = turns_take_unlocked();
+	ok = start_parts() && !agent.out;
+	if (mine)
+		turns_give();
+	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
+			      memory_order_release);
+}
+
+bool agent_begin(void)
+{
 	int saved = errno;
-	bool ok;
 
 	if (atomic_load_explicit(&agent.state, memory_order_acquire) == AGENT_READY)
 		return true;
-	if (!agent.on ||
-	    !atomic_compare_exchange_strong(&agent.state, &fresh, AGENT_STARTING))
+	if (!agent.on || atomic_load(&agent.state) != AGENT_FRESH)
 		return false;
 	begins_now = true;
-	ok = start_parts() && !agent.out;
-	atomic_store_explicit(&agent.state, ok ? AGENT_READY : AGENT_ASIDE,
-			      memory_order_release);
+	begin_once();
 	/* Cleared after the state is stored: a handler that forks in between finds
 	 * agent_begin at work, or done. */
 	atomic_signal_fence(memory_order_seq_cst);
 	begins_now = false;
 	errno = saved;
-	return ok;
+	return atomic_load(&agent.state) == AGENT_READY;
 }

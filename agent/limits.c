@@ -8,20 +8,24 @@
 #include "agent/core/names.h"
 #include "agent/core/spool.h"
 #include "agent/core/stacks.h"
+#include "agent/heap/gap.h"
 #include "agent/heap/heap.h"
 #include "agent/sched/sched.h"
+#include "agent/turns.h"
+#include "agent/unwind/rules.h"
+#include "base/guard.h"
 #include "base/log.h"
 #include "base/own_thread.h"
 #include "base/roomy.h"
 #include "base/sys.h"
 #include "writer/writer.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define CONFINED      (4ull << 20) /* bytes of spool made ready before seccomp ... */
 #define CONFINED_HEAP (16ull << 20) /* ... and where the heap is recorded */
-#define NAP           20000 /* ns */
-#define LONGEST       50000000ll /* ns, for another thread's change */
 
 /* Stores only: a filter may forbid all that would have to be asked for, and then the
  * closed gate alone protects the parent's records. */
@@ -121,62 +125,78 @@ void limits_unconfine(void)
 
 /* ---- memory ---- */
 
-static _Atomic bool changing; /* a thread makes the spool smaller, or larger */
-static _Atomic uint32_t locks; /* of the program's, on their way */
-static bool small, single; /* since the first of them */
-
-/* Signals are blocked, so whoever changes it will soon have done. */
-static bool begin_change(void)
-{
-	int64_t until = sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
-
-	while (atomic_exchange(&changing, true)) {
-		if (sys_clock_ns(CLOCK_MONOTONIC) > until)
-			return false;
-		sys_nap(NAP);
-	}
-	return true;
-}
-
-static void end_change(void)
-{
-	atomic_store(&changing, false);
-}
+static bool small, single; /* since the first lock of those on their way */
 
 void limits_fork_child(void)
 {
-	atomic_store(&changing, false);
-	atomic_store(&locks, 0);
+	turns_fork_child();
 	small = single = false;
 }
 
+/* No other thread can be looking at our tables; nor this one, which a handler may have
+ * interrupted. A task that shares our memory without being a thread is not counted. */
+static bool is_only_thread(void)
+{
+	return !guard_word && own_thread_others() == 1;
+}
+
+/* What they hold is found again, or stored again. */
+static void shrink_stacks(void)
+{
+	stacks_shrink();
+	unwind_rules_shrink();
+}
+
 /* mlockall() would make all that we have mapped resident, or fail for it. So what is not
- * in use is unmapped for the time of the call. The tables of stacks and rules go as well
- * where the program has one thread: no other thread can be looking at them. A handler may
- * have come while this thread looks at them itself: then all stays. */
+ * in use is unmapped for the time of the call, the index of stacks as well where the
+ * program has one thread. A handler may have come while this thread looks at them itself:
+ * then all stays. */
 bool limits_lock(void)
 {
 	if (!is_mine() || agent_midway())
 		return false;
-	atomic_fetch_add(&locks, 1);
-	if (!begin_change())
+	turns_lock();
+	if (!turns_take())
 		return true;
 	if (!small) {
 		small = writer_pause() && spool_shrink(0);
-		single = small && own_thread_others() == 1;
+		single = small && is_only_thread();
 		if (single)
-			heap_stacks_off();
+			shrink_stacks();
 	}
-	end_change();
+	turns_give();
 	return true;
+}
+
+/* It has failed for want of memory that may be locked: as a plain user a program may lock
+ * 8 MiB, and what was recorded may be more than that. */
+bool limits_lock_less(void)
+{
+	bool less;
+
+	if (!is_mine() || !turns_take())
+		return false;
+	less = single && spool_put_away();
+	turns_give();
+	return less;
+}
+
+/* Records lie where something of the program's is now. What was recorded before is in
+ * the file. */
+static void lose_spool(void)
+{
+	log_warn("recording has ended: the program has mapped something where its "
+		 "records were, while it locked its memory (mlockall)");
+	agent_heap_off();
+	agent_stay_out();
 }
 
 static void grow_again(void)
 {
-	if (small)
-		spool_regrow();
-	if (single)
-		heap_stacks_on();
+	if (!small && spool.base)
+		munlock(spool.base, spool.now); /* there was no turn to make it small */
+	if (small && !spool_regrow())
+		lose_spool();
 	small = single = false;
 }
 
@@ -184,14 +204,15 @@ static void grow_again(void)
 void limits_locked(bool ours, bool done, bool future)
 {
 	if (ours)
-		atomic_fetch_sub(&locks, 1);
+		turns_locked();
 	if (!is_mine())
 		return;
 	if (done)
 		sys_no_maps = future;
-	if (!ours || !begin_change())
+	if (!ours)
 		return;
-	if (!atomic_load(&locks)) {
+	turns_take_at_last();
+	if (!turns_locks()) {
 		grow_again();
 		/* Our thread comes back with the next record: a handler may have
 		 * interrupted malloc, and a new thread allocates. Never where what is
@@ -199,22 +220,51 @@ void limits_locked(bool ours, bool done, bool future)
 		if (!sys_no_maps)
 			writer_unpause();
 	}
-	end_change();
+	turns_give();
 }
 
-static void settle_spool(uint64_t room)
+/* The limits, on data and on all, that were set last: what they leave to this spool has
+ * been settled. A spool that comes later is made as large as the limits allow then. */
+static struct {
+	const uint8_t *spool;
+	uint64_t bytes[2];
+} settled = { .bytes = { UINT64_MAX, UINT64_MAX } };
+
+/* A program that sets its limit before each task pays once. */
+static bool is_settled(int resource, uint64_t bytes)
 {
+	return spool.base == settled.spool &&
+	       bytes == settled.bytes[resource == RLIMIT_AS];
+}
+
+static void note_settled(int resource, uint64_t bytes)
+{
+	if (spool.base != settled.spool)
+		settled.bytes[0] = settled.bytes[1] = UINT64_MAX;
+	settled.spool = spool.base;
+	settled.bytes[resource == RLIMIT_AS] = bytes;
+}
+
+/* False: it is too large still. */
+static bool settle_spool(uint64_t room)
+{
+	bool done = false;
+
 	if (small) {
 		spool_bound(room);
-		return;
+		return true;
 	}
 	if (writer_pause()) {
-		if (own_thread_others() == 1)
-			stacks_shrink();
-		if (spool_shrink(room))
+		if (is_only_thread()) {
+			shrink_stacks();
+			heap_samples_shrink();
+		}
+		done = !spool.base || spool_shrink(room);
+		if (done)
 			spool_settle();
 	}
 	writer_unpause();
+	return done;
 }
 
 /* A limit that is set now counts what is mapped already, and our mappings would use up
@@ -224,14 +274,25 @@ void limits_limit(int resource, uint64_t bytes)
 {
 	uint64_t room;
 
-	if (!is_mine() || bytes == UINT64_MAX)
+	if (is_settled(resource, bytes) || !is_mine())
 		return;
-	sys_scarce = true;
-	if (agent_midway())
+	if (bytes == UINT64_MAX) {
+		note_settled(resource, bytes);
 		return;
+	}
+	if (agent_midway()) {
+		sys_scarce = true;
+		return;
+	}
 	room = spool_room_below(resource, bytes);
-	if (!begin_change())
+	if (!turns_take())
 		return;
-	settle_spool(room);
-	end_change();
+	if (room >= (uint64_t)agent.config.buffer_mb << 20) {
+		note_settled(resource, bytes);
+	} else {
+		sys_scarce = true;
+		if (settle_spool(room))
+			note_settled(resource, bytes);
+	}
+	turns_give();
 }

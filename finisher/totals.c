@@ -57,6 +57,7 @@ static void add_sched(struct totals *t, const struct spool_sched *s)
 		t->most = boundaries;
 	add_bounded(&t->windows, GET(s->windows));
 	add_bounded(&t->missed, GET(s->missed));
+	add_bounded(&t->locked_out, GET(s->locked_out));
 	add_bounded(&t->boundaries, boundaries);
 	add_bounded(&t->optimizer_steps, GET(s->optimizer_steps));
 	add_bounded(&t->loader_nexts, GET(s->loader_nexts));

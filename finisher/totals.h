@@ -28,7 +28,7 @@ struct totals {
 	uint32_t commanded; /* those of them whose options have an on_trace */
 	uint32_t rows; /* processes that are rows of one file */
 	uint32_t opened; /* a process of the job had a window */
-	uint64_t files, steps, windows, missed, discarded;
+	uint64_t files, steps, windows, missed, locked_out, discarded;
 	uint64_t cost_ns; /* of the program's threads; of those libtorch's part: */
 	uint64_t torch_ns;
 	uint64_t events[REC_KINDS], drops[REC_KINDS], whys[DROP_WHYS];

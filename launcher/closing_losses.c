@@ -79,6 +79,9 @@ static void say_drops(const struct closing *c)
 	if (n)
 		say_warn("not recorded: %s", list);
 	closing_warn(s->missed, "window", "could not be opened: all memory was in use");
+	closing_warn(
+		s->locked_out, "window",
+		"could not be opened: the program was locking its memory (mlockall)");
 	if (s->whys[DROP_CAP] || (s->missed && !s->whys[DROP_CONFINED]))
 		say_full(c);
 	closing_warn(s->whys[DROP_START], "event",
@@ -96,12 +99,13 @@ static void say_drops(const struct closing *c)
 	/* More memory would not help a program that uses seccomp. */
 	closing_warn(
 		s->whys[DROP_CONFINED], "record",
-		"lost: the program forbade itself system calls (seccomp), and what had been made ready before was full");
-	closing_warn(s->whys[DROP_LOCKED], "record",
-		     "lost: the program was locking its memory (mlockall)");
+		"lost: the program forbade itself system calls (seccomp, or dispatch to a handler of its own), and what had been made ready before was full");
+	closing_warn(
+		s->whys[DROP_LOCKED], "record",
+		"lost: the program was locking or limiting its memory (mlockall, setrlimit)");
 	closing_warn(
 		c->confined, "process",
-		"not recorded: the program that forked them had forbidden itself system calls (seccomp)");
+		"not recorded: the program that forked them had forbidden itself system calls (seccomp, or dispatch to a handler of its own)");
 }
 
 /* Says what is missing of the GPU where an option can help. */

@@ -30,7 +30,7 @@ enum drop_kind { /* why records were lost, besides their own kind */
 		 DROP_BOUNDARY, /* no record: a step's end whose lock was not to be had */
 		 DROP_CONFINED, /* no room left that was made ready before seccomp */
 		 DROP_GROUP, /* the heap's: the control group is nearly full */
-		 DROP_LOCKED, /* came in the middle of the program's mlockall */
+		 DROP_LOCKED, /* came while mlockall or setrlimit changed the spool */
 		 DROP_WHYS
 };
 

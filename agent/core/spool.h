@@ -29,12 +29,13 @@ struct spool {
 	struct spool_header *head; /* NULL until spool_begin */
 	uint8_t *base; /* NULL until spool_place; then == head, once there is one */
 	uint64_t cap; /* bytes mapped */
-	uint64_t now; /* bytes still mapped, while spool_shrink has made it smaller */
+	uint64_t now; /* bytes still mapped, while it is small */
 	uint64_t reserved; /* bytes safe to populate, as far as known at the start */
 	_Atomic uint32_t pages; /* of the header, populated: a bit each */
 	_Atomic uint64_t open; /* bytes that may be touched; the rest is PROT_NONE */
 	_Atomic uint32_t pins; /* threads between spool_pin and spool_unpin */
-	_Atomic bool small; /* from spool_shrink until spool_settle or spool_regrow */
+	_Atomic bool small; /* from spool_shrink or spool_put_away until spool_settle or
+			       spool_regrow */
 	bool large; /* lies on a disk: large pages are worth their memory */
 	bool kept; /* a file, or memory that the launcher holds as well */
 	uint64_t ino; /* of the file */
@@ -46,8 +47,8 @@ extern char spool_path[4096]; /* its file; empty for memory */
  * are some (`group`: of the control group's); 0 = too little to be of use. Opens files.
  */
 uint64_t spool_room(uint64_t cap, uint64_t group);
-/* What a limit of `bytes` on RLIMIT_AS or RLIMIT_DATA leaves to us: 2 MiB at least, or 0.
- * Opens a file unseen. */
+/* What a limit of `bytes` on RLIMIT_AS or RLIMIT_DATA leaves to us, the spool that is
+ * there not counted: 2 MiB at least, or 0. Opens a file unseen. */
 uint64_t spool_room_below(int resource, uint64_t bytes);
 /* Makes and maps <dir>/<name> of `cap` bytes; nothing is written yet, so that it has no
  * blocks. dir NULL: private memory. */
@@ -72,7 +73,13 @@ bool spool_shrink(uint64_t room);
 void spool_settle(void); /* the spool stays so */
 /* While it is small: it will grow to what is handed out and `room` bytes, no more. */
 void spool_bound(uint64_t room);
-void spool_regrow(void); /* the spool is unlocked, and as large as before if it can */
+/* Unmaps all but the header, until spool_regrow; for the only thread, which touches
+ * nothing of it meanwhile; also where it is small already. False: nothing was done, as
+ * nobody else has what lies in this process's memory alone. */
+bool spool_put_away(void);
+/* The spool is unlocked, and as large as before if it can. False: not even what was
+ * handed out is there again. */
+bool spool_regrow(void);
 /* Populates `ahead` bytes: until spool_unconfine no others are handed out. */
 void spool_confine(uint64_t ahead);
 void spool_unconfine(void); /* the limit is what it was */

@@ -14,7 +14,7 @@
 #include "base/tally.h"
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 15
+#define SPOOL_VERSION 16
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
@@ -54,7 +54,8 @@ struct spool_sched {
 	_Atomic uint64_t boundaries; /* steps counted */
 	_Atomic uint64_t optimizer_steps, loader_nexts, backwards, marker_hits;
 	_Atomic uint64_t windows; /* opened, provisional ones not counted */
-	_Atomic uint64_t missed; /* could not be opened: the cap was reached */
+	_Atomic uint64_t missed; /* could not be opened: the cap was reached ... */
+	_Atomic uint64_t locked_out; /* ... or the program was locking its memory */
 	char chosen[64]; /* what `auto` took, as text; empty = nothing yet */
 };
 

@@ -15,17 +15,17 @@
 #define LEAST (2ull << 20)
 
 /* Field n of /proc/self/statm, in bytes: 0 is all that is mapped, 5 data and stacks.
- * Without /proc nobody knows: then all of the limit counts as taken. */
-static uint64_t taken_of(uint64_t limit, unsigned n)
+ * Without /proc nobody knows: then all counts as taken. */
+static uint64_t taken_of(unsigned n)
 {
 	char text[256];
 	const char *p = text;
 
 	if (unseen_read("/proc/self/statm", text, sizeof(text)) <= 0)
-		return limit;
+		return UINT64_MAX;
 	for (; n && (p = strchr(p, ' ')); n--)
 		p++;
-	return p ? text_number(p) * (uint64_t)sysconf(_SC_PAGESIZE) : limit;
+	return p ? text_number(p) * (uint64_t)sysconf(_SC_PAGESIZE) : UINT64_MAX;
 }
 
 static uint64_t left_of(uint64_t cap, uint64_t limit, uint64_t taken)
@@ -41,13 +41,20 @@ static uint64_t below_rlimit(uint64_t cap, int resource, unsigned field)
 
 	if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return cap;
-	return left_of(cap, limit.rlim_cur, taken_of(limit.rlim_cur, field));
+	return left_of(cap, limit.rlim_cur, taken_of(field));
+}
+
+/* Data is what is private. */
+static uint64_t ours_of(int resource)
+{
+	return spool.base && (resource == RLIMIT_AS || !spool.kept) ? spool.now : 0;
 }
 
 uint64_t spool_room_below(int resource, uint64_t bytes)
 {
-	uint64_t room = left_of(UINT64_MAX, bytes,
-				taken_of(bytes, resource == RLIMIT_AS ? 0 : 5));
+	uint64_t taken = taken_of(resource == RLIMIT_AS ? 0 : 5);
+	uint64_t ours = ours_of(resource);
+	uint64_t room = left_of(UINT64_MAX, bytes, taken > ours ? taken - ours : 0);
 
 	return room < LEAST ? 0 : room;
 }

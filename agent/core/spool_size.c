@@ -46,20 +46,35 @@ static uint64_t size_with(uint64_t room)
 	return size < spool.cap ? size : spool.cap;
 }
 
-bool spool_shrink(uint64_t room)
+/* `ready`: what may be written of it, once all is there again. */
+static void cut_at(uint64_t keep, uint64_t ready)
 {
-	uint64_t keep;
+	uint64_t there = spool.now; /* behind it may lie something of the program's */
 	int saved = errno;
 
+	if (spool.head && atomic_load(&spool.head->ready) > ready)
+		atomic_store(&spool.head->ready, ready);
+	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* readers see no further */
+	if (keep < there)
+		munmap(spool.base + keep, there - keep);
+	errno = saved;
+}
+
+bool spool_shrink(uint64_t room)
+{
 	if (!spool.base || !wait_unpinned())
 		return false;
-	keep = size_with(room);
-	if (spool.head && atomic_load(&spool.head->ready) > keep)
-		atomic_store(&spool.head->ready, keep);
-	__atomic_store_n(&spool.now, keep, __ATOMIC_SEQ_CST); /* readers see no further */
-	if (keep < spool.cap)
-		munmap(spool.base + keep, spool.cap - keep);
-	errno = saved;
+	cut_at(size_with(room), size_with(room));
+	return true;
+}
+
+/* The file, or the memory that the launcher holds, has it all; the header's mapping keeps
+ * that. */
+bool spool_put_away(void)
+{
+	if (!spool.head || !spool.kept || !wait_unpinned())
+		return false;
+	cut_at(SPOOL_HEADER, size_with(0));
 	return true;
 }
 
@@ -111,24 +126,26 @@ static void grow_back(void)
 
 /* It has to be one mapping for that. What comes anew is closed: no thread is on its way
  * to open it. */
-void spool_regrow(void)
+bool spool_regrow(void)
 {
-	uint64_t before = spool.now;
+	uint64_t opened = size_with(0);
 	int saved = errno;
 
 	if (!spool.base)
-		return;
-	munlock(spool.base, before);
+		return true;
+	opened = opened > spool.now ? opened : spool.now;
+	munlock(spool.base, spool.now);
 	spool_join_pages();
-	mprotect(spool.base, before, PROT_READ | PROT_WRITE);
+	mprotect(spool.base, spool.now, PROT_READ | PROT_WRITE);
 	grow_back();
 	spool.now = spool.cap;
 	atomic_store(&spool.open, spool.cap);
-	if (before < spool.cap &&
-	    !mprotect(spool.base + before, spool.cap - before, PROT_NONE))
-		atomic_store(&spool.open, before);
+	if (opened < spool.cap &&
+	    !mprotect(spool.base + opened, spool.cap - opened, PROT_NONE))
+		atomic_store(&spool.open, opened);
 	atomic_store(&spool.small, false);
 	errno = saved;
+	return !spool.head || atomic_load(&spool.head->used) <= spool.cap;
 }
 
 static uint64_t limit_before; /* before spool_confine; 0 = it has changed nothing */

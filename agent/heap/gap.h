@@ -5,7 +5,9 @@
  *
  * Threads  a struct heap_gap belongs to one thread; the rest: any, without a lock.
  *          heap_samples_start, heap_samples_turn: the thread that begins a window.
- * Memory   static filters, and 2 MiB that heap_samples_start maps.
+ *          heap_samples_shrink: the only thread.
+ * Memory   static filters, and 2 MiB that heap_samples_start maps (64 KiB, or
+ *          as much as live samples need, where memory is scarce).
  * Errors   false: no room.
  * Units    bytes.
  */
@@ -57,5 +59,6 @@ bool heap_samples_add(const void *p); /* false: no room */
 bool heap_samples_take(const void *p); /* was it a sample? Then it is none any more. */
 bool heap_samples_start(void); /* before the first window; false: no memory */
 void heap_samples_turn(void); /* a window begins: nothing is sampled */
+void heap_samples_shrink(void); /* memory is scarce now */
 
 #endif

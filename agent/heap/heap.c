@@ -92,9 +92,6 @@ void heap_start(const struct config *config, uint64_t seed)
 	set_mode(windowless_mode());
 }
 
-static bool stacks_wanted;
-static heap_also *also_wanted;
-
 /* What takes stacks of either kind is not on the hook's short way. */
 static void settle_walks(void)
 {
@@ -106,29 +103,6 @@ void heap_also_walk(heap_also *also)
 	if (heap_settings.mode >= HEAP_SAMPLE)
 		heap_settings.also = also;
 	settle_walks();
-}
-
-void heap_stacks_off(void)
-{
-	stacks_wanted = heap_settings.stacks;
-	also_wanted = heap_settings.also;
-	heap_settings.stacks = false;
-	heap_settings.also = NULL;
-	settle_walks();
-	if (!stacks_wanted && !also_wanted)
-		return;
-	stacks_shrink();
-	if (stacks_wanted)
-		unwind_rules_end();
-}
-
-void heap_stacks_on(void)
-{
-	if (stacks_wanted)
-		heap_settings.stacks = unwind_rules_start(false);
-	heap_settings.also = also_wanted;
-	settle_walks();
-	stacks_wanted = false;
 }
 
 bool heap_is_sample(void)

@@ -25,10 +25,6 @@ typedef uint32_t heap_also(struct thread *t, uint32_t native);
 void heap_also_walk(heap_also *also);
 extern void (*heap_first)(void); /* first call or sample comes; set by wire_heap.c */
 bool heap_is_sample(void);
-/* Between these two there are no call stacks, and their tables are unmapped. For a
- * process with one thread. */
-void heap_stacks_off(void);
-void heap_stacks_on(void);
 bool heap_wanted(void); /* malloc is not off: windows open without torch, too */
 bool heap_asks_for(const char *name); /* the program refers to that function */
 void heap_opened(struct cycle_info *info);

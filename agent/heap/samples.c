@@ -4,13 +4,17 @@
  * nearly all of them; behind it lies a table with open addressing. A slot names its
  * window: what an older one left counts as free.
  */
+#include "agent/core/spool.h"
 #include "agent/heap/gap.h"
 #include "base/seldom.h"
 #include "base/sys.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #define SLOTS     (1u << 18)
+#define SCARCE    (1u << 13) /* ... where memory is limited: 64 KiB */
+#define SPARE     4 /* slots for each live sample that is taken along */
 #define PROBES    64
 #define TURN_BITS 16 /* above the 48 bits of an address */
 #define TURNS     ((1u << TURN_BITS) - 1) /* then turns begin anew; 0: an empty slot */
@@ -21,11 +25,22 @@ static SELDOM _Atomic uint8_t filters[2][HEAP_FILTER];
 _Atomic uint8_t *_Atomic heap_filter = filters[0];
 static _Atomic uint32_t turns; /* counts windows */
 static _Atomic uint64_t *slots;
+static uint32_t slots_n; /* a power of two */
+
+/* The agent begins later, and knows only then whether memory is scarce. */
+static bool is_scarce(void)
+{
+	uint64_t size = SLOTS * sizeof(*slots);
+
+	return spool_room(size, UINT64_MAX) < size;
+}
 
 bool heap_samples_start(void)
 {
-	if (!slots)
-		slots = sys_map(SLOTS * sizeof(*slots));
+	if (slots)
+		return true;
+	slots_n = is_scarce() ? SCARCE : SLOTS;
+	slots = sys_map(slots_n * sizeof(*slots));
 	return slots;
 }
 
@@ -40,9 +55,22 @@ static uint64_t key_of(const void *p, uint64_t turn)
 	       (turn % TURNS + 1) << (64 - TURN_BITS);
 }
 
-static uint32_t first_slot(const void *p)
+static bool is_current(uint64_t slot, uint64_t turn)
 {
-	return (uint32_t)(((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 40) % SLOTS;
+	return slot >> (64 - TURN_BITS) == key_of(NULL, turn) >> (64 - TURN_BITS);
+}
+
+static const void *block_of(uint64_t key)
+{
+	return (const void *)(uintptr_t)(key << TURN_BITS >> TURN_BITS);
+}
+
+/* Its place among the probes for the block at `p`. */
+static _Atomic uint64_t *slot_at(const void *p, uint32_t probe)
+{
+	uint64_t first = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 40;
+
+	return &slots[(first + probe) & (slots_n - 1)];
 }
 
 /* Adds `by`, 1 or -1, to the filter's byte. A byte at STUCK stays so: what it should
@@ -58,40 +86,48 @@ static void count_in_filter(const void *p, uint64_t turn, int by)
 	} while (!atomic_compare_exchange_weak(c, &n, (uint8_t)(n + by)));
 }
 
-bool heap_samples_add(const void *p)
+enum put { PUT_NOWHERE, PUT_NEW, PUT_AGAIN };
+
+static enum put put_in_slot(const void *p, uint64_t turn)
 {
-	uint64_t turn = turn_now(), key = key_of(p, turn);
-	uint32_t at = first_slot(p);
+	uint64_t key = key_of(p, turn);
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		_Atomic uint64_t *slot = &slots[(at + i) % SLOTS];
+		_Atomic uint64_t *slot = slot_at(p, i);
 		uint64_t was = atomic_load_explicit(slot, memory_order_relaxed);
 
-		if (was == key) /* freed by a way that we did not see */
-			return true;
-		if (was >> (64 - TURN_BITS) == key >> (64 - TURN_BITS))
-			continue;
-		if (atomic_compare_exchange_strong(slot, &was, key)) {
-			count_in_filter(p, turn, 1);
-			return true;
-		}
+		if (was == key)
+			return PUT_AGAIN;
+		if (!is_current(was, turn) &&
+		    atomic_compare_exchange_strong(slot, &was, key))
+			return PUT_NEW;
 	}
-	return false;
+	return PUT_NOWHERE;
+}
+
+/* What is there already was freed by a way that we did not see. */
+bool heap_samples_add(const void *p)
+{
+	uint64_t turn = turn_now();
+	enum put put = put_in_slot(p, turn);
+
+	if (put == PUT_NEW)
+		count_in_filter(p, turn, 1);
+	return put != PUT_NOWHERE;
 }
 
 /* A slot that was freed says nothing of those behind it: so all probes are looked at. */
 bool heap_samples_take(const void *p)
 {
 	uint64_t turn = turn_now(), key = key_of(p, turn);
-	uint32_t at = first_slot(p);
 
 	for (uint32_t i = 0; i < PROBES; i++) {
+		_Atomic uint64_t *slot = slot_at(p, i);
 		uint64_t was = key;
 
-		if (atomic_load_explicit(&slots[(at + i) % SLOTS],
-					 memory_order_relaxed) != key)
+		if (atomic_load_explicit(slot, memory_order_relaxed) != key)
 			continue;
-		if (!atomic_compare_exchange_strong(&slots[(at + i) % SLOTS], &was, 0))
+		if (!atomic_compare_exchange_strong(slot, &was, 0))
 			return false; /* freed twice: the program's affair */
 		count_in_filter(p, turn, -1);
 		return true;
@@ -108,7 +144,45 @@ void heap_samples_turn(void)
 
 	memset((void *)filters[next % 2], 0, HEAP_FILTER);
 	if (slots && next % TURNS == 0)
-		memset((void *)slots, 0, SLOTS * sizeof(*slots));
+		memset((void *)slots, 0, slots_n * sizeof(*slots));
 	atomic_store_explicit(&heap_filter, filters[next % 2], memory_order_release);
 	atomic_store_explicit(&turns, next, memory_order_release);
+}
+
+static uint32_t count_live(uint64_t turn)
+{
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < slots_n; i++)
+		live += is_current(slots[i], turn);
+	return live;
+}
+
+static void gather_at_end(uint64_t turn)
+{
+	uint32_t end = slots_n;
+
+	for (uint32_t i = slots_n; i-- > 0;)
+		if (is_current(slots[i], turn))
+			slots[--end] = slots[i];
+}
+
+/* In its place: there is a limit already, and another table would be too much. A fourth
+ * of it is in use, so that each live sample finds a slot: of one that is left behind the
+ * free would not be seen. */
+void heap_samples_shrink(void)
+{
+	uint64_t turn = turn_now();
+	uint32_t n = slots_n, live = slots ? count_live(turn) : 0, fewer = SCARCE;
+
+	while (fewer < SPARE * live)
+		fewer *= 2;
+	if (!slots || fewer >= n)
+		return;
+	gather_at_end(turn);
+	slots_n = fewer;
+	memset((void *)slots, 0, fewer * sizeof(*slots));
+	for (uint32_t i = n - live; i < n; i++)
+		put_in_slot(block_of(slots[i]), turn);
+	munmap((void *)(slots + fewer), (n - fewer) * sizeof(*slots));
 }

@@ -11,6 +11,10 @@
 #include "base/log.h"
 
 #include <string.h>
+#include <time.h>
+
+#define NAP     100000 /* ns */
+#define LONGEST 50000000ll /* ns */
 
 struct cycle_info *cycle_now;
 static struct cycle_listener tell;
@@ -76,11 +80,28 @@ static int64_t next_stamp(void)
 	return last_stamp;
 }
 
+/* The spool is small while the program locks its memory, which is soon done: a window is
+ * worth a wait, though not each one of a lock that takes long. */
+static uint64_t take_descriptor(uint32_t size, uint64_t number)
+{
+	static bool waited;
+	int64_t until = waited ? 0 : sys_clock_ns(CLOCK_MONOTONIC) + LONGEST;
+	uint64_t at = chunk_take(CHUNK_CYCLE, size, number);
+
+	while (!at && atomic_load(&spool.small) &&
+	       sys_clock_ns(CLOCK_MONOTONIC) < until) {
+		sys_nap(NAP);
+		at = chunk_take(CHUNK_CYCLE, size, number);
+	}
+	waited = !at;
+	return at;
+}
+
 static uint64_t make_cycle_info(int64_t first_step, uint32_t flags, uint64_t begin)
 {
 	uint64_t number = atomic_load(&spool.head->cycles) + 1;
 	uint32_t size = sizeof(struct chunk) + sizeof(struct cycle_info);
-	uint64_t at = chunk_take(CHUNK_CYCLE, size, number);
+	uint64_t at = take_descriptor(size, number);
 	struct cycle_info *info;
 
 	if (!at)
@@ -130,13 +151,15 @@ static void hand_over(struct cycle_info *old, enum cycle_end how)
 		tell.sealed();
 }
 
-static void say_missed(void)
+/* A window that is missed while the spool is small is no sign of a full one. */
+static void count_missed(void)
 {
-	if (atomic_fetch_add(&spool.head->sched.missed, 1))
-		return;
-	log_warn("a window could not be opened: the %lu MiB of buffer_mb are full of "
-		 "what is not yet written; try a larger --buffer-mb",
-		 (unsigned long)(spool.head->cap >> 20));
+	if (chunk_lacks(REC_STEP) == DROP_LOCKED)
+		atomic_fetch_add(&spool.head->sched.locked_out, 1);
+	else if (!atomic_fetch_add(&spool.head->sched.missed, 1))
+		log_warn("a window could not be opened: the %lu MiB of buffer_mb are "
+			 "full of what is not yet written; try a larger --buffer-mb",
+			 (unsigned long)(spool.head->cap >> 20));
 }
 
 /* The new descriptor is made first: where the spool has no room for it the old window
@@ -159,7 +182,7 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 	flip_gate(at ? cycle_now->number : 0, at);
 	hand_over(old, how);
 	if (!at)
-		say_missed();
+		count_missed();
 	else if (!(flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)))
 		atomic_fetch_add(&spool.head->sched.windows, 1);
 	return at;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of rules by code address, which all threads share without a lock. */
 #include "agent/unwind/rules.h"
-#include "base/seldom.h"
 #include "base/sys.h"
 
 #include <sys/mman.h>
@@ -9,10 +8,17 @@
 #define SAID_BITS  14 /* 384 KiB, as far as it is used */
 #define MANY       (1u << UNWIND_RULES_FEW >> 3) /* so many make the table grow */
 #define SIZE(bits) (sizeof(struct unwind_rule) << (bits))
+#define SIZE_FIRST (SIZE(UNWIND_RULES_FEW) + (sizeof(struct said) << SAID_BITS))
 
 struct unwind_rule *_Atomic unwind_rules;
 _Atomic uint32_t unwind_rules_shift;
 static struct unwind_rule *few; /* the first table */
+/* What tables said, behind it. `at` and `module` are stored xor'ed with `rule`: words
+ * that two threads have stored together do not match. */
+struct said {
+	_Atomic uint64_t at, module, rule;
+};
+static struct said *said;
 static _Atomic uint32_t kept; /* rules kept since the first table began */
 static bool on_large; /* the second table lies on a large page */
 
@@ -26,7 +32,8 @@ __attribute__((cold)) bool unwind_rules_start(bool many)
 {
 	if (few)
 		return true;
-	few = sys_map(SIZE(UNWIND_RULES_FEW));
+	few = sys_map(SIZE_FIRST);
+	said = few ? (struct said *)(few + (1 << UNWIND_RULES_FEW)) : NULL;
 	on_large = many && !sys_scarce;
 	atomic_store(&kept, 0);
 	use_table(few, UNWIND_RULES_FEW);
@@ -41,23 +48,22 @@ __attribute__((cold)) bool unwind_rules_start(bool many)
  */
 static __attribute__((cold, noinline)) void grow_table(void)
 {
-	struct unwind_rule *table = on_large ? sys_map_large(SIZE(UNWIND_RULES_BITS))
-					     : sys_map(SIZE(UNWIND_RULES_BITS));
+	struct unwind_rule *table = sys_scarce ? NULL
+				    : on_large ? sys_map_large(SIZE(UNWIND_RULES_BITS))
+					       : sys_map(SIZE(UNWIND_RULES_BITS));
 
 	if (table)
 		use_table(table, UNWIND_RULES_BITS);
 }
 
-__attribute__((cold)) void unwind_rules_end(void)
+__attribute__((cold)) void unwind_rules_shrink(void)
 {
 	struct unwind_rule *table = atomic_load(&unwind_rules);
 
-	if (table && table != few)
-		munmap(table, SIZE(UNWIND_RULES_BITS));
-	if (few)
-		munmap(few, SIZE(UNWIND_RULES_FEW));
-	few = NULL;
-	atomic_store(&unwind_rules, NULL);
+	if (table == few)
+		return; /* or there is none */
+	use_table(few, UNWIND_RULES_FEW);
+	munmap(table, SIZE(UNWIND_RULES_BITS));
 }
 
 static __attribute__((cold, noinline)) void clear_table(struct unwind_rule *table,
@@ -83,11 +89,6 @@ void unwind_rules_clear(void)
  * anew, because this checks what we remember of objects. */
 uint64_t unwind_rule_fresh(uintptr_t at, struct unwind_module **m)
 {
-	/* What tables said. `at` and `module` are stored xor'ed with `rule`: words that
-	 * two threads have stored together do not match. */
-	static SELDOM struct {
-		_Atomic uint64_t at, module, rule;
-	} said[1 << SAID_BITS];
 	size_t slot = UNWIND_RULE_HASH(at) >> (64 - SAID_BITS);
 	uint64_t rule = said[slot].rule;
 

@@ -3,11 +3,11 @@
  * rules - one table of rules by code address, shared by all threads of the process.
  *
  * Threads  any, also in signal handlers, without a lock; unwind_rules_start and
- *          unwind_rules_end while nobody walks.
- * Memory   anonymous: 128 KiB at first, 2 MiB more once 1,024 rules have been kept;
- * static: 384 KiB at most, as far as unwind_rule_fresh uses them. Errors   RULE_NONE:
- * nothing is known of that code. Units    addresses of code: the byte before a return
- * address, which is the call's.
+ *          unwind_rules_shrink while nobody walks.
+ * Memory   anonymous: 128 KiB at first, 2 MiB more once 1,024 rules have been kept, where
+ *          memory is not scarce; 384 KiB, as far as unwind_rule_fresh uses them.
+ * Errors   RULE_NONE: nothing is known of that code.
+ * Units    addresses of code: the byte before a return address, which is the call's.
  */
 #ifndef UNWIND_RULES_H
 #define UNWIND_RULES_H
@@ -29,7 +29,8 @@ extern _Atomic uint32_t unwind_rules_shift;
 
 /* Before the first walk; `many`: a grown table lies on a large page. False: no memory. */
 bool unwind_rules_start(bool many);
-void unwind_rules_end(void); /* nobody walks, or will before the next start */
+/* The table is the first one again: what it has not is learned anew. */
+void unwind_rules_shrink(void);
 
 uint64_t unwind_rule_learn(uintptr_t at, uint64_t epoch);
 /* What the object's own tables say, whatever lies in the table of rules. *m: the object

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dispatch - hands system calls to a handler of its own, as emulators do, but for those
- * that the C library makes (syscall user dispatch): no other code may make one.
+ * that the C library makes (syscall user dispatch): no other code may make one. Then all.
  */
 #include <link.h>
 #include <signal.h>
@@ -92,6 +92,7 @@ int main(void)
 	blocks = 1;
 	allocate();
 	getrlimit(RLIMIT_AS, &limit);
+	limit.rlim_cur = 64ul << 30;
 	printf("setrlimit %d\n", setrlimit(RLIMIT_AS, &limit));
 	printf("mlockall %d\n", mlockall(0));
 	printf("prctl %d\n", prctl(PR_SET_NAME, "other"));
@@ -100,5 +101,11 @@ int main(void)
 	blocks = 0;
 	printf("off %d\n", prctl(SET_DISPATCH, 0, 0, 0, 0));
 	have_children();
+	printf("on %d\n", prctl(SET_DISPATCH, 1, 0, 0, &blocks));
+	blocks = 1; /* nobody may: malloc has all that it needs */
+	for (int i = 0; i < 150000; i++)
+		free(memset(malloc((size_t)i % 300 + 1), 1, 1));
+	blocks = 0;
+	puts("none was made");
 	return 0;
 }

@@ -3,12 +3,16 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static long status_kb(const char *key)
 {
@@ -110,6 +114,23 @@ static void lock_beside(long times)
 	printf("mlockall %ld\n", failed);
 }
 
+/* What is left of little: another process is begun, and a sixth of it can be allocated.
+ */
+static void use_little(long limit)
+{
+	char *argv[] = { "true", NULL };
+	void *sixth;
+	int status = 0, err;
+	pid_t pid;
+
+	err = posix_spawnp(&pid, "true", NULL, NULL, argv, environ);
+	if (!err)
+		waitpid(pid, &status, 0);
+	sixth = mmap(NULL, (size_t)limit / 6, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	printf("spawn %d %x, a sixth %d\n", err, (unsigned)status, sixth != MAP_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	const char *way = argc > 1 ? argv[1] : "";
@@ -133,6 +154,9 @@ int main(int argc, char **argv)
 	} else if (!strcmp(way, "mlock2")) {
 		setrlimit(RLIMIT_MEMLOCK, &both);
 		lock_some((size_t)limit);
+	} else if (!strcmp(way, "little")) {
+		setrlimit(RLIMIT_DATA, &both);
+		use_little(limit);
 	} else if (!strcmp(way, "as")) {
 		setrlimit(RLIMIT_AS, &both);
 		fill(limit);

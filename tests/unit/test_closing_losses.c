@@ -60,7 +60,7 @@ static const struct {
 	{ DROP_LATE, "1 event came after its window had been written" },
 	{ DROP_GROUP, "1 heap record lost: the control group" },
 	{ DROP_CONFINED, "1 record lost: the program forbade itself system calls" },
-	{ DROP_LOCKED, "1 record lost: the program was locking its memory" },
+	{ DROP_LOCKED, "1 record lost: the program was locking or limiting its memory" },
 };
 
 START_TEST(each_reason_has_its_line)
@@ -81,6 +81,15 @@ START_TEST(what_seccomp_costs_is_no_full_buffer)
 	says("3 records lost: the program forbade itself");
 	says("2 windows could not be opened");
 	says("1 process not recorded: the program that forked them had forbidden");
+	ck_assert_ptr_null(strstr(said, "buffer_mb"));
+}
+END_TEST
+
+/* Nor here, where the spool was small for a moment. */
+START_TEST(what_locking_costs_is_no_full_buffer)
+{
+	totals.whys[DROP_LOCKED] = totals.locked_out = totals.files = 1;
+	says("1 window could not be opened: the program was locking its memory");
 	ck_assert_ptr_null(strstr(said, "buffer_mb"));
 }
 END_TEST
@@ -165,6 +174,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, begin, end);
 	tcase_add_test(tc, why_records_are_missing_is_told);
 	tcase_add_test(tc, what_seccomp_costs_is_no_full_buffer);
+	tcase_add_test(tc, what_locking_costs_is_no_full_buffer);
 	tcase_add_loop_test(tc, each_reason_has_its_line, 0,
 			    sizeof(reasons) / sizeof(*reasons));
 	tcase_add_loop_test(tc, each_loss_of_the_gpu_has_its_line, 0,

@@ -96,6 +96,27 @@ START_TEST(a_limit_that_comes_later_leaves_as_much)
 }
 END_TEST
 
+/* The spool that is there is a part of what is mapped, and of the data where it is
+ * private memory; the program has not taken it. */
+START_TEST(a_spool_is_not_taken_from_itself)
+{
+	uint8_t base;
+
+	seam = say_limits;
+	spool.base = &base;
+	spool.now = 4 * MIB;
+	spool.kept = true;
+	ck_assert_uint_eq(spool_room_below(RLIMIT_AS, 166 * MIB), 10 * MIB);
+	ck_assert_uint_eq(spool_room_below(RLIMIT_DATA, 165 * MIB), 10 * MIB);
+	spool.kept = false;
+	ck_assert_uint_eq(spool_room_below(RLIMIT_DATA, 161 * MIB), 10 * MIB);
+	spool.now = GIB; /* more than was mapped a moment ago */
+	ck_assert_uint_eq(spool_room_below(RLIMIT_AS, 160 * MIB), 10 * MIB);
+	no_proc = true;
+	ck_assert_uint_eq(spool_room_below(RLIMIT_AS, 160 * MIB), 0);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("core room");
@@ -106,5 +127,6 @@ int main(void)
 	tcase_add_test(tc, a_sixteenth_of_what_is_left_is_ours);
 	tcase_add_test(tc, a_limit_on_files_is_the_spools_as_well);
 	tcase_add_test(tc, a_limit_that_comes_later_leaves_as_much);
+	tcase_add_test(tc, a_spool_is_not_taken_from_itself);
 	return unit_run(tc, "core room");
 }

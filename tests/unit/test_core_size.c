@@ -101,6 +101,71 @@ START_TEST(what_has_large_pages_grows_again)
 }
 END_TEST
 
+/* In a file, of which a few chunks are handed out and written. */
+static void open_file(void)
+{
+	char dir[] = "/tmp/unit-XXXXXX";
+
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	ck_assert_int_eq(spool_open(dir, CAP), 0);
+	ck_assert_int_eq(unlink(spool_path), 0);
+	ck_assert_int_eq(rmdir(dir), 0);
+	for (int i = 0; i < 4; i++) {
+		uint64_t at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1);
+
+		ck_assert_uint_ne(at, 0);
+		memset(chunk_at(at) + 1, 4 + i, CHUNK_LARGE - sizeof(struct chunk));
+	}
+}
+
+START_TEST(what_was_put_away_comes_back_as_it_was)
+{
+	uint64_t used, at, ready;
+	const uint8_t *last;
+
+	open_file();
+	used = atomic_load(&spool.head->used);
+	ready = atomic_load(&spool.head->ready);
+	last = spool.base + used - 1;
+	errno = 4711;
+	ck_assert(spool_put_away());
+	ck_assert_int_eq(errno, 4711);
+	ck_assert_uint_eq(spool.now, SPOOL_HEADER);
+	ck_assert(is_mapped(spool.base) && !is_mapped(spool.base + SPOOL_HEADER));
+	ck_assert_uint_eq(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+	ck_assert(spool_regrow());
+	ck_assert_uint_eq(spool.now, CAP);
+	ck_assert_uint_eq(atomic_load(&spool.head->used), used);
+	ck_assert_uint_le(atomic_load(&spool.head->ready), ready);
+	ck_assert_uint_eq(*last, 7);
+	while ((at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1)))
+		memset(chunk_at(at) + 1, 1, CHUNK_LARGE - sizeof(struct chunk));
+	ck_assert_uint_eq(atomic_load(&spool.head->used), CAP);
+}
+END_TEST
+
+START_TEST(what_lies_in_no_file_is_not_put_away)
+{
+	open_spool();
+	spool.kept = false;
+	ck_assert(!spool_put_away());
+	ck_assert_uint_eq(spool.now, CAP);
+	ck_assert_uint_ne(chunk_take(CHUNK_DATA, CHUNK_SMALL, 1), 0);
+}
+END_TEST
+
+START_TEST(what_does_not_come_back_is_told)
+{
+	open_file();
+	ck_assert(spool_put_away());
+	ck_assert_ptr_ne(mmap(spool.base + SPOOL_HEADER, 4096, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+			 MAP_FAILED);
+	ck_assert(!spool_regrow());
+	ck_assert_uint_eq(spool.now, SPOOL_HEADER);
+}
+END_TEST
+
 /* Somebody else has mapped something there meanwhile. */
 START_TEST(what_another_has_taken_is_not_taken_back)
 {
@@ -283,62 +348,6 @@ START_TEST(what_was_locked_is_not_locked_any_more)
 }
 END_TEST
 
-static bool silent;
-
-static bool refuse_all(long nr, const long a[6], long *result)
-{
-	(void)nr;
-	(void)a;
-	*result = -EPERM;
-	return silent;
-}
-
-/* Behind seccomp there are no pages but those that are there. */
-START_TEST(a_confined_spool_ends_where_its_pages_do)
-{
-	char dir[] = "/tmp/unit-XXXXXX";
-	uint64_t at, end;
-
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	ck_assert_int_eq(spool_open(dir, CAP), 0);
-	spool_confine(MIB);
-	seam = refuse_all;
-	silent = true;
-	end = atomic_load(&spool.head->limit);
-	ck_assert_uint_ge(end, MIB);
-	ck_assert_uint_lt(end, CAP);
-	ck_assert(spool_head_has(spool.base, SPOOL_HEADER));
-	while ((at = chunk_take(CHUNK_DATA, CHUNK_LARGE, 1)))
-		ck_assert_uint_le(at + CHUNK_LARGE, end);
-	ck_assert_uint_eq(atomic_load(&spool.head->limit), end);
-	silent = false;
-}
-END_TEST
-
-START_TEST(who_is_free_again_has_the_room_of_before)
-{
-	char dir[] = "/tmp/unit-XXXXXX";
-	uint64_t limit;
-
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	ck_assert_int_eq(spool_open(dir, CAP), 0);
-	spool_unconfine();
-	limit = atomic_load(&spool.head->limit);
-	for (unsigned i = 0; i < 2; i++) {
-		spool_confine(MIB);
-		ck_assert_uint_lt(atomic_load(&spool.head->limit), limit);
-		spool_unconfine();
-		ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
-	}
-	/* All of it was ready: there was nothing to take away, and nothing to give. */
-	spool_confine(CAP);
-	spool_share(2);
-	limit = atomic_load(&spool.head->limit);
-	spool_unconfine();
-	ck_assert_uint_eq(atomic_load(&spool.head->limit), limit);
-}
-END_TEST
-
 START_TEST(without_a_spool_nothing_is_done)
 {
 	spool_shrink(0);
@@ -351,27 +360,6 @@ START_TEST(without_a_spool_nothing_is_done)
 }
 END_TEST
 
-/* A sandbox around the program. */
-static bool refuse_writing(long nr, const long a[6], long *result)
-{
-	*result = -EPERM;
-	return nr == SYS_mprotect && a[2] & PROT_WRITE;
-}
-
-START_TEST(pages_that_may_not_be_written_are_no_spool)
-{
-	char dir[] = "/tmp/unit-XXXXXX";
-
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	seam = refuse_writing;
-	ck_assert_int_eq(spool_place(dir, CAP), -EPERM);
-	ck_assert_ptr_null(spool.base);
-	ck_assert_str_eq(spool_path, "");
-	seam = NULL;
-	ck_assert_int_eq(spool_place(dir, CAP), 0);
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tc = tcase_create("core size");
@@ -381,6 +369,9 @@ int main(void)
 	tcase_add_test(tc, while_it_is_small_nothing_is_handed_out);
 	tcase_add_test(tc, what_is_small_for_good_has_the_room_that_was_left);
 	tcase_add_test(tc, what_has_large_pages_grows_again);
+	tcase_add_test(tc, what_was_put_away_comes_back_as_it_was);
+	tcase_add_test(tc, what_lies_in_no_file_is_not_put_away);
+	tcase_add_test(tc, what_does_not_come_back_is_told);
 	tcase_add_test(tc, what_another_has_taken_is_not_taken_back);
 	tcase_add_test(tc, what_another_has_not_taken_is_taken_back);
 	tcase_add_test(tc, a_small_one_may_be_told_to_stay_smaller);
@@ -388,9 +379,6 @@ int main(void)
 	tcase_add_test(tc, what_is_away_for_a_moment_is_no_full_disk);
 	tcase_add_test(tc, threads_that_need_room_meanwhile_get_it_later);
 	tcase_add_test(tc, what_was_locked_is_not_locked_any_more);
-	tcase_add_test(tc, a_confined_spool_ends_where_its_pages_do);
-	tcase_add_test(tc, who_is_free_again_has_the_room_of_before);
 	tcase_add_test(tc, without_a_spool_nothing_is_done);
-	tcase_add_test(tc, pages_that_may_not_be_written_are_no_spool);
 	return unit_run(tc, "core size");
 }

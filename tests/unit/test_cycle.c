@@ -2,6 +2,7 @@
 #include "agent/core/chunk.h"
 #include "tests/unit/sched_bench.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 START_TEST(windows_come_as_planned)
@@ -122,6 +123,35 @@ END_TEST
 
 /* ---- the default ---- */
 
+static void *make_large_again(void *arg)
+{
+	usleep(10000);
+	spool_regrow();
+	return arg;
+}
+
+/* While the program locks its memory the spool is small for a moment. */
+START_TEST(a_window_waits_until_the_spool_is_large_again)
+{
+	uint64_t missed;
+	pthread_t id;
+
+	start("active=1", "auto");
+	sched_step();
+	ck_assert(spool_shrink(0));
+	pthread_create(&id, NULL, make_large_again, NULL);
+	sched_step();
+	pthread_join(id, NULL);
+	missed = atomic_load(&spool.head->sched.missed);
+	ck_assert_uint_eq(missed, 0);
+	ck_assert_uint_eq(gate_cycle(), 3);
+	ck_assert(spool_shrink(0));
+	sched_step(); /* and not for ever */
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.locked_out), 1);
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.missed), 0);
+}
+END_TEST
+
 START_TEST(what_is_provisional_goes_when_the_first_active_step_begins)
 {
 	start("", "auto");
@@ -199,6 +229,7 @@ int main(void)
 	tcase_add_test(tc, an_open_step_is_unfinished);
 	tcase_add_test(tc, a_step_of_a_window_that_is_over_is_the_writers);
 	tcase_add_test(tc, no_room_for_a_window_is_counted);
+	tcase_add_test(tc, a_window_waits_until_the_spool_is_large_again);
 	tcase_add_test(tc, what_is_provisional_goes_when_the_first_active_step_begins);
 	tcase_add_test(tc, what_is_provisional_stays_when_the_program_ends_before);
 	tcase_add_test(tc, what_is_provisional_stays_at_the_cap);

@@ -3,6 +3,8 @@
 #include "tests/unit/unit.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <sys/resource.h>
 
 #define MEAN (512 * 1024)
 
@@ -150,6 +152,59 @@ START_TEST(a_full_table_says_so)
 }
 END_TEST
 
+static uint64_t data_bytes(void)
+{
+	unsigned long pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	ck_assert(file && fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) == 1);
+	fclose(file);
+	return pages * 4096;
+}
+
+/* As many live samples as make it small, or less small, and none of an older window. */
+START_TEST(a_table_that_shrinks_keeps_what_is_live)
+{
+	static const uintptr_t many[] = { 0, 700, 9000, 60000 };
+	static const uint64_t left[] = { 64 << 10, 64 << 10, 512 << 10, 2 << 20 };
+	uint64_t before, after;
+
+	heap_samples_start();
+	heap_samples_turn();
+	for (uintptr_t i = 0; i < 3000; i++)
+		heap_samples_add(block(i + 100000));
+	heap_samples_turn();
+	for (uintptr_t i = 0; i < many[_i]; i++)
+		ck_assert(heap_samples_add(block(i)));
+	before = data_bytes();
+	heap_samples_shrink();
+	after = data_bytes();
+	ck_assert_uint_eq(before - after, (2 << 20) - left[_i]);
+	ck_assert(!heap_samples_take(block(100007)));
+	for (uintptr_t i = 0; i < many[_i]; i++)
+		ck_assert(heap_samples_take(block(i)));
+	for (uintptr_t i = 0; i < 1000; i++)
+		ck_assert(heap_samples_add(block(i)));
+	heap_samples_shrink(); /* again: nothing more to gain */
+	ck_assert(_i == 2 || _i == 3 || data_bytes() == after);
+	for (uintptr_t i = 0; i < 1000; i++)
+		ck_assert(heap_samples_take(block(i)));
+}
+END_TEST
+
+START_TEST(where_memory_is_scarce_the_table_is_small)
+{
+	uint64_t before = data_bytes();
+	struct rlimit limit = { before + (30 << 20), RLIM_INFINITY };
+
+	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
+	ck_assert(heap_samples_start());
+	ck_assert_uint_le(data_bytes() - before, 64 << 10);
+	ck_assert(heap_samples_add(block(7)));
+	ck_assert(heap_samples_take(block(7)));
+}
+END_TEST
+
 START_TEST(a_window_begins_without_samples)
 {
 	heap_samples_start();
@@ -235,6 +290,8 @@ int main(void)
 	tcase_add_test(tc, a_filter_that_has_counted_too_far_lets_all_through);
 	tcase_add_test(tc, many_samples_are_all_found);
 	tcase_add_test(tc, a_full_table_says_so);
+	tcase_add_loop_test(tc, a_table_that_shrinks_keeps_what_is_live, 0, 4);
+	tcase_add_test(tc, where_memory_is_scarce_the_table_is_small);
 	tcase_add_test(tc, a_window_begins_without_samples);
 	tcase_add_test(tc, a_block_of_another_window_is_no_sample);
 	tcase_add_test(tc, a_far_block_of_another_window_is_no_sample);

@@ -217,19 +217,6 @@ START_TEST(a_doze_begins_without_samples)
 }
 END_TEST
 
-START_TEST(stacks_come_back_after_a_while_without)
-{
-	heap_prepare(HEAP_ALL);
-	heap_config.malloc_stacks = 1;
-	heap_start(&heap_config, 1);
-	ck_assert(heap_settings.stacks);
-	heap_stacks_off();
-	ck_assert(!heap_settings.stacks);
-	heap_stacks_on();
-	ck_assert(heap_settings.stacks);
-}
-END_TEST
-
 static uint32_t other_stack(struct thread *t, uint32_t native)
 {
 	ck_assert_ptr_eq(t, thread_mine);
@@ -237,7 +224,7 @@ static uint32_t other_stack(struct thread *t, uint32_t native)
 	return 77;
 }
 
-/* Of what is recorded, with native stacks or without; not while there are none. */
+/* Of what is recorded, with native stacks or without. */
 START_TEST(another_walker_is_asked_for_each_allocation)
 {
 	void *p = NULL;
@@ -250,12 +237,6 @@ START_TEST(another_walker_is_asked_for_each_allocation)
 		p = hook_test_realloc(p, (i + 1) << 20);
 	for (unsigned i = 0; i < 5; i++)
 		ck_assert_uint_eq(heap_record(REC_ALLOC, -1, i)->name, 77);
-	heap_stacks_off();
-	hook_test_malloc(1 << 20);
-	ck_assert_uint_eq(heap_record(REC_ALLOC, -1, 5)->name, 0);
-	heap_stacks_on();
-	hook_test_malloc(1 << 20);
-	ck_assert_uint_eq(heap_record(REC_ALLOC, -1, 6)->name, 77);
 }
 END_TEST
 
@@ -333,7 +314,6 @@ int main(void)
 	tcase_add_test(tc, ten_blocks_are_no_proof);
 	tcase_add_test(tc, no_sample_wakes_who_is_not_to_doze);
 	tcase_add_test(tc, a_doze_begins_without_samples);
-	tcase_add_test(tc, stacks_come_back_after_a_while_without);
 	tcase_add_loop_test(tc, another_walker_is_asked_for_each_allocation, 0, 2);
 	tcase_add_test(tc, counters_have_no_stacks);
 	tcase_add_test(tc, what_lives_is_what_was_not_freed);

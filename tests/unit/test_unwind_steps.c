@@ -2,6 +2,7 @@
 /* Steps by rules that are wrong, on a stack behind which nothing is mapped; and what is
  * taken for the thread's own stack. */
 #include "agent/unwind/walk.h"
+#include "base/sys.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -139,6 +140,19 @@ START_TEST(a_rule_of_before_the_table_grew_is_known)
 }
 END_TEST
 
+/* The second table has 2 MiB. */
+START_TEST(where_memory_is_scarce_the_table_does_not_grow)
+{
+	uint32_t shift = unwind_rules_shift;
+
+	sys_scarce = true;
+	for (unsigned i = 0; i < 2000; i++)
+		unwind_rule_keep(A, unwind_epoch, RULE_OUTERMOST);
+	ck_assert_uint_eq(unwind_rules_shift, shift);
+	ck_assert_uint_eq(unwind_rule_at(A, unwind_epoch), RULE_OUTERMOST);
+}
+END_TEST
+
 /* ---- the thread's own stack ---- */
 
 START_TEST(an_unlimited_stack_is_the_main_threads)
@@ -261,6 +275,7 @@ int main(void)
 	tcase_add_test(tc, no_more_frames_are_told_than_asked_for);
 	tcase_add_test(tc, a_rule_of_nobodys_code_is_not_kept);
 	tcase_add_test(tc, a_rule_of_before_the_table_grew_is_known);
+	tcase_add_test(tc, where_memory_is_scarce_the_table_does_not_grow);
 	tcase_add_test(tc, an_unlimited_stack_is_the_main_threads);
 	tcase_add_test(tc, on_an_unknown_stack_its_page_is_certain_and_errno_stays);
 	tcase_add_test(tc, a_frame_pointer_that_is_lost_leads_nowhere);

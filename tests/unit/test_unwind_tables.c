@@ -17,6 +17,7 @@ static void setup(void)
 	ck_assert_ptr_ne(page, MAP_FAILED);
 	munmap(page + 4096, 4096);
 	end = page + 4096;
+	ck_assert(unwind_rules_start(false));
 }
 
 static struct unwind_reader last(const void *bytes, size_t size)
