@@ -52,10 +52,12 @@ static int begin_in_copy(void *arg)
 
 /* Waits until the kernel counts the task no more: the caller may unshare next, which
  * fails while there are other tasks, or count threads. All that the task does is end;
- * where it gets no processor, yielding would keep others from theirs. */
+ * where it gets no processor, yielding would keep others from theirs. Where another
+ * thread has confined the process meanwhile, nobody can be asked any more. */
 static void await_end(int tid)
 {
-	for (unsigned asked = 0; !own_thread_gone((uint32_t)tid); asked++)
+	for (unsigned asked = 0; !sys_confined && !own_thread_gone((uint32_t)tid);
+	     asked++)
 		if (asked < YIELDS)
 			syscall(SYS_sched_yield);
 		else

@@ -6,6 +6,7 @@
  */
 #include "agent/core/spool.h"
 #include "agent/heap/gap.h"
+#include "base/hash.h"
 #include "base/seldom.h"
 #include "base/sys.h"
 
@@ -68,9 +69,7 @@ static const void *block_of(uint64_t key)
 /* Its place among the probes for the block at `p`. */
 static _Atomic uint64_t *slot_at(const void *p, uint32_t probe)
 {
-	uint64_t first = ((uintptr_t)p >> 4) * 0x9e3779b97f4a7c15ull >> 40;
-
-	return &slots[(first + probe) & (slots_n - 1)];
+	return &slots[(hash_place((uintptr_t)p >> 4, slots_n) + probe) & (slots_n - 1)];
 }
 
 /* Adds `by`, 1 or -1, to the filter's byte. A byte at STUCK stays so: what it should
@@ -167,9 +166,19 @@ static void gather_at_end(uint64_t turn)
 			slots[--end] = slots[i];
 }
 
-/* In its place: there is a limit already, and another table would be too much. A fourth
- * of it is in use, so that each live sample finds a slot: of one that is left behind the
- * free would not be seen. */
+/* The last `live` ones of n slots, into the first slots_n. */
+static bool put_all(uint32_t live, uint32_t n, uint64_t turn)
+{
+	memset((void *)slots, 0, slots_n * sizeof(*slots));
+	for (uint32_t i = n - live; i < n; i++)
+		if (put_in_slot(block_of(slots[i]), turn) == PUT_NOWHERE)
+			return false;
+	return true;
+}
+
+/* In its place: there is a limit already, and another table would be too much. No live
+ * sample is left behind: its free would not be seen. So what does not find a slot in a
+ * fourth has one in a larger part. */
 void heap_samples_shrink(void)
 {
 	uint64_t turn = turn_now();
@@ -180,9 +189,7 @@ void heap_samples_shrink(void)
 	if (!slots || fewer >= n)
 		return;
 	gather_at_end(turn);
-	slots_n = fewer;
-	memset((void *)slots, 0, fewer * sizeof(*slots));
-	for (uint32_t i = n - live; i < n; i++)
-		put_in_slot(block_of(slots[i]), turn);
-	munmap((void *)(slots + fewer), (n - fewer) * sizeof(*slots));
+	for (slots_n = fewer; !put_all(live, n, turn) && slots_n < n / 2; slots_n *= 2)
+		;
+	munmap((void *)(slots + slots_n), (n - slots_n) * sizeof(*slots));
 }

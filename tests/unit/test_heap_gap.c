@@ -192,6 +192,21 @@ START_TEST(a_table_that_shrinks_keeps_what_is_live)
 }
 END_TEST
 
+/* Their addresses are as far apart as a fourth of the table by a plain product. */
+START_TEST(blocks_of_one_distance_are_all_kept)
+{
+	static const uintptr_t distances[] = { 1693, 3386, 5079, 6772 };
+
+	heap_samples_start();
+	heap_samples_turn();
+	for (uintptr_t i = 1; i <= 2000; i++)
+		ck_assert(heap_samples_add((void *)(i * distances[_i] * 16)));
+	heap_samples_shrink();
+	for (uintptr_t i = 1; i <= 2000; i++)
+		ck_assert(heap_samples_take((void *)(i * distances[_i] * 16)));
+}
+END_TEST
+
 START_TEST(where_memory_is_scarce_the_table_is_small)
 {
 	uint64_t before = data_bytes();
@@ -291,6 +306,7 @@ int main(void)
 	tcase_add_test(tc, many_samples_are_all_found);
 	tcase_add_test(tc, a_full_table_says_so);
 	tcase_add_loop_test(tc, a_table_that_shrinks_keeps_what_is_live, 0, 4);
+	tcase_add_loop_test(tc, blocks_of_one_distance_are_all_kept, 0, 4);
 	tcase_add_test(tc, where_memory_is_scarce_the_table_is_small);
 	tcase_add_test(tc, a_window_begins_without_samples);
 	tcase_add_test(tc, a_block_of_another_window_is_no_sample);

@@ -54,6 +54,22 @@ START_TEST(what_happens_there_is_not_seen_here)
 }
 END_TEST
 
+static int confine_meanwhile(void *arg)
+{
+	(void)arg;
+	sys_confine();
+	return 42;
+}
+
+/* By another thread's seccomp: the kernel's answers are all -EPERM from then on. */
+START_TEST(who_is_confined_meanwhile_waits_no_longer)
+{
+	ck_assert_int_eq(unseen_only(confine_meanwhile, NULL), 42);
+	sys_unconfine();
+	ck_assert_int_eq(unseen_only(confine_meanwhile, NULL), 42);
+}
+END_TEST
+
 static int open_one(void *arg)
 {
 	(void)arg;
@@ -285,6 +301,7 @@ int main(void)
 	unit_not_under_thread_sanitizer(
 		"it does not know tasks that share its thread's data");
 	tcase_add_test(tc, a_full_table_is_no_hindrance);
+	tcase_add_test(tc, who_is_confined_meanwhile_waits_no_longer);
 	tcase_add_test(tc, what_happens_there_is_not_seen_here);
 	tcase_add_test(tc, who_looks_unseen_is_left_as_it_was);
 	tcase_add_test(tc, where_no_task_can_be_made_nothing_is_closed);
