@@ -5,6 +5,7 @@
 comma    := ,
 VERSION  := $(shell cat VERSION)
 PREFIX   ?= /usr/local
+DIST     ?= dist
 CFLAGS   ?= -O2 -g
 BUILD    ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 export BUILD
@@ -18,7 +19,8 @@ warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
 # Compilers do not agree on how to say so themselves.
 sanitized := $(foreach s,$(subst $(comma), ,$(SAN)),$(subst address,-DSANITIZED_ADDRESS,$(subst thread,-DSANITIZED_THREAD,$(filter address thread,$s))))
 san  := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer $(sanitized))
-flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread \
+# Where the folder lies is not in what is built: two folders give the same bytes.
+flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread '-ffile-prefix-map=$(CURDIR)=.' \
 	-fvisibility=hidden $(warn) $(san) $(CFLAGS)
 
 # ---- sources: one folder is one layer ---------------------------------------
@@ -66,7 +68,7 @@ start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
 end_l    = $(call crt,crtendS.o) $(call crt,crtn.o)
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
-	check-matrix check-gpu lint bench fuzz install clean help
+	check-matrix check-gpu lint bench fuzz install wheel clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
@@ -130,6 +132,12 @@ install: all ## honours PREFIX and DESTDIR
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-export.1 proflaunch-doctor.1 profile.conf.5; do \
 		$(BUILD)/proflaunch --print-man $$page > $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
+
+# Always anew: what an older one has left is not in this one.
+wheel: all ## $(DIST)/*.whl, for `pip install`
+	@rm -rf $(BUILD)/wheel
+	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX=
+	$(Q)python3 packaging/wheel.py $(BUILD)/wheel $(DIST)
 
 clean: ## remove every build folder
 	rm -rf build build-*

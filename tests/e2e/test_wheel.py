@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`make wheel`: the same bytes each time, installed as pip does, used, and gone again."""
+import base64
+import csv
+import glob
+import hashlib
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import prof
+
+ROOT = os.path.abspath(os.path.join(prof.HERE, "..", ".."))
+MOST = 2 << 20
+
+
+def make(dist, **env):
+    got = subprocess.run(["make", "-s", "--no-print-directory", "wheel", f"DIST={dist}"], cwd=ROOT,
+                         env={**os.environ, "MAKEFLAGS": "", "BUILD": prof.BUILD, **env},
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert got.returncode == 0, got.stdout
+    (wheel,) = glob.glob(os.path.join(dist, "*.whl"))
+    return wheel
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def listing(folder):
+    return sorted(os.path.relpath(os.path.join(where, name), folder)
+                  for where, _, names in os.walk(folder) for name in names if not name.endswith(".pyc"))
+
+
+def test_each_time_the_same():
+    with prof.folder() as work:
+        first = make(os.path.join(work, "a"))
+        mask = os.umask(0o077)
+        try:
+            second = make(os.path.join(work, "b"), TZ="Asia/Tokyo", LANG="C")
+        finally:
+            os.umask(mask)
+        assert content(first) == content(second)
+        assert len(content(first)) <= MOST, f"{len(content(first))} bytes"
+        debug = [content(path) for path in sorted(glob.glob(os.path.join(work, "*", "*-debug.tar.xz")))]
+        assert len(debug) == 2 and debug[0] == debug[1]
+
+
+def test_elsewhere_the_same():
+    """Another folder, other jobs, another mask and language: the same agent and launcher."""
+    with prof.folder() as work:
+        there = os.path.join(work, "a longer name")
+        shutil.copytree(ROOT, there, symlinks=True,
+                        ignore=shutil.ignore_patterns(".git", "build", "build-*", "dist", "log"))
+        made = subprocess.run(["make", "-s", "-j9", "BUILD=build"], cwd=there, umask=0o077, text=True,
+                              env={**os.environ, "MAKEFLAGS": "", "TZ": "Asia/Tokyo", "LANG": "C"},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert made.returncode == 0, made.stdout
+        for name in ("proflaunch", "libproflaunch.so"):
+            assert content(os.path.join(there, "build", name)) == content(os.path.join(prof.BUILD, name)), name
+
+
+def test_its_record_is_of_what_is_in_it():
+    with prof.folder() as work, zipfile.ZipFile(make(work)) as wheel:
+        names = set(wheel.namelist())
+        (record,) = [name for name in names if name.endswith("/RECORD")]
+        rows = list(csv.reader(io.StringIO(wheel.read(record).decode())))
+        assert {row[0] for row in rows} == names
+        for name, digest, size in rows:
+            if name == record:
+                continue
+            told = hashlib.sha256(wheel.read(name)).digest()
+            assert digest == "sha256=" + base64.urlsafe_b64encode(told).rstrip(b"=").decode(), name
+            assert int(size) == len(wheel.read(name)), name
+        assert not [name for name in names if name.endswith(".py")]
+        (bill,) = [name for name in names if name.endswith(".cyclonedx.json")]
+        parts = {part["name"] for part in json.loads(wheel.read(bill))["components"]}
+        assert {"libdeflate", "libiberty", "zlib"} <= parts
+        assert ("zydis" in parts) == any("libZydis" in name for name in names)
+
+
+def test_it_installs_runs_and_goes():
+    with prof.folder() as work:
+        venv, logdir = os.path.join(work, "venv"), os.path.join(work, "log")
+        wheel = make(os.path.join(work, "dist"))
+        python, ours = os.path.join(venv, "bin", "python"), os.path.join(venv, "bin", "proflaunch")
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir"]
+        before = listing(venv)
+        subprocess.run([*pip, "install", "-q", "--no-index", wheel], check=True)
+        said = prof.plain([ours, "--version"])
+        assert said.returncode == 0 and said.stdout.startswith("proflaunch "), said.stdout + said.stderr
+        got = prof.plain([ours, "doctor", "--", python, "-c", "pass"])
+        assert venv in got.stdout and "libproflaunch.so" in got.stdout, got.stdout + got.stderr
+        got = prof.plain([ours, "--marker", "none", "--malloc", "all", "--logdir", logdir, "--",
+                          python, "-c", "print(len(bytearray(5 << 20)))"])
+        assert got.returncode == 0 and got.stdout == "5242880\n", got.stderr
+        assert len(glob.glob(os.path.join(logdir, "*.pt.trace.json"))) == 1, got.stderr
+        assert os.path.exists(os.path.join(venv, "share", "man", "man1", "proflaunch.1"))
+        subprocess.run([*pip, "uninstall", "-q", "-y", "proflaunch"], check=True)
+        assert listing(venv) == before
+
+
+def test_a_newer_c_library_is_refused():
+    """A binary of this machine that asks for more than the name promises."""
+    with prof.folder() as work:
+        newer = [path for path in ("/bin/ls", "/bin/bash", sys.executable, "/usr/bin/gdb")
+                 if os.path.exists(path) and "GLIBC_2.3" in prof.plain(["objdump", "-T", path]).stdout]
+        if not newer:
+            raise prof.Skip("nothing here asks for a newer C library")
+        os.makedirs(os.path.join(work, "root", "bin"))
+        os.symlink(os.path.realpath(newer[0]), os.path.join(work, "root", "bin", "proflaunch"))
+        got = prof.plain([sys.executable, os.path.join(ROOT, "packaging", "wheel.py"),
+                          os.path.join(work, "root"), os.path.join(work, "dist")])
+        assert got.returncode and "needs glibc 2.3" in got.stderr, got.stdout + got.stderr
+        assert not os.path.exists(os.path.join(work, "dist"))
+
+
+if __name__ == "__main__":
+    prof.main(sys.modules[__name__])
