@@ -132,6 +132,10 @@ install: all ## honours PREFIX and DESTDIR
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
 	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-export.1 proflaunch-doctor.1 profile.conf.5; do \
 		$(BUILD)/proflaunch --print-man $$page > $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
+	set -e; for to in bash:bash-completion/completions/proflaunch zsh:zsh/site-functions/_proflaunch \
+			fish:fish/vendor_completions.d/proflaunch.fish; do \
+		mkdir -p $(DESTDIR)$(PREFIX)/share/$$(dirname $${to#*:}); \
+		$(BUILD)/proflaunch --print-completion $${to%%:*} > $(DESTDIR)$(PREFIX)/share/$${to#*:}; done
 
 # Always anew: what an older one has left is not in this one.
 wheel: all ## $(DIST)/*.whl, for `pip install`

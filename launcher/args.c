@@ -20,8 +20,9 @@
 const char *const args_verbs[] = {
 	"recover", "memory", "export", "doctor", "help", NULL
 };
-static const char *const flags[] = { "--help", "--version", "--print-config",
-				     "--print-man", NULL };
+static const char *const flags[] = {
+	"--help", "--version", "--print-config", "--print-man", "--print-completion", NULL
+};
 
 static void add_complaint(const char *where, const char *why, void *arg)
 {

@@ -108,6 +108,7 @@ void help_print(void)
 	       "  -V, --version               the version\n"
 	       "  --print-config              a commented profile.conf with all defaults\n"
 	       "  --print-man page            a manual page: proflaunch.1, profile.conf.5, ...\n"
+	       "  --print-completion shell    what completes the command line: bash, zsh or fish\n"
 	       "\n"
 	       "recover   finishes the traces of programs that were killed, and names the functions of\n"
 	       "          call stacks that are module and offset still; its files go there, or to --output\n"

@@ -17,9 +17,10 @@ void help_print(void);
 /* Prints the commented profile.conf.example. */
 void help_print_config(void);
 /* man.c: prints one of these in man(7) format. Returns 2 for another name. */
-#define MAN_PAGES                                                                        \
-	"proflaunch.1, proflaunch-recover.1, proflaunch-memory.1, proflaunch-export.1, " \
-	"proflaunch-doctor.1, profile.conf.5"
+#define HELP_PAGES(between)                                         \
+	"proflaunch.1" between "proflaunch-recover.1" between       \
+	"proflaunch-memory.1" between "proflaunch-export.1" between \
+	"proflaunch-doctor.1" between "profile.conf.5"
 int man_print(const char *page);
 
 #endif

@@ -3,6 +3,7 @@
 #include "agent/core/ranks.h"
 #include "base/log.h"
 #include "launcher/args.h"
+#include "launcher/completion/completion.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/export.h"
 #include "launcher/help.h"
@@ -28,7 +29,15 @@ static int print_man_main(struct args *a)
 {
 	if (!man_print(a->operand[0]))
 		return 0;
-	say_warn("--print-man: the pages are " MAN_PAGES);
+	say_warn("--print-man: the pages are " HELP_PAGES(", "));
+	return 2;
+}
+
+static int print_completion_main(struct args *a)
+{
+	if (!completion_print(a->operand[0]))
+		return 0;
+	say_warn("--print-completion: the shells are bash, zsh and fish");
 	return 2;
 }
 
@@ -72,6 +81,7 @@ static const struct {
 	{ "--version", .print = version_print, .whatever = true },
 	{ "--print-config", .print = help_print_config, .whatever = true, .alone = true },
 	{ "--print-man", .main = print_man_main, .whatever = true },
+	{ "--print-completion", .main = print_completion_main, .whatever = true },
 };
 
 static int say_misuse(struct args *a)

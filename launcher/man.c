@@ -56,7 +56,11 @@ static void command_options(void)
 	      ".TP\n\\fB\\-\\-print\\-man\\fR \\fIpage\\fR\n"
 	      "A manual page on standard output: ",
 	      stdout);
-	roff_sentence(MAN_PAGES);
+	roff_sentence(HELP_PAGES(", "));
+	fputs(".TP\n\\fB\\-\\-print\\-completion\\fR \\fIshell\\fR\n"
+	      "What bash, zsh or fish reads to complete the command line: in bash\n"
+	      "\\fBeval \"$(proflaunch \\-\\-print\\-completion bash)\"\\fR.\n",
+	      stdout);
 }
 
 /* Prints for each option of the environment what it means, and its range. */

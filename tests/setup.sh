@@ -22,6 +22,7 @@ apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:strace apt:gd
 apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 apt:musl-tools apt:libclang-rt-14-dev apt:perl-base
+apt:bash-completion apt:zsh apt:fish
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
@@ -40,8 +41,8 @@ apt:heaptrack apt:libjemalloc2 apt:libpython3.11-testsuite
 '
 # What `make check-host` runs bare and under us; some of it starts services when it is installed.
 host_list='
-apt:zsh apt:mksh apt:ksh apt:tcsh apt:yash apt:busybox-static apt:gawk apt:bc apt:dc apt:jq apt:m4
-apt:tcl apt:ed apt:less apt:vim apt:expect apt:socat apt:screen apt:tmux apt:fakeroot
+apt:mksh apt:ksh apt:tcsh apt:yash apt:busybox-static apt:gawk apt:bc apt:dc apt:jq apt:m4
+apt:zsh apt:tcl apt:ed apt:less apt:vim apt:expect apt:socat apt:screen apt:tmux apt:fakeroot
 apt:bubblewrap apt:sudo apt:rsync apt:xz-utils apt:bzip2 apt:zstd apt:lz4 apt:lzop apt:brotli
 apt:pigz apt:zip apt:unzip apt:7zip apt:cpio apt:pv apt:file apt:patch apt:diffutils
 apt:sqlite3 apt:openssl apt:gpg apt:gpg-agent apt:openssh-client apt:openssh-server apt:ffmpeg

@@ -102,7 +102,9 @@ def test_it_installs_runs_and_goes():
                           python, "-c", "print(len(bytearray(5 << 20)))"])
         assert got.returncode == 0 and got.stdout == "5242880\n", got.stderr
         assert len(glob.glob(os.path.join(logdir, "*.pt.trace.json"))) == 1, got.stderr
-        assert os.path.exists(os.path.join(venv, "share", "man", "man1", "proflaunch.1"))
+        for page in ("man/man1/proflaunch.1", "bash-completion/completions/proflaunch",
+                     "zsh/site-functions/_proflaunch", "fish/vendor_completions.d/proflaunch.fish"):
+            assert os.path.getsize(os.path.join(venv, "share", page)), page
         subprocess.run([*pip, "uninstall", "-q", "-y", "proflaunch"], check=True)
         assert listing(venv) == before
 

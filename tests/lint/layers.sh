@@ -38,7 +38,8 @@ finisher: base config agent/core writer
 report: base report/memory
 report/memory: base report
 report/export: base report report/memory
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export finisher launcher/doctor launcher/recover launcher/symbols
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols
 launcher/symbols: base config agent/core writer launcher

@@ -31,7 +31,7 @@ static bool has_row(const char *row, const char *first)
 
 START_TEST(every_page_that_is_named_and_no_other)
 {
-	char names[] = MAN_PAGES, head[128], *name, *rest = names;
+	char names[] = HELP_PAGES(", "), head[128], *name, *rest = names;
 	unsigned n = 0;
 
 	ck_assert_int_eq(man_print(NULL), 2);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words that may stand behind proflaunch, out of the tables of options. */
+#include "launcher/completion/word.h"
+#include "config/config.h"
+#include "launcher/args.h"
+#include "launcher/completion/completion.h"
+#include "launcher/help.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put_option(const struct config_option *o, word_put *put)
+{
+	struct word w = { .verb = "",
+			  .choices = o->values,
+			  .unit = o->unit,
+			  .alone = config_is_switch(o),
+			  .text = config_help(o) };
+
+	snprintf(w.name, sizeof(w.name), "%s", o->name);
+	for (char *p = w.name; *p; p++)
+		if (*p == '_')
+			*p = '-';
+	if (o->type == CFG_flag)
+		w.choices = "on|off";
+	put(&w);
+}
+
+static void put_row(word_put *put, const char *verb, const char *name,
+		    const char *choices, const char *value, const char *text)
+{
+	struct word w = { .verb = verb, .choices = choices, .unit = value, .text = text };
+
+	snprintf(w.name, sizeof(w.name), "%s", name);
+	if (!strcmp(value, "FILE"))
+		w.unit = "file";
+	put(&w);
+}
+
+/* Each option of each verb. */
+void word_each(word_put *put)
+{
+	for (const struct config_option *o = config_options; *o->name; o++)
+		put_option(o, put);
+	put_row(put, "", "with-stack", "", "", "record which line of Python called");
+	put_row(put, "", "no-linger", "", "", "the same as --linger off");
+	put_row(put, "", "help", "", "", "all options");
+	put_row(put, "", "version", "", "", "the version");
+	put_row(put, "", "print-config", "", "",
+		"a commented profile.conf with all defaults");
+	put_row(put, "", "print-man", HELP_PAGES("|"), "page", "a manual page");
+	put_row(put, "", "print-completion", COMPLETION_SHELLS, "shell",
+		"what a shell completes");
+	put_row(put, "recover", "output", "", "directory", "where the files go");
+#define OPTION(name, value, text) put_row(put, "memory", name, "", value, text);
+#include "launcher/memory.def"
+#undef OPTION
+#define OPTION(name, value, text)    \
+	put_row(put, "export", name, \
+		strcmp(name, "by") ? "" : "cpu|cuda|allocated|live", value, text);
+#include "launcher/export.def"
+#undef OPTION
+}
+
+bool word_takes_value(const struct word *w)
+{
+	return *w->choices || *w->unit;
+}
+
+/* "a|b" with blanks between. */
+void word_put_choices(const char *choices)
+{
+	for (; *choices; choices++)
+		putchar(*choices == '|' ? ' ' : *choices);
+}
+
+/* Within '...' of a shell; `before`: characters that need a backslash. */
+void word_put_text(const char *text, const char *quote, const char *before)
+{
+	for (; *text; text++)
+		if (*text == '\'') {
+			fputs(quote, stdout);
+		} else {
+			if (strchr(before, *text))
+				putchar('\\');
+			putchar(*text);
+		}
+}
+
+void word_put_verbs(void)
+{
+	for (const char *const *verb = args_verbs; *verb; verb++)
+		printf("%s%s", verb == args_verbs ? "" : " ", *verb);
+}
