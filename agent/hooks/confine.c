@@ -129,6 +129,13 @@ static void note_dispatch(bool on, bool confined)
 	}
 }
 
+/* The kernel has refused, or never heard of it. */
+static void note_no_dispatch(void)
+{
+	if (!dispatched)
+		sys_via = NULL;
+}
+
 static int prctl_forbids(const long a[6])
 {
 	if (a[0] == SET_DISPATCH)
@@ -170,8 +177,8 @@ static long call_confining(long number, const long a[6])
 
 	if (undo && has_failed(number, a, result))
 		unconfine_us();
-	else if (number == SYS_prctl && a[0] == SET_DISPATCH && !result)
-		note_dispatch(a[1], undo);
+	if (number == SYS_prctl && a[0] == SET_DISPATCH)
+		result ? note_no_dispatch() : note_dispatch(a[1], undo);
 	return result;
 }
 

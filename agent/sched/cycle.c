@@ -93,7 +93,7 @@ static uint64_t take_descriptor(uint32_t size, uint64_t number)
 		sys_nap(NAP);
 		at = chunk_take(CHUNK_CYCLE, size, number);
 	}
-	waited = !at;
+	waited = !at && atomic_load(&spool.small);
 	return at;
 }
 

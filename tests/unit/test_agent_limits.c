@@ -2,6 +2,7 @@
 /* What limits, locks and seccomp leave of the agent. */
 #include "agent/core/chunk.h"
 #include "tests/unit/agent_bench.h"
+#include "tests/unit/mapped_bytes.h"
 
 START_TEST(a_child_of_vfork_changes_nothing)
 {
@@ -101,16 +102,6 @@ START_TEST(a_limit_makes_it_smaller_for_good)
 }
 END_TEST
 
-static uint64_t mapped(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-
-	ck_assert(file && fscanf(file, "%lu", &pages) == 1);
-	fclose(file);
-	return pages * 4096;
-}
-
 /* The spool's own 5 MiB are not the program's: a sixteenth of what it leaves is ours. */
 START_TEST(a_lock_after_a_limit_makes_it_small)
 {
@@ -118,7 +109,7 @@ START_TEST(a_lock_after_a_limit_makes_it_small)
 
 	begin();
 	used = atomic_load(&spool.head->used);
-	limits_limit(RLIMIT_AS, mapped() + (43 << 20));
+	limits_limit(RLIMIT_AS, mapped_bytes(MAPPED_ALL) + (43 << 20));
 	cap = spool.cap;
 	ck_assert_uint_gt(cap, used + (2800 << 10));
 	ck_assert_uint_lt(cap, used + (3200 << 10));
@@ -163,7 +154,7 @@ START_TEST(a_limit_on_data_is_none_on_all)
 	ck_assert_ptr_ne(
 		mmap(NULL, 200 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 		MAP_FAILED);
-	bytes = mapped() + (43 << 20);
+	bytes = mapped_bytes(MAPPED_ALL) + (43 << 20);
 	limits_limit(RLIMIT_DATA, bytes);
 	ck_assert_uint_eq(spool.cap, 5 << 20);
 	limits_limit(RLIMIT_AS, bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/heap/gap.h"
-#include "tests/unit/unit.h"
+#include "tests/unit/mapped_bytes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -152,16 +152,6 @@ START_TEST(a_full_table_says_so)
 }
 END_TEST
 
-static uint64_t data_bytes(void)
-{
-	unsigned long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "re");
-
-	ck_assert(file && fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) == 1);
-	fclose(file);
-	return pages * 4096;
-}
-
 /* As many live samples as make it small, or less small, and none of an older window. */
 START_TEST(a_table_that_shrinks_keeps_what_is_live)
 {
@@ -176,9 +166,9 @@ START_TEST(a_table_that_shrinks_keeps_what_is_live)
 	heap_samples_turn();
 	for (uintptr_t i = 0; i < many[_i]; i++)
 		ck_assert(heap_samples_add(block(i)));
-	before = data_bytes();
+	before = mapped_bytes(MAPPED_DATA);
 	heap_samples_shrink();
-	after = data_bytes();
+	after = mapped_bytes(MAPPED_DATA);
 	ck_assert_uint_eq(before - after, (2 << 20) - left[_i]);
 	ck_assert(!heap_samples_take(block(100007)));
 	for (uintptr_t i = 0; i < many[_i]; i++)
@@ -186,7 +176,7 @@ START_TEST(a_table_that_shrinks_keeps_what_is_live)
 	for (uintptr_t i = 0; i < 1000; i++)
 		ck_assert(heap_samples_add(block(i)));
 	heap_samples_shrink(); /* again: nothing more to gain */
-	ck_assert(_i == 2 || _i == 3 || data_bytes() == after);
+	ck_assert(_i == 2 || _i == 3 || mapped_bytes(MAPPED_DATA) == after);
 	for (uintptr_t i = 0; i < 1000; i++)
 		ck_assert(heap_samples_take(block(i)));
 }
@@ -209,12 +199,12 @@ END_TEST
 
 START_TEST(where_memory_is_scarce_the_table_is_small)
 {
-	uint64_t before = data_bytes();
+	uint64_t before = mapped_bytes(MAPPED_DATA);
 	struct rlimit limit = { before + (30 << 20), RLIM_INFINITY };
 
 	ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
 	ck_assert(heap_samples_start());
-	ck_assert_uint_le(data_bytes() - before, 64 << 10);
+	ck_assert_uint_le(mapped_bytes(MAPPED_DATA) - before, 64 << 10);
 	ck_assert(heap_samples_add(block(7)));
 	ck_assert(heap_samples_take(block(7)));
 }
