@@ -15,6 +15,7 @@
 #include "finisher/ready.h"
 #include "finisher/share.h"
 #include "finisher/small.h"
+#include "finisher/spares.h"
 #include "finisher/worker.h"
 
 #include <errno.h>
@@ -196,6 +197,7 @@ static void enter_phase(enum shared_phase phase)
 		answer_with(PHASE_LINGER);
 	} else if (phase == PHASE_STOP) {
 		/* Processes may go on writing there, and only recover finishes it. */
+		spares_remove(me.all.folder);
 		page_leave(&me.page);
 		answer_with(PHASE_STOP);
 		_exit(0);
@@ -234,6 +236,7 @@ static void finish_and_exit(void)
 		lines_say(&me.page, &f->shared->lines, NULL, true);
 	if (!has_left_files())
 		unlink(f->page);
+	spares_remove(me.all.folder);
 	if (rmdir(f->dir) && (errno == ENOTEMPTY || errno == EEXIST))
 		page_leave(&me.page);
 	n = (size_t)(strrchr(f->dir, '/') - f->dir);

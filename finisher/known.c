@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "finisher/spares.h"
 #include "writer/copy.h"
 
 #include <dirent.h>
@@ -339,12 +340,17 @@ unsigned known_living(struct known_all *all, int64_t now, bool soon)
 
 void known_end(struct known_all *all, struct known *k)
 {
+	bool spare = k->held < 0 && spares_empty(all->page, all->folder, k->name, k->fd);
+
 	if (k->held >= 0)
 		atomic_store(&all->shared->held_done[k->held], 1);
-	else if (unlinkat(all->folder, k->name, 0) && errno != ENOENT)
+	else if (!spare && unlinkat(all->folder, k->name, 0) && errno != ENOENT)
 		log_warn("%s/%s: %s", all->dir, k->name, sys_error(errno));
+	/* The same process may take the file again: not before its old slot is free. */
 	if (k->cut.number)
 		page_free(all->page, k->slot, k->pid, k->ino);
+	if (spare)
+		spares_offer(all->page, all->folder, k->ino);
 	if (k->fd >= 0)
 		close(k->fd);
 	k->fd = -1;

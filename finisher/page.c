@@ -307,6 +307,26 @@ void page_set_own(const struct page *p, uint32_t n)
 	write_field(p, AT(own), n);
 }
 
+/* Processes only ever make a place empty, and nobody else fills one. */
+int page_spare_place(const struct page *p)
+{
+	uint64_t ino[JOB_SPARES];
+
+	if (pread(p->fd, ino, sizeof(ino), (off_t)AT(spare)) != (ssize_t)sizeof(ino))
+		return -1;
+	for (int i = 0; i < JOB_SPARES; i++)
+		if (!ino[i])
+			return i;
+	return -1;
+}
+
+void page_put_spare(const struct page *p, int place, uint64_t ino)
+{
+	if (pwrite(p->fd, &ino, sizeof(ino),
+		   (off_t)(AT(spare) + (size_t)place * sizeof(ino))) < 0)
+		return; /* the spare lies there until the end */
+}
+
 uint64_t page_memory(const struct page *p)
 {
 	return read_field(p, AT(memory), sizeof(uint64_t));

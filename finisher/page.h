@@ -63,6 +63,9 @@ void page_set_own(const struct page *p, uint32_t n);
 uint64_t page_memory(const struct page *p);
 /* KiB of its spool that each process may use before its heap gets no more; 0 = all. */
 void page_set_heap(const struct page *p, uint32_t kib);
+/* A place for the inode of a spare (spares.h), or -1: there are enough of them. */
+int page_spare_place(const struct page *p);
+void page_put_spare(const struct page *p, int place, uint64_t ino);
 /* Pid of the launcher of the job's command, whether it is there or not; 0 = none. */
 uint32_t page_launcher(const struct page *p);
 /* Notes that nobody finishes what is left in the job's folder. */

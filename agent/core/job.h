@@ -24,10 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOB_MAGIC   "PROFJOB5"
+#define JOB_MAGIC   "PROFJOB6"
 #define JOB_PAGE    "page" /* name of the file in the job's folder */
 #define JOB_SLOTS   1024
 #define JOB_WINDOWS 8
+#define JOB_SPARES  64
 
 struct job_window { /* one window of a process that drives its own */
 	_Atomic uint64_t cycle; /* its number; 0 = slot unused */
@@ -68,8 +69,7 @@ struct job_page {
 	_Atomic uint32_t own; /* processes with files of their own: the finisher's */
 	int64_t base_ns; /* ts 0 of all files of this job */
 	char id[72]; /* <host>_<pid>.<start time> of the page's maker */
-	_Atomic uint32_t
-		launcher; /* pid of a launcher that will finish our spools, 0 = none */
+	_Atomic uint32_t launcher; /* pid of who will finish our spools, 0 = none */
 	uint32_t launched; /* the same, also when that has gone; 0 = there was none */
 	_Atomic uint32_t told; /* bits: lines that one process of a job says for all */
 	char host[72], boot_id[40]; /* of its maker's machine: nobody reads them again */
@@ -84,6 +84,7 @@ struct job_page {
 	struct tally
 		programs; /* that ran with the agent, by how often they were started */
 	_Atomic uint64_t known[ASIDE_KNOWN]; /* what files were found to be (aside.c) */
+	_Atomic uint64_t spare[JOB_SPARES]; /* inodes (spare.h); 0 = none there */
 	struct job_slot slot[JOB_SLOTS];
 	struct said said;
 };

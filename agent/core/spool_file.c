@@ -8,6 +8,7 @@
 #include "agent/core/job.h"
 #include "agent/core/names.h"
 #include "agent/core/self.h"
+#include "agent/core/spare.h"
 #include "agent/core/stacks.h"
 #include "base/fmt.h"
 #include "base/sys.h"
@@ -46,22 +47,24 @@ static void hold_lock(int fd)
 static int make_file(const char *dir)
 {
 	if (fmt(spool_path, sizeof(spool_path), "%s/%u.%lu.%lx.new", dir, self.pid,
-		(unsigned long)self.start_time, (unsigned long)clock_ticks()) +
-		    2 >=
-	    sizeof(spool_path))
+		(unsigned long)self.start_time,
+		(unsigned long)clock_ticks()) >= sizeof(spool_path))
 		return -ENAMETOOLONG;
 	return sys_open_high(spool_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
-static int show_file(void)
+static int show_file(const char *dir)
 {
 	char path[sizeof(spool_path)];
-	size_t stem = strlen(spool_path) - 3;
+	size_t size =
+		1 + fmt(path, sizeof(path), "%s/%u.%lu.%lx.spool", dir, self.pid,
+			(unsigned long)self.start_time, (unsigned long)clock_ticks());
 
-	fmt(path, sizeof(path), "%.*sspool", (int)stem, spool_path);
+	if (size > sizeof(path))
+		return -ENAMETOOLONG;
 	if (rename(spool_path, path))
 		return -errno;
-	memcpy(spool_path, path, stem + 6);
+	memcpy(spool_path, path, size);
 	return 0;
 }
 
@@ -131,9 +134,23 @@ static int place_private(uint64_t cap)
 	return spool.base ? 0 : -ENOMEM;
 }
 
+static int place_file(const char *dir, uint64_t cap, bool spare)
+{
+	int fd = spare ? spare_take(spool_path, sizeof(spool_path)) : make_file(dir);
+	int err = fd < 0 ? fd : map_file(fd, cap, true);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (!err)
+		err = show_file(dir);
+	if (err && fd >= 0)
+		spool_unplace();
+	return err;
+}
+
 int spool_place(const char *dir, uint64_t cap)
 {
-	int saved = errno, err, fd;
+	int saved = errno, err = -ENOENT;
 
 	if (spool.base)
 		return 0;
@@ -143,14 +160,11 @@ int spool_place(const char *dir, uint64_t cap)
 	if (!sys_may_grow(cap))
 		return -EFBIG;
 	look_at_self();
-	fd = make_file(dir);
-	err = fd < 0 ? fd : map_file(fd, cap, true);
-	if (fd >= 0)
-		sys_close(fd);
-	if (!err)
-		err = show_file();
-	if (err && fd >= 0)
-		spool_unplace();
+	if (!strcmp(dir, job_folder()))
+		err = place_file(dir, cap, true);
+	/* A finisher that ends removes a spare under us. */
+	if (err == -ENOENT)
+		err = place_file(dir, cap, false);
 	errno = saved;
 	return err;
 }

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -96,44 +97,51 @@ static int filter_forbids(long filter)
 	return filter ? FORBIDS_CALLS : FORBIDS_NOTHING;
 }
 
-/* A thread that hands system calls to a handler of its own allows one range of code to
- * make them: the C library's, if it wants to go on. Ours then ask by way of that. */
-static int dispatch_forbids(long on)
-{
-	if (on)
-		sys_via = (long (*)(long, ...))hook_next("syscall");
-	return on ? FORBIDS_CALLS : FORBIDS_NOTHING;
-}
-
-static _Atomic uint32_t dispatched; /* threads that do so */
+static _Atomic uint32_t dispatched; /* threads that hand calls on, or are about to */
 static _Atomic bool dispatch_confines; /* no filter does */
 static __thread bool dispatches __attribute__((tls_model("initial-exec")));
 
+/* A thread that hands system calls to a handler of its own allows one range of code to
+ * make them: the C library's, if it wants to go on. Ours then ask by way of that. */
+static void settle_via(void)
+{
+	uint32_t n;
+
+	do {
+		n = atomic_load(&dispatched);
+		sys_via = n ? (long (*)(long, ...))hook_next("syscall") : NULL;
+	} while (n != atomic_load(&dispatched));
+}
+
+static int dispatch_forbids(long on)
+{
+	if (!on)
+		return FORBIDS_NOTHING;
+	dispatched++;
+	settle_via();
+	return FORBIDS_CALLS;
+}
+
 /* The call has been made; `confined`: by it. The last thread that takes it back frees us,
  * unless a filter has come since. */
-static void note_dispatch(bool on, bool confined)
+static void note_dispatch(bool on, bool failed, bool confined)
 {
-	if (confined)
+	bool was = dispatches;
+
+	if (!failed)
+		dispatches = on;
+	/* Counted before the call, and once for a thread. */
+	if (on ? failed || was : was && !failed) {
+		dispatched--;
+		settle_via();
+	}
+	if (confined && !failed)
 		dispatch_confines = true;
-	if (on == dispatches)
-		return;
-	dispatches = on;
-	if (on)
-		dispatched++;
-	else if (!--dispatched)
-		sys_via = NULL;
 	if (!dispatched && dispatch_confines &&
 	    !sys_raw(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0)) {
 		dispatch_confines = false;
 		unconfine_us();
 	}
-}
-
-/* The kernel has refused, or never heard of it. */
-static void note_no_dispatch(void)
-{
-	if (!dispatched)
-		sys_via = NULL;
 }
 
 static int prctl_forbids(const long a[6])
@@ -178,7 +186,7 @@ static long call_confining(long number, const long a[6])
 	if (undo && has_failed(number, a, result))
 		unconfine_us();
 	if (number == SYS_prctl && a[0] == SET_DISPATCH)
-		result ? note_no_dispatch() : note_dispatch(a[1], undo);
+		note_dispatch(a[1], result != 0, undo);
 	return result;
 }
 

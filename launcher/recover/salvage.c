@@ -233,7 +233,8 @@ static void look_at_all(struct job_folder *j)
 	for (int i = 0; i < n; i++) {
 		if (text_ends(e[i]->d_name, ".spool"))
 			look_at(j, e[i]->d_name);
-		else if (j->ours && text_ends(e[i]->d_name, ".new"))
+		else if (j->ours && (text_ends(e[i]->d_name, ".new") ||
+				     text_ends(e[i]->d_name, ".spare")))
 			look_at_new(j, e[i]->d_name);
 		free(e[i]);
 	}

@@ -35,3 +35,7 @@ want mine "$(ls -A kept)" "a log directory of the user's"
 mkdir empty
 run --logdir empty -- true
 [ -d empty ] || fail "an empty log directory of the user's is gone"
+# Files that one process after the other took are gone with the last one.
+run --malloc all --logdir busy -- bash -c 'for ((i = 0; i < 60; i++)); do /bin/true; done'
+[ -e busy/children ] || fail "60 short processes left no file"
+[ ! -e busy/.proflaunch ] || fail "left behind: $(find busy/.proflaunch)"

@@ -3,6 +3,7 @@
  * kernel makes of them. */
 #include "agent/hooks/hook.h"
 #include "base/sys.h"
+#include "base/sys_call.h"
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -339,6 +340,29 @@ START_TEST(one_thread_begins_and_ends_around_its_call)
 }
 END_TEST
 
+#define DISPATCH 59 /* PR_SET_SYSCALL_USER_DISPATCH */
+
+/* Ours go through the C library just as long as a thread hands its calls on. */
+START_TEST(who_hands_calls_on_is_counted_once)
+{
+	char allows = 0;
+
+	ck_assert_int_eq(hook_test_prctl(DISPATCH, 7, 0, 0, &allows), -1);
+	ck_assert_ptr_null(sys_via);
+	ck_assert_str_eq(told, "cu");
+	if (hook_test_prctl(DISPATCH, 1, 0, 0, &allows))
+		return; /* before Linux 5.11 */
+	ck_assert_ptr_nonnull(sys_via);
+	ck_assert_int_eq(hook_test_prctl(DISPATCH, 7, 0, 0, &allows), -1);
+	ck_assert_ptr_nonnull(sys_via);
+	ck_assert_int_eq(hook_test_prctl(DISPATCH, 1, 0, 0, &allows), 0);
+	ck_assert_int_eq(hook_test_prctl(DISPATCH, 0, 0, 0, 0), 0);
+	ck_assert_ptr_null(sys_via);
+	ck_assert_int_eq(hook_test_prctl(DISPATCH, 0, 0, 0, 0), 0);
+	ck_assert_ptr_null(sys_via);
+}
+END_TEST
+
 START_TEST(every_error_is_errnos)
 {
 	ck_assert_int_eq(hook_test_syscall(100000), -1);
@@ -368,6 +392,7 @@ int main(void)
 	tcase_add_test(tc, a_lock_that_fails_locks_nothing);
 	tcase_add_test(tc, no_handler_comes_between);
 	tcase_add_test(tc, one_thread_begins_and_ends_around_its_call);
+	tcase_add_test(tc, who_hands_calls_on_is_counted_once);
 	tcase_add_test(tc, every_error_is_errnos);
 	return unit_run(tc, "confine");
 }

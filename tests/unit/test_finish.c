@@ -183,13 +183,17 @@ START_TEST(the_page_stays_as_long_as_a_spool)
 	me.page.fd = fd;
 	me.all.at = &one;
 	me.all.n = 1;
-	me.rows = (struct small_rows){ open(dir, O_RDONLY | O_DIRECTORY), -1 };
+	me.all.folder = open(dir, O_RDONLY | O_DIRECTORY);
+	me.rows = (struct small_rows){ me.all.folder, -1 };
+	close(openat(me.all.folder, "7.spare", O_RDWR | O_CREAT, 0600));
 	child = fork();
 	if (!child)
 		finish_and_exit();
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(!access(path, F_OK), cases[_i].stays);
+	ck_assert_int_ne(faccessat(me.all.folder, "7.spare", F_OK, 0), 0);
+	ck_assert_int_eq(!access(dir, F_OK), cases[_i].stays);
 	unlink(path);
 	rmdir(dir);
 }

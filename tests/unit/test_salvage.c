@@ -124,16 +124,19 @@ START_TEST(a_spool_of_another_version)
 }
 END_TEST
 
+/* Made anew, or of a file that was one before. */
+static const char *const begun[] = { "4000003.7.1.new", "3d0a1.spare" };
+
 START_TEST(one_that_is_being_made)
 {
-	int fd = put_named(folder, "4000003.7.1.new");
+	int fd = put_named(folder, begun[_i]);
 
 	lock(fd, 0, 0);
 	salvage();
-	ck_assert(is_there(folder, "4000003.7.1.new"));
+	ck_assert(is_there(folder, begun[_i]));
 	close(fd);
 	salvage();
-	ck_assert(!is_there(folder, "4000003.7.1.new"));
+	ck_assert(!is_there(folder, begun[_i]));
 }
 END_TEST
 
@@ -240,7 +243,7 @@ int main(void)
 	tcase_add_test(tc, a_lock_that_is_about_to_go);
 	tcase_add_test(tc, a_spool_that_another_one_has);
 	tcase_add_test(tc, a_spool_of_another_version);
-	tcase_add_test(tc, one_that_is_being_made);
+	tcase_add_loop_test(tc, one_that_is_being_made, 0, 2);
 	tcase_add_test(tc, a_link_is_nobodys_spool);
 	tcase_add_test(tc, only_what_is_asked_for);
 	tcase_add_test(tc, a_childs_window_ends_with_its_parents);
