@@ -22,10 +22,12 @@ static bool is_ext4(int fd)
 	return !fstatfs(fd, &fs) && fs.f_type == EXT4_SUPER_MAGIC;
 }
 
-/* Cut short, not punched: what was never written to the disk is not written now. */
+/* Cut short, not punched: what was never written to the disk is not written now. A file
+ * that has another name belongs to whoever gave it that: it keeps its content. */
 static bool empty_file(int fd, struct stat *st)
 {
-	return !ftruncate(fd, 0) && !fstat(fd, st) && !st->st_blocks && st->st_nlink == 1;
+	return !fstat(fd, st) && st->st_nlink == 1 && !ftruncate(fd, 0) &&
+	       !fstat(fd, st) && !st->st_blocks && st->st_nlink == 1;
 }
 
 static void spare_name(char name[32], uint64_t ino)

@@ -283,6 +283,23 @@ START_TEST(what_somebody_maps_is_not_kept)
 }
 END_TEST
 
+/* Somebody wants to look at it later. */
+START_TEST(what_has_another_name_is_not_emptied)
+{
+	struct stat st;
+
+	put_over(4000001);
+	ck_assert_int_eq(linkat(all.folder, "4000001.7.1.spool", all.folder, "other", 0),
+			 0);
+	ck_assert(!keep("4000001.7.1.spool"));
+	ck_assert_int_eq(fstatat(all.folder, "other", &st, 0), 0);
+	ck_assert_int_eq(st.st_size, CAP);
+	ck_assert_int_gt(st.st_blocks, 0);
+	ck_assert_int_eq(unlinkat(all.folder, "other", 0), 0);
+	ck_assert(keep("4000001.7.1.spool"));
+}
+END_TEST
+
 START_TEST(no_more_are_kept_than_there_are_places)
 {
 	char name[64];
@@ -368,6 +385,7 @@ int main(void)
 	tcase_add_test(tc, other_file_systems_have_none);
 	tcase_add_test(tc, another_folder_has_none);
 	tcase_add_test(tc, what_somebody_maps_is_not_kept);
+	tcase_add_test(tc, what_has_another_name_is_not_emptied);
 	tcase_add_test(tc, no_more_are_kept_than_there_are_places);
 	tcase_add_test(tc, who_finds_no_place_any_more_removes_it);
 	tcase_add_test(tc, a_spool_that_ends_becomes_one);
