@@ -107,6 +107,14 @@ $(BUILD)/test_%: $(BUILD)/unit/tests/unit/test_%.o $(BUILD)/libunit.a
 $(BUILD)/so/%.o:   extra := -fno-merge-constants -fPIC -ftls-model=initial-exec $(if $(SAN),,$(floor))
 $(BUILD)/bin/%.o:  extra := $(if $(SAN),,$(floor))
 $(BUILD)/unit/%.o: extra := -DHOOK_NO_EXPORT
+# Which commit a launcher was built of: `proflaunch --version --verbose`.
+COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2> /dev/null))
+$(BUILD)/commit: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+FORCE:
+$(BUILD)/bin/launcher/version.o: $(BUILD)/commit
+$(BUILD)/bin/launcher/version.o: private flags += '-DCOMMIT="$(COMMIT)"'
 define compile
 $(BUILD)/$(1)/%.o: %.c Makefile VERSION | $(BUILD)/needs.build
 	@mkdir -p $$(@D)

@@ -222,6 +222,8 @@ static bool take_flag(struct args *a, const char *arg)
 		arg = "--version";
 	else if (!strcmp(arg, "-q"))
 		return !config_set(&a->config, "quiet", "on");
+	else if (!strcmp(arg, "--verbose"))
+		return a->verbose = true;
 	else if (!strcmp(arg, "--no-linger"))
 		return !config_set(&a->config, "linger", "off");
 	if (text_is_in(arg, flags)) {
@@ -296,6 +298,8 @@ int args_parse(struct args *a, char **argv, char *const *env)
 	 * says. */
 	config_load(&a->config, first.config.config, env, add_complaint, a);
 	take_all(a, argv + 1);
+	if (a->verbose && !is_verb(a, "--version"))
+		add_complaint("--verbose", "goes with --version", a);
 	a->has_on_trace = first.config.on_trace[0];
 	return (int)a->wrong;
 }

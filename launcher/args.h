@@ -31,6 +31,7 @@ struct args {
 	char bad[4096]; /* complaints, a line each */
 	unsigned wrong;
 	unsigned options; /* how many options the command line has, known or not */
+	bool verbose; /* --version says more */
 	bool quiet_said; /* --quiet was given, with any value */
 };
 

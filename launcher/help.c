@@ -105,7 +105,7 @@ void help_print(void)
 	       "  -q                          the same as --quiet\n"
 	       "  --no-linger                 the same as --linger off\n"
 	       "  -h, --help                  this text\n"
-	       "  -V, --version               the version\n"
+	       "  -V, --version [--verbose]   the version; with what it is built of and finds here\n"
 	       "  --print-config              a commented profile.conf with all defaults\n"
 	       "  --print-man page            a manual page: proflaunch.1, profile.conf.5, ...\n"
 	       "  --print-completion shell    what completes the command line: bash, zsh or fish\n"

@@ -14,15 +14,17 @@
 #include "launcher/run.h"
 #include "launcher/say.h"
 #include "launcher/symbols/symbolize.h"
+#include "launcher/version.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static void version_print(void)
+static int version_main(struct args *a)
 {
-	printf("proflaunch %s\n", VERSION);
+	version_print(a->verbose);
+	return 0;
 }
 
 static int print_man_main(struct args *a)
@@ -78,7 +80,7 @@ static const struct {
 	{ "help", .main = help_of_args, .whatever = true },
 	{ "doctor", .main = doctor_main, .command = true },
 	{ "--help", .print = help_print, .whatever = true },
-	{ "--version", .print = version_print, .whatever = true },
+	{ "--version", .main = version_main, .whatever = true },
 	{ "--print-config", .print = help_print_config, .whatever = true, .alone = true },
 	{ "--print-man", .main = print_man_main, .whatever = true },
 	{ "--print-completion", .main = print_completion_main, .whatever = true },

@@ -51,7 +51,7 @@ static void command_options(void)
 	      ".TP\n\\fB\\-q\\fR\nThe same as \\fB\\-\\-quiet\\fR.\n"
 	      ".TP\n\\fB\\-\\-no\\-linger\\fR\nThe same as \\fB\\-\\-linger off\\fR.\n"
 	      ".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nA short text with all options.\n"
-	      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR\nThe version.\n"
+	      ".TP\n\\fB\\-V\\fR, \\fB\\-\\-version\\fR [\\fB\\-\\-verbose\\fR]\nThe version; with what it is built of and finds here.\n"
 	      ".TP\n\\fB\\-\\-print\\-config\\fR\nA commented \\fIprofile.conf\\fR with all defaults.\n"
 	      ".TP\n\\fB\\-\\-print\\-man\\fR \\fIpage\\fR\n"
 	      "A manual page on standard output: ",

@@ -8,11 +8,10 @@
 #include "agent/hooks/hook.h"
 #include "agent/patch/steps.h"
 #include "base/fmt.h"
+#include "config/zydis_files.h"
 
 #include <dlfcn.h>
 #include <string.h>
-
-#define NAME "libZydis.so.4"
 
 static struct {
 	int (*init)(void *decoder, int mode, int width);
@@ -127,7 +126,7 @@ static bool is_understood(void)
 /* Looks beside the agent first: install puts a copy there. */
 static void *open_library(void)
 {
-	static const char *const names[] = { NAME ".0", NAME ".1" };
+	static const char *const names[] = ZYDIS_FILES;
 	char path[4096];
 	Dl_info me = { 0 };
 	const char *slash;
@@ -152,7 +151,7 @@ const char *patch_decode_open(void)
 		return NULL;
 	lib = open_library();
 	if (!lib)
-		return "there is no " NAME ".0 to decode it (Debian: libzydis4.0)";
+		return "there is no " ZYDIS_NAME ".0 to decode it (Debian: libzydis4.0)";
 	hook_look_dlsym(NULL, NULL);
 	zydis.init = (int (*)(void *, int, int))hook_real_dlsym(lib, "ZydisDecoderInit");
 	zydis.decode =
@@ -160,7 +159,7 @@ const char *patch_decode_open(void)
 			 void *))hook_real_dlsym(lib, "ZydisDecoderDecodeInstruction");
 	if (!zydis.init || !zydis.decode || zydis.init(zydis.decoder, 0, 2) < 0 ||
 	    !learn_kinds() || !is_understood())
-		return NAME " has not the structures that we know";
+		return ZYDIS_NAME " has not the structures that we know";
 	zydis.open = true;
 	return NULL;
 }

@@ -46,6 +46,7 @@ void word_each(word_put *put)
 	put_row(put, "", "no-linger", "", "", "the same as --linger off");
 	put_row(put, "", "help", "", "", "all options");
 	put_row(put, "", "version", "", "", "the version");
+	put_row(put, "", "verbose", "", "", "with --version: what it is built of");
 	put_row(put, "", "print-config", "", "",
 		"a commented profile.conf with all defaults");
 	put_row(put, "", "print-man", HELP_PAGES("|"), "page", "a manual page");

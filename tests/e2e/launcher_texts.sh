@@ -16,6 +16,33 @@ want 0 $status "the example with every option switched on"
 
 run --version
 want "proflaunch $version" "$(cat out)" "--version"
+
+# What a report of a fault should have with it: each line names what is really there.
+run --version --verbose
+want 0 $status "--version --verbose"
+sed -n 's/^\([^ ]*\( library\)\{0,1\}\)  .*/\1/p' out | tr '\n' , > names
+want 'commit,compiler,libdeflate,zlib,launcher,agent,libdw,Zydis,C library,kernel,' "$(cat names)" "--verbose"
+want "proflaunch $version" "$(head -n 1 out)" "--verbose"
+has "$(uname -r)" out "the kernel"
+path() { sed -n "s|^$1  *\\(/[^,]*\\).*|\\1|p" out; }
+identity() { readelf -n "$1" | sed -n 's/.*Build ID: //p'; }
+for binary in launcher agent; do
+	[ -e "$(path $binary)" ] || fail "there is no '$(path $binary)'"
+	has "build id $(identity "$(path $binary)")" out "$binary"
+done
+for library in libdw Zydis; do
+	[ -e "$(path $library)" ] || grep -q "^$library  *not found: .* (Debian: " out || fail "$library"
+done
+commit=$(git -C "$top" describe --always --abbrev=12 --exclude '*' 2> /dev/null) || commit='not told'
+grep -q "^commit  *$commit" out || fail "commit: not $commit"
+mkdir alone
+cp "$prof" alone/
+alone/proflaunch -V --verbose > out || fail "without its agent"
+has 'agent       not found: libproflaunch.so is neither beside proflaunch nor in ../lib' out "no agent"
+run --verbose -- true
+want 2 $status "--verbose for a run"
+has '--verbose: goes with --version' err "--verbose for a run"
+
 run --help
 want 0 $status "--help"
 mv out help

@@ -33,6 +33,12 @@ def content(path):
         return file.read()
 
 
+def commit():
+    """The tree that is copied has no history: what is built is told."""
+    with open(os.path.join(prof.BUILD, "commit")) as file:
+        return "COMMIT=" + file.read().strip()
+
+
 def listing(folder):
     return sorted(os.path.relpath(os.path.join(where, name), folder)
                   for where, _, names in os.walk(folder) for name in names if not name.endswith(".pyc"))
@@ -58,7 +64,7 @@ def test_elsewhere_the_same():
         there = os.path.join(work, "a longer name")
         shutil.copytree(ROOT, there, symlinks=True,
                         ignore=shutil.ignore_patterns(".git", "build", "build-*", "dist", "log"))
-        made = subprocess.run(["make", "-s", "-j9", "BUILD=build"], cwd=there, umask=0o077, text=True,
+        made = subprocess.run(["make", "-s", "-j9", "BUILD=build", commit()], cwd=there, umask=0o077, text=True,
                               env={**os.environ, "MAKEFLAGS": "", "TZ": "Asia/Tokyo", "LANG": "C"},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert made.returncode == 0, made.stdout
@@ -96,6 +102,10 @@ def test_it_installs_runs_and_goes():
         subprocess.run([*pip, "install", "-q", "--no-index", wheel], check=True)
         said = prof.plain([ours, "--version"])
         assert said.returncode == 0 and said.stdout.startswith("proflaunch "), said.stdout + said.stderr
+        parts = dict(line.split(None, 1) for line in prof.plain([ours, "--version", "--verbose"]).stdout.splitlines())
+        assert parts["agent"].startswith(venv) and parts["zlib"].endswith(", linked in"), parts
+        if glob.glob(os.path.join(venv, "lib", "libZydis*")):
+            assert parts["Zydis"].startswith(venv), parts
         got = prof.plain([ours, "doctor", "--", python, "-c", "pass"])
         assert venv in got.stdout and "libproflaunch.so" in got.stdout, got.stdout + got.stderr
         got = prof.plain([ours, "--marker", "none", "--malloc", "all", "--logdir", logdir, "--",

@@ -21,7 +21,7 @@ agent/unwind: base agent/core
 agent/python: base agent/core agent/hooks
 agent/heap: base config agent/core agent/hooks agent/unwind
 agent/cuda: base config agent/core agent/hooks agent/unwind
-agent/patch: base agent/core agent/hooks
+agent/patch: base config agent/core agent/hooks
 agent/torch: base config agent/core agent/python
 agent/sched: base config agent/core
 agent/cupti: base config agent/core agent/cupti/lib agent/cupti/flow agent/cupti/client

@@ -76,6 +76,8 @@ static const struct {
 	{ "-V", "--version", NULL },
 	{ "--version|--help", "--help", NULL },
 	{ "--help|--version", "--help", NULL },
+	{ "--version|--verbose", "--version", NULL },
+	{ "--verbose|-V", "--version", NULL },
 	{ "--print-man|proflaunch.1", "--print-man", NULL },
 };
 
@@ -99,6 +101,8 @@ static const struct {
 	{ "--recrod_shapes|--|y",
 	  "--recrod_shapes: no such option (did you mean --record_shapes?)\n" },
 	{ "--verison", "--verison: no such option (did you mean --version?)\n" },
+	{ "--verbose|--|y", "--verbose: goes with --version\n" },
+	{ "--verbose|recover", "--verbose: goes with --version\n" },
 	{ "--meta.x=1|--|y",
 	  "--meta.x: no such option (did you mean --metadata.<key>?)\n" },
 	{ "--elephants|--|y", "--elephants: no such option\n" },
