@@ -32,6 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PATIENCE_S 120 /* from a cold network disk torch takes a minute */
+
 struct doctor {
 	struct config *config;
 	struct target target;
@@ -222,10 +224,16 @@ static void look_at_python(struct doctor *d)
 	char *python = is_python(d->target.path) ? d->target.path : d->target.image;
 	char *argv[] = { python, "-c", script, NULL };
 	struct probe *p = &d->probe;
-	int err = probe_run(p, argv, d->agent);
+	int err = probe_run(p, argv, d->agent, PATIENCE_S);
 
 	if (err) {
-		verdict_bad("PyTorch: cannot try it: %s", strerror(-err));
+		verdict_bad(
+			"PyTorch: cannot try it: no folder for its files: %s; name one in TMPDIR",
+			strerror(-err));
+	} else if (p->silent) {
+		verdict_bad(
+			"PyTorch: %s did not end: it said nothing for %d seconds and was killed; its last words: %s; try %s -c 'import torch'",
+			python, PATIENCE_S, *p->out ? last_line(p->out) : "none", python);
 	} else if (WIFSIGNALED(p->status)) {
 		verdict_bad(
 			"PyTorch: %s died by signal %d (%s) under the agent; please report this",

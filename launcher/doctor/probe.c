@@ -14,6 +14,8 @@
 #include <ftw.h>
 #include <glob.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +23,39 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void read_all(int fd, char *buf, size_t size)
+#define LOADER_S 60 /* it maps files and prints their names */
+#define NAP_MS   10
+
+/* Reads to the end, or until nothing came for that long. */
+static void read_all(int fd, char *buf, size_t size, unsigned seconds)
 {
+	struct pollfd more = { .fd = fd, .events = POLLIN };
 	char rest[4096];
 	size_t n = 0;
 	ssize_t got;
 
 	/* Output that does not fit is read, too: its writer must not block. */
-	while ((got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
+	while (poll(&more, 1, (int)seconds * 1000) > 0 &&
+	       (got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
 				   : read(fd, rest, sizeof(rest))) > 0)
 		if (n + 1 < size)
 			n += (size_t)got;
 	buf[n] = '\0';
 }
 
-static int capture_output(struct probe *p, char *const *argv, char *const *env)
+/* A program can close its output and stay, too. */
+static bool end_in_time(struct probe *p, pid_t pid, unsigned seconds)
+{
+	unsigned naps = seconds * 1000 / NAP_MS;
+	pid_t ended;
+
+	while (!(ended = waitpid(pid, &p->status, WNOHANG)) && naps--)
+		poll(NULL, 0, NAP_MS);
+	return ended != 0;
+}
+
+static int capture_output(struct probe *p, char *const *argv, char *const *env,
+			  unsigned seconds)
 {
 	int pipes[2], null;
 	pid_t pid;
@@ -53,9 +73,12 @@ static int capture_output(struct probe *p, char *const *argv, char *const *env)
 	}
 	close(pipes[1]);
 	if (pid > 0) {
-		read_all(pipes[0], p->out, sizeof(p->out));
-		while (waitpid(pid, &p->status, 0) < 0 && errno == EINTR)
-			;
+		read_all(pipes[0], p->out, sizeof(p->out), seconds);
+		p->silent = !end_in_time(p, pid, seconds);
+		if (p->silent) {
+			kill(pid, SIGKILL); /* stuck in the kernel it stays longer */
+			end_in_time(p, pid, 1);
+		}
 	}
 	close(pipes[0]);
 	return pid < 0 ? -EAGAIN : 0;
@@ -74,7 +97,7 @@ int probe_loader(struct probe *p, const char *image, const char *agent)
 	snprintf(preload, sizeof(preload), "LD_PRELOAD=%s", agent);
 	if (folders && asprintf(&path, "LD_LIBRARY_PATH=%s", folders) >= 0)
 		env[3] = path;
-	err = capture_output(p, argv, env);
+	err = capture_output(p, argv, env, LOADER_S);
 	free(path);
 	return err;
 }
@@ -146,7 +169,8 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-static int run_in(struct probe *p, char *const *argv, const char *agent, const char *dir)
+static int run_in(struct probe *p, char *const *argv, const char *agent, const char *dir,
+		  unsigned seconds)
 {
 	char page[PATH_MAX + 96], **env;
 	struct config c;
@@ -168,26 +192,40 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 		return err;
 	snprintf(page, sizeof(page), "%s/" JOB_PAGE, job_folder());
 	env = environment_make(environ, &c, agent, page);
-	err = env ? capture_output(p, argv, env) : -ENOMEM;
+	err = env ? capture_output(p, argv, env, seconds) : -ENOMEM;
 	if (!err)
 		read_spools(p, dir);
 	return err;
 }
 
-int probe_run(struct probe *p, char *const *argv, const char *agent)
+/* mkdtemp makes it with mode 0700, so that nobody else can put anything in place of the
+ * files that are read there afterwards. Containers often have a read-only /tmp. */
+static int make_folder(char *dir, size_t size)
 {
-	const char *tmp = getenv("TMPDIR");
+	const char *const places[] = { getenv("TMPDIR"), "/tmp", "/dev/shm" };
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		if (!places[i] || !*places[i])
+			continue;
+		snprintf(dir, size, "%.900s/proflaunch-XXXXXX", places[i]);
+		if (mkdtemp(dir))
+			return 0;
+		err = err ? err : -errno;
+	}
+	return err;
+}
+
+int probe_run(struct probe *p, char *const *argv, const char *agent, unsigned seconds)
+{
 	char dir[PATH_MAX];
 	int err;
 
 	memset(p, 0, sizeof(*p));
-	snprintf(dir, sizeof(dir), "%.900s/proflaunch-XXXXXX",
-		 tmp && *tmp ? tmp : "/tmp");
-	/* mkdtemp makes it with mode 0700, so that nobody else can put anything in place
-	 * of the files that are read there afterwards. */
-	if (!mkdtemp(dir))
-		return -errno;
-	err = run_in(p, argv, agent, dir);
+	err = make_folder(dir, sizeof(dir));
+	if (err)
+		return err;
+	err = run_in(p, argv, agent, dir, seconds);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return err;
 }

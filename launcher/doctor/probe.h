@@ -14,6 +14,7 @@
 
 struct probe {
 	int status; /* wait status */
+	bool silent; /* it was killed, for it said nothing and did not end */
 	char out[16384]; /* stdout and stderr, cut */
 	bool spooled; /* the agent found libtorch and made a spool */
 	char facts[SPOOL_FACTS]; /* the facts in that spool */
@@ -23,7 +24,8 @@ struct probe {
 /* Asks what the loader would map for `image` with the agent; runs none of its code. */
 int probe_loader(struct probe *p, const char *image, const char *agent);
 /* Runs argv under the agent, all of it one window, with all files in a directory that is
- * removed again. */
-int probe_run(struct probe *p, char *const *argv, const char *agent);
+ * removed again, below TMPDIR, /tmp or /dev/shm. It is killed after `seconds` in which it
+ * says nothing. */
+int probe_run(struct probe *p, char *const *argv, const char *agent, unsigned seconds);
 
 #endif

@@ -70,8 +70,9 @@ int probe_loader(struct probe *p, const char *image, const char *library)
 	return loader_error;
 }
 
-int probe_run(struct probe *p, char *const *argv, const char *library)
+int probe_run(struct probe *p, char *const *argv, const char *library, unsigned seconds)
 {
+	ck_assert_uint_ge(seconds, 60);
 	ck_assert_str_eq(library, agent);
 	strcpy(ran, argv[0]);
 	*p = python;

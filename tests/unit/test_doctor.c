@@ -117,11 +117,43 @@ START_TEST(output_that_does_not_fit_is_cut)
 
 	ck_assert_ptr_ne(map, MAP_FAILED);
 	ck_assert_int_eq(mprotect(map, size, PROT_READ | PROT_WRITE), 0);
-	ck_assert_int_eq(probe_run(p, argv, ""), 0);
+	ck_assert_int_eq(probe_run(p, argv, "", 60), 0);
 	ck_assert(WIFEXITED(p->status));
 	ck_assert_int_eq(WEXITSTATUS(p->status), 3);
 	ck_assert_uint_eq(strspn(p->out, "x"), sizeof(p->out) - 1);
 	ck_assert(!p->spooled);
+}
+END_TEST
+
+/* ---- a program that does not end ---- */
+
+static const char *const hangs[] = { "echo here; exec sleep 1000",
+				     "echo here; exec sleep 1000 > /dev/null 2>&1",
+				     "echo here; sleep 2 & exec sleep 1000" };
+
+START_TEST(a_program_that_hangs_is_killed)
+{
+	static struct probe p;
+	char *argv[] = { "/bin/sh", "-c", (char *)hangs[_i], NULL };
+
+	ck_assert_int_eq(probe_run(&p, argv, "", 0), 0);
+	ck_assert(p.silent);
+	ck_assert(WIFSIGNALED(p.status));
+	ck_assert_int_eq(WTERMSIG(p.status), SIGKILL);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+}
+END_TEST
+
+/* Nothing of ours is left, wherever there was room. */
+START_TEST(a_folder_that_cannot_be_written_is_passed_over)
+{
+	static struct probe p;
+	char *argv[] = { "/bin/sh", "-c", "exit 3", NULL };
+
+	setenv("TMPDIR", "/proc", 1);
+	ck_assert_int_eq(probe_run(&p, argv, "", 60), 0);
+	ck_assert(!p.silent);
+	ck_assert_int_eq(WEXITSTATUS(p.status), 3);
 }
 END_TEST
 
@@ -135,5 +167,8 @@ int main(void)
 	tcase_add_test(tc, more_runtimes_than_there_is_room_for);
 	tcase_add_test(tc, a_cupti_without_a_number_is_taken);
 	tcase_add_test(tc, output_that_does_not_fit_is_cut);
+	tcase_add_loop_test(tc, a_program_that_hangs_is_killed, 0,
+			    (int)(sizeof(hangs) / sizeof(*hangs)));
+	tcase_add_test(tc, a_folder_that_cannot_be_written_is_passed_over);
 	return unit_run(tc, "doctor");
 }

@@ -185,7 +185,18 @@ START_TEST(a_python_that_does_not_come_to_its_end)
 		"OFF  PyTorch: ModuleNotFoundError: No module, but the agent did not see it; please report this");
 	run_error = -ENOSPC;
 	ck_assert_int_eq(doctor(), 1);
-	ck_printed("OFF  PyTorch: cannot try it: No space left on device");
+	ck_printed(
+		"OFF  PyTorch: cannot try it: no folder for its files: No space left on device; name one in TMPDIR");
+	run_error = 0;
+	python.silent = true;
+	python.status = SIGKILL;
+	ck_assert_int_eq(doctor(), 1);
+	ck_printed(
+		"OFF  PyTorch: /usr/bin/python3 did not end: it said nothing for 120 seconds and was killed; its last words: ModuleNotFoundError: No module; try /usr/bin/python3 -c 'import torch'");
+	strcpy(python.out, "");
+	ck_assert_int_eq(doctor(), 1);
+	ck_printed(
+		"OFF  PyTorch: /usr/bin/python3 did not end: it said nothing for 120 seconds and was killed; its last words: none; try /usr/bin/python3 -c 'import torch'");
 }
 END_TEST
 
