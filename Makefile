@@ -5,6 +5,8 @@
 comma    := ,
 VERSION  := $(shell cat VERSION)
 PREFIX   ?= /usr/local
+LIBDIR    = $(PREFIX)/lib
+BUNDLE    = 1
 DIST     ?= dist
 CFLAGS   ?= -O2 -g
 BUILD    ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
@@ -68,7 +70,7 @@ start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
 end_l    = $(call crt,crtendS.o) $(call crt,crtn.o)
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
-	check-matrix check-gpu lint bench fuzz install wheel clean help
+	check-matrix check-gpu lint bench fuzz install uninstall wheel clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
@@ -131,24 +133,21 @@ $(foreach kind,so bin unit,$(eval $(call assemble,$(kind))))
 # ---- checks -----------------------------------------------------------------
 -include tests/tests.mk
 
-install: all ## honours PREFIX and DESTDIR
-	install -D -m 755 $(BUILD)/proflaunch $(DESTDIR)$(PREFIX)/bin/proflaunch
-	install -D -m 755 $(BUILD)/libproflaunch.so $(DESTDIR)$(PREFIX)/lib/libproflaunch.so
-	install -D -m 644 agent/proflaunch.h $(DESTDIR)$(PREFIX)/include/proflaunch.h
-	for lib in $$(ls /usr/lib/*/libZydis.so.4.0 /usr/lib/*/libZycore.so.1.4 2>/dev/null); do \
-		install -m 644 $$lib $(DESTDIR)$(PREFIX)/lib/; done
-	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
-	set -e; for page in proflaunch.1 proflaunch-recover.1 proflaunch-memory.1 proflaunch-export.1 proflaunch-doctor.1 profile.conf.5; do \
-		$(BUILD)/proflaunch --print-man $$page > $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
-	set -e; for to in bash:bash-completion/completions/proflaunch zsh:zsh/site-functions/_proflaunch \
-			fish:fish/vendor_completions.d/proflaunch.fish; do \
-		mkdir -p $(DESTDIR)$(PREFIX)/share/$$(dirname $${to#*:}); \
-		$(BUILD)/proflaunch --print-completion $${to%%:*} > $(DESTDIR)$(PREFIX)/share/$${to#*:}; done
+# By the environment, and not in the command's words: a folder's name may have blanks.
+install uninstall: export PREFIX := $(PREFIX)
+install uninstall: export LIBDIR := $(LIBDIR)
+install uninstall: export DESTDIR := $(DESTDIR)
+install uninstall: export BUNDLE := $(BUNDLE)
+install: all ## honours PREFIX, LIBDIR, DESTDIR and BUNDLE: packaging/install.sh
+	$(Q)packaging/install.sh install
+
+uninstall: ## takes away what `make install` with the same words has put into place
+	$(Q)packaging/install.sh uninstall
 
 # Always anew: what an older one has left is not in this one.
 wheel: all ## $(DIST)/*.whl, for `pip install`
 	@rm -rf $(BUILD)/wheel
-	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX=
+	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX= LIBDIR=/lib
 	$(Q)python3 packaging/wheel.py $(BUILD)/wheel $(DIST)
 
 clean: ## remove every build folder
