@@ -61,6 +61,8 @@ unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c %.S,$(age
 archives := -l:libdeflate.a -l:libiberty.a
 # What reads traces takes gzip in pieces; the agent has none of it.
 reading  := -l:libz.a
+# A distribution's package takes its own: debian/rules.
+front_archives ?= $(archives) $(reading)
 # Symbols that newer C libraries renamed are bound to their old versions.
 floor   := -include base/libc_floor.h
 floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
@@ -70,7 +72,7 @@ start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
 end_l    = $(call crt,crtendS.o) $(call crt,crtn.o)
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
-	check-matrix check-gpu lint bench fuzz install uninstall wheel clean help
+	check-matrix check-gpu lint bench fuzz install uninstall wheel deb clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
@@ -93,7 +95,7 @@ $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 		-Wl,-z,text -Wl,-z,noseparate-code $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(archives) $(reading) \
+	$(call say,LINK,$@)$(CC) $(san) -o $@ $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(front_archives) \
 		$(if $(SAN),-ldl,$(floor_l) $(end_l))
 
 $(BUILD)/libunit.a: $(unit_o)
@@ -149,6 +151,9 @@ wheel: all ## $(DIST)/*.whl, for `pip install`
 	@rm -rf $(BUILD)/wheel
 	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX= LIBDIR=/lib
 	$(Q)python3 packaging/wheel.py $(BUILD)/wheel $(DIST)
+
+deb: ## $(DIST)/*.deb for this Debian, and its -dbgsym
+	$(Q)packaging/deb.sh $(DIST)
 
 clean: ## remove every build folder
 	rm -rf build build-*
