@@ -72,7 +72,7 @@ start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
 end_l    = $(call crt,crtendS.o) $(call crt,crtn.o)
 
 .PHONY: all setup demo demo-gpu check check-unit check-e2e check-torch check-readers \
-	check-matrix check-gpu lint bench fuzz install uninstall wheel deb clean help
+	check-matrix check-gpu lint bench fuzz install uninstall wheel deb release clean help
 .SECONDARY:
 all: $(BUILD)/libproflaunch.so $(BUILD)/proflaunch ## the agent and the launcher
 
@@ -154,6 +154,9 @@ wheel: all ## $(DIST)/*.whl, for `pip install`
 
 deb: ## $(DIST)/*.deb for this Debian, and its -dbgsym
 	$(Q)packaging/deb.sh $(DIST)
+
+release: ## sources, wheel, packages, SBOM and SHA256SUMS in $(DIST); of a clean tree alone
+	$(Q)packaging/release.sh $(DIST)
 
 clean: ## remove every build folder
 	rm -rf build build-*
