@@ -23,12 +23,14 @@ apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 apt:musl-tools apt:libclang-rt-14-dev apt:perl-base
 apt:bash-completion apt:zsh apt:fish
+apt:debhelper apt:lintian apt:fakeroot
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
 pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas<3
 pip:viztracer==1.1.1 pip:selenium
 pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
+pip:cyclonedx-python-lib pip:jsonschema pip:auditwheel
 cupti:nvidia-cuda-cupti-cu11==11.7.101 cupti:nvidia-cuda-cupti-cu11==11.8.87
 cupti:nvidia-cuda-cupti-cu12==12.1.105 cupti:nvidia-cuda-cupti-cu12==12.4.127
 cupti:nvidia-cuda-cupti-cu12==12.8.90

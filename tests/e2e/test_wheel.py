@@ -8,6 +8,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,15 @@ import prof
 
 ROOT = os.path.abspath(os.path.join(prof.HERE, "..", ".."))
 MOST = 2 << 20
+VENV = os.path.join(prof.BUILD, "venv", "bin", "python")
+VALIDATE = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+text = sys.stdin.read()
+assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(text) is None
+assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(text.replace('"library"', '"bookshelf"'))
+"""
 
 
 def make(dist, **env):
@@ -89,6 +99,29 @@ def test_its_record_is_of_what_is_in_it():
         parts = {part["name"] for part in json.loads(wheel.read(bill))["components"]}
         assert {"libdeflate", "libiberty", "zlib"} <= parts
         assert ("zydis" in parts) == any("libZydis" in name for name in names)
+
+
+def tool(module, *words, **given):
+    """A module of the tests' environment, or of the python that runs them."""
+    python = VENV if os.path.exists(VENV) else sys.executable
+    if prof.plain([python, "-c", f"import {module}"]).returncode:
+        raise prof.Skip(f"{module} is not installed")
+    got = prof.plain([python, *words], **given)
+    assert got.returncode == 0, got.stdout + got.stderr
+    return got.stdout
+
+
+def test_its_bill_is_as_the_schema_has_it():
+    with prof.folder() as work, zipfile.ZipFile(make(work)) as wheel:
+        (bill,) = [name for name in wheel.namelist() if name.endswith(".cyclonedx.json")]
+        tool("cyclonedx", "-c", VALIDATE, input=wheel.read(bill).decode())
+
+
+def test_auditwheel_believes_its_name():
+    with prof.folder() as work:
+        said = " ".join(tool("auditwheel", "-m", "auditwheel", "show", make(work)).split())
+        floor = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', said)
+        assert floor and int(floor[1]) <= 28, said
 
 
 def test_it_installs_runs_and_goes():
