@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# run: timeout 300
+"""`make deb`, `make install`, `make release`: the same bytes each time, what is promised in them, gone again."""
+import glob
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import prof
+
+ROOT = os.path.abspath(os.path.join(prof.HERE, "..", ".."))
+DEB = os.path.join(ROOT, "packaging", "deb.sh")
+OURS = ["usr/bin/proflaunch", "usr/include/proflaunch.h", "usr/lib/proflaunch/libproflaunch.so",
+        *(f"usr/share/man/man1/proflaunch{verb}.1.gz" for verb in ("", "-doctor", "-export", "-memory", "-recover")),
+        "usr/share/man/man5/profile.conf.5.gz",
+        "usr/share/bash-completion/completions/proflaunch", "usr/share/zsh/vendor-completions/_proflaunch",
+        "usr/share/fish/vendor_completions.d/proflaunch.fish",
+        "usr/share/doc/proflaunch/copyright", "usr/share/doc/proflaunch/changelog.gz"]
+made = {}
+
+
+def text(*path):
+    with open(os.path.join(ROOT, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def run(words, **given):
+    got = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **given)
+    assert got.returncode == 0, f"{words}\n{got.stdout[-3000:]}"
+    return got.stdout
+
+
+def files(folder):
+    return sorted(os.path.relpath(os.path.join(where, name), folder)
+                  for where, _, names in os.walk(folder) for name in names)
+
+
+def package():
+    """The package out of the objects that are there: quick. Made once for all tests."""
+    if not shutil.which("dh"):
+        raise prof.Skip("debhelper is not installed")
+    if not made:
+        made["folder"] = prof.folder()
+        work = made["folder"].__enter__()
+        run([DEB, work, prof.BUILD], env={**os.environ, "TMPDIR": work})
+        made["paths"] = sorted(glob.glob(os.path.join(work, "*.deb")))
+    return made["paths"]
+
+
+def ours():
+    (path,) = [path for path in package() if "dbgsym" not in path]
+    return path
+
+
+def installing(verb, **words):
+    return run(["make", "-s", "-o", "all", verb, "BUILD=" + prof.BUILD, *(f"{k}={v}" for k, v in words.items())],
+               cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""})
+
+
+def test_twice_the_same():
+    """Once more, all of it, in another folder, by nine jobs, in another mask, zone and language."""
+    first = package()
+    with prof.folder() as work:
+        there = os.path.join(work, "another-place")
+        shutil.copytree(ROOT, there, symlinks=True,
+                        ignore=shutil.ignore_patterns(".git", "build", "build-*", "dist", "log"))
+        second = os.path.join(work, "b")
+        run([os.path.join(there, "packaging", "deb.sh"), second], umask=0o077, cwd=work,
+            env={**os.environ, "TMPDIR": work, "TZ": "Asia/Tokyo", "LANG": "C", "DEB_BUILD_OPTIONS": "parallel=9"})
+        assert len(first) == 2
+        for path in first:
+            assert content(path) == content(os.path.join(second, os.path.basename(path))), path
+
+
+def test_lintian_finds_no_error():
+    if not shutil.which("lintian"):
+        raise prof.Skip("lintian is not installed")
+    paths = package()
+    run(["lintian", "--allow-root", "--fail-on", "error", *paths], env={**os.environ, "TMPDIR": os.path.dirname(paths[0])})
+
+
+def test_it_holds_what_is_promised_and_runs():
+    with prof.folder() as work:
+        run(["dpkg-deb", "-x", ours(), work])
+        there = files(work)
+        assert not set(OURS) - set(there), set(OURS) - set(there)
+        assert all(name in OURS or name.startswith("usr/share/doc/proflaunch/") for name in there), there
+        launcher, log = os.path.join(work, "usr", "bin", "proflaunch"), os.path.join(work, "log")
+        needed = prof.plain(["readelf", "-d", launcher]).stdout
+        assert "libz.so" in needed and "libdeflate.so" in needed, needed
+        agent = re.findall(r"NEEDED.*\[(.*)\]", prof.plain(["readelf", "-d", os.path.join(work, OURS[2])]).stdout)
+        assert all(name.startswith(("libc.so", "ld-linux")) for name in agent), agent
+        bare = prof.plain(["/bin/ls", work])
+        got = prof.plain([launcher, "--malloc", "all", "--file", "one", "--logdir", log, "--", "/bin/ls", work])
+        assert got.returncode == 0 and got.stdout.split() == sorted(bare.stdout.split() + ["log"]), got.stderr
+        prof.strict([os.path.join(log, "one.pt.trace.json")])
+        said = prof.plain([launcher, "doctor", "--", "true"]).stdout
+        assert os.path.join(work, OURS[2]) in said, said
+
+
+def test_its_head():
+    said = run(["dpkg-deb", "-f", ours()])
+    assert re.search(r"^Recommends: libdw1, libzydis4.0", said, re.M), said
+    assert re.search(r"^Suggests: python3-torch$", said, re.M), said
+    depends = re.search(r"^Depends: (.*)", said, re.M)[1]
+    assert {word.split()[0] for word in depends.split(", ")} == {"libc6", "libdeflate0", "zlib1g"}, depends
+
+
+def test_purge_leaves_nothing():
+    with prof.folder() as work:
+        os.makedirs(os.path.join(work, "var/lib/dpkg/updates"))
+        os.makedirs(os.path.join(work, "var/lib/dpkg/info"))
+        open(os.path.join(work, "var/lib/dpkg/status"), "w", encoding="utf-8").close()
+        dpkg = ["dpkg", "--root=" + work, "--log=/dev/null", "--force-depends", "--force-not-root"]
+        run([*dpkg, "-i", ours()])
+        assert os.path.exists(os.path.join(work, "usr/bin/proflaunch"))
+        run([*dpkg, "--purge", "proflaunch"])
+        assert os.listdir(work) == ["var"] and os.listdir(os.path.join(work, "var")) == ["lib"]
+        assert not os.listdir(os.path.join(work, "var/lib/dpkg/info")) or \
+            set(os.listdir(os.path.join(work, "var/lib/dpkg/info"))) == {"format"}
+
+
+def test_uninstall_leaves_what_was_there():
+    with prof.folder() as work:
+        for words in ({"PREFIX": os.path.join(work, "a b", "c")}, {"DESTDIR": os.path.join(work, "d e"), "PREFIX": "/usr"},
+                      {"PREFIX": os.path.join(work, "f"), "LIBDIR": os.path.join(work, "f", "lib", "proflaunch"), "BUNDLE": 0}):
+            top = words.get("DESTDIR", words["PREFIX"])
+            theirs = {os.path.join(top, "bin", "other"), os.path.join(top, "lib", "empty")}
+            installing("install", **words)
+            installing("install", **words)
+            got = prof.plain([os.path.join(words.get("DESTDIR", "") + words["PREFIX"], "bin", "proflaunch"), "--version"])
+            assert got.returncode == 0 and text("VERSION").strip() in got.stdout, got.stderr
+            installing("uninstall", **words)
+            assert files(work) == [] and not (os.path.exists(top) and os.listdir(top)), (words, files(work))
+            for path in theirs:
+                os.makedirs(path)
+            installing("install", **words)
+            installing("uninstall", **words)
+            left = {os.path.join(where, name) for where, names, _ in os.walk(top) for name in names}
+            assert files(work) == [] and (theirs <= left or "DESTDIR" in words), (words, left)
+            shutil.rmtree(top, ignore_errors=True)
+
+
+def test_a_tree_that_differs_from_its_commit_is_not_released():
+    with prof.folder() as work:
+        os.makedirs(os.path.join(work, "packaging"))
+        shutil.copy(os.path.join(ROOT, "packaging", "release.sh"), os.path.join(work, "packaging"))
+        run(["git", "init", "-q", work])
+        got = prof.plain([os.path.join(work, "packaging", "release.sh"), os.path.join(work, "dist")])
+        assert got.returncode == 1 and got.stderr.startswith("release: what git status names (1) is"), got.stderr
+        assert got.stderr.count("\n") == 1 and not os.path.exists(os.path.join(work, "dist"))
+
+
+def test_one_version():
+    version = text("VERSION").strip()
+    assert text("debian", "changelog").startswith(f"proflaunch ({version}) ")
+    assert re.search(r"^## (\S+)", text("CHANGELOG.md"), re.M)[1] == version
+
+
+def test_other_peoples_work_is_told():
+    spec = importlib.util.spec_from_file_location("wheel", os.path.join(ROOT, "packaging", "wheel.py"))
+    wheel = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(wheel)
+    page, copyright_of = text("THIRD-PARTY.md").lower(), text("debian", "copyright")
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    for part, _, licence, url in wheel.PARTS:
+        assert [row for row in rows if row.startswith(f"| {part} ") and licence.lower() in row and url in row], part
+    archives = re.findall(r"-l:lib(\w+)\.a", text("Makefile"))
+    assert len(archives) >= 3
+    for name in archives:
+        assert [row for row in rows if re.match(rf"\| (lib)?{name}\b|\| {name}lib\b", row)], name
+    for name in ("libdeflate", "libiberty", "zlib"):
+        assert f"linked/{name}/" in copyright_of, name
+    for name in re.findall(r"L/lib(\w+)\.so", text("packaging", "install.sh")):
+        assert name == "proflaunch" or f"| {name.lower()} " in page, name
+
+
+if __name__ == "__main__":
+    try:
+        prof.main(sys.modules[__name__])
+    finally:
+        if made:
+            made["folder"].__exit__(None, None, None)
