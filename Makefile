@@ -112,7 +112,8 @@ $(BUILD)/so/%.o:   extra := -fno-merge-constants -fPIC -ftls-model=initial-exec 
 $(BUILD)/bin/%.o:  extra := $(if $(SAN),,$(floor))
 $(BUILD)/unit/%.o: extra := -DHOOK_NO_EXPORT
 # Which commit a launcher was built of: `proflaunch --version --verbose`.
-COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2> /dev/null))
+# Sources that `git archive` has packed are told by packaging/commit.
+COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2> /dev/null),$(filter-out $$%,$(shell cut -c-12 packaging/commit)))
 $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@

@@ -17,6 +17,8 @@ told=$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)
 	{ echo "deb: debian/changelog is of $told, and VERSION of $version" >&2; exit 1; }
 umask 022
 unset MAKEFLAGS MFLAGS MAKELEVEL SAN BUILD DESTDIR PREFIX LIBDIR BUNDLE SOURCE_DATE_EPOCH
+# The copy has no history.
+[ ! -e .git ] || export COMMIT="${COMMIT-$(git describe --always --dirty --abbrev=12 --exclude '*' 2> /dev/null)}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$work/proflaunch-$version

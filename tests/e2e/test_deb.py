@@ -4,11 +4,13 @@
 """`make deb`, `make install`, `make release`: the same bytes each time, what is promised in them, gone again."""
 import glob
 import importlib.util
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import prof
 
@@ -51,7 +53,7 @@ def package():
     if not made:
         made["folder"] = prof.folder()
         work = made["folder"].__enter__()
-        run([DEB, work, prof.BUILD], env={**os.environ, "TMPDIR": work})
+        run([DEB, work, prof.BUILD], env={**os.environ, "TMPDIR": work, "COMMIT": "123456789abc"})
         made["paths"] = sorted(glob.glob(os.path.join(work, "*.deb")))
     return made["paths"]
 
@@ -75,7 +77,7 @@ def test_twice_the_same():
                         ignore=shutil.ignore_patterns(".git", "build", "build-*", "dist", "log"))
         second = os.path.join(work, "b")
         run([os.path.join(there, "packaging", "deb.sh"), second], umask=0o077, cwd=work,
-            env={**os.environ, "TMPDIR": work, "TZ": "Asia/Tokyo", "LANG": "C", "DEB_BUILD_OPTIONS": "parallel=9"})
+            env={**os.environ, "TMPDIR": work, "COMMIT": "123456789abc", "TZ": "Asia/Tokyo", "LANG": "C", "DEB_BUILD_OPTIONS": "parallel=9"})
         assert len(first) == 2
         for path in first:
             assert content(path) == content(os.path.join(second, os.path.basename(path))), path
@@ -103,6 +105,9 @@ def test_it_holds_what_is_promised_and_runs():
         got = prof.plain([launcher, "--malloc", "all", "--file", "one", "--logdir", log, "--", "/bin/ls", work])
         assert got.returncode == 0 and got.stdout.split() == sorted(bare.stdout.split() + ["log"]), got.stderr
         prof.strict([os.path.join(log, "one.pt.trace.json")])
+        parts = dict(line.split(None, 1) for line in prof.plain([launcher, "-V", "--verbose"]).stdout.splitlines())
+        assert parts["commit"] == "123456789abc" and parts["agent"].startswith(os.path.join(work, OURS[2])), parts
+        assert "libz.so" in parts["zlib"] and "libdeflate.so" in parts["libdeflate"], parts
         said = prof.plain([launcher, "doctor", "--", "true"]).stdout
         assert os.path.join(work, OURS[2]) in said, said
 
@@ -158,6 +163,16 @@ def test_a_tree_that_differs_from_its_commit_is_not_released():
         got = prof.plain([os.path.join(work, "packaging", "release.sh"), os.path.join(work, "dist")])
         assert got.returncode == 1 and got.stderr.startswith("release: what git status names (1) is"), got.stderr
         assert got.stderr.count("\n") == 1 and not os.path.exists(os.path.join(work, "dist"))
+
+
+def test_packed_sources_know_their_commit():
+    got = subprocess.run(["git", "-C", ROOT, "archive", "HEAD", "packaging/commit"], capture_output=True)
+    if got.returncode:
+        raise prof.Skip("this is no checkout")
+    with tarfile.open(fileobj=io.BytesIO(got.stdout)) as tar:
+        told = tar.extractfile("packaging/commit").read().decode().strip()
+    assert told == prof.plain(["git", "-C", ROOT, "rev-parse", "HEAD"]).stdout.strip(), told
+    assert re.search(r"^COMMIT.*packaging/commit", text("Makefile"), re.M)
 
 
 def test_one_version():
