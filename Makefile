@@ -117,7 +117,7 @@ COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=1
 $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
-FORCE:
+.PHONY: FORCE
 $(BUILD)/bin/launcher/version.o: $(BUILD)/commit
 $(BUILD)/bin/launcher/version.o: private flags += '-DCOMMIT="$(COMMIT)"'
 define compile
