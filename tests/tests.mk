@@ -96,7 +96,7 @@ check-matrix: setup ## torch tests on other torch versions; see docs/measured/ma
 docs: all $(BUILD)/fake/run-13.0/done ## write anew what is generated: tables of options, and output that pages show
 	$(Q)$(BUILD)/proflaunch --print-config > profile.conf.example
 	$(Q)tests/docs/options.py --write
-	$(Q)BUILD=$(BUILD) tests/docs/console.py --write README.md docs/cookbook.md docs/export.md
+	$(Q)BUILD=$(BUILD) tests/docs/console.py --write README.md docs/cookbook.md docs/export.md docs/torchrun.md
 
 picture: all ## docs/trace.png anew: a step in Perfetto
 	$(Q)$(venv) tests/docs/picture.py

@@ -48,20 +48,20 @@ def test_output_is_written_anew():
     assert page == "# A page\n\n```console\n$ cat <<END\n> one\n> END\none\n$ pwd\n/tmp/cookbook\n```\n", page
 
 
-def test_twelve_tasks_and_the_readme():
+def test_tasks_and_the_readme():
     probe = subprocess.run(["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork",
                             "true"], capture_output=True, check=False)
     if probe.returncode:
         raise prof.Skip("unshare is not allowed here")
-    got = pages("README.md", "docs/cookbook.md", "docs/export.md")
+    got = pages("README.md", "docs/cookbook.md", "docs/export.md", "docs/torchrun.md")
     assert got.returncode == 0, got.stdout[-3000:] + got.stderr
-    assert got.stdout.count("docs/cookbook.md: ## ") == 12, got.stdout
+    assert got.stdout.count("docs/cookbook.md: ## ") == 14, got.stdout
     commands, lines = [int(word) for word in got.stdout.split("\n")[-2].split() if word.isdigit()]
     assert commands > 30 and lines > 30, got.stdout
 
 
 def test_no_folder_of_a_machine_is_shown():
-    for name in ("README.md", "docs/cookbook.md"):
+    for name in ("README.md", "docs/cookbook.md", "docs/torchrun.md"):
         with open(os.path.join(ROOT, name), encoding="utf-8") as file:
             text = file.read()
         for block in console.BLOCK.findall(text):
