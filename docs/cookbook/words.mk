@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Counts the words of each Python file, and compiles a server, for the cookbook.
 words := $(patsubst %.py,%.words,$(wildcard *.py))
 
