@@ -2,18 +2,23 @@
 /* Two callbacks in libtorch's list, one for operators and one for annotations: registered
  * once, and the first of them switched on while operators are wanted. */
 #include "agent/torch/torch.h"
+#include "agent/core/job.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/observe.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
 enum { SCOPES_OP = 0x07, SCOPE_NOTE = 7 }; /* 0, 1, 2; user annotations */
 
+/* Not yet, being registered, there, of no use. */
+enum { FOUND_NOT, FOUND_NOW, FOUND, FOUND_OLD };
+
 static struct torch_listener listener;
 static const struct config *config;
 static uint64_t op_handle;
-static _Atomic uint32_t found; /* 0 not yet, 1 being registered, 2 there */
+static _Atomic uint32_t found; /* FOUND_... */
 static _Atomic bool observing;
 static bool forced; /* switched on for the child of a fork */
 
@@ -54,26 +59,38 @@ static void register_callbacks(void)
 
 bool torch_known(void)
 {
-	return atomic_load_explicit(&found, memory_order_acquire) == 2;
+	return atomic_load_explicit(&found, memory_order_acquire) == FOUND;
+}
+
+/* One process says it for all. */
+static void say_too_old(void)
+{
+	if (!job ||
+	    !(atomic_fetch_or(&job->told, JOB_TOLD_OLD_TORCH) & JOB_TOLD_OLD_TORCH))
+		log_warn(
+			"this PyTorch (%s) is older than can be observed: nothing of it is recorded",
+			abi.version[0] ? abi.version : "unknown version");
 }
 
 bool torch_found(void)
 {
-	uint32_t none = 0;
+	uint32_t none = FOUND_NOT;
 	int saved = errno;
 
 	if (torch_known())
 		return true;
-	if (!atomic_compare_exchange_strong(&found, &none, 1))
+	if (!atomic_compare_exchange_strong(&found, &none, FOUND_NOW))
 		return false; /* another thread registers just now */
 	if (!abi_find()) {
-		atomic_store(&found, 0);
+		if (abi.add)
+			say_too_old();
+		atomic_store(&found, abi.add ? FOUND_OLD : FOUND_NOT);
 		errno = saved;
 		return false;
 	}
 	memory_start(config);
 	register_callbacks();
-	atomic_store_explicit(&found, 2, memory_order_release);
+	atomic_store_explicit(&found, FOUND, memory_order_release);
 	errno = saved;
 	return true;
 }

@@ -11,6 +11,7 @@
 #include "launcher/doctor/gpu.h"
 #include "launcher/doctor/malloc.h"
 #include "launcher/doctor/probe.h"
+#include "launcher/doctor/python.h"
 #include "launcher/doctor/verdict.h"
 #include "launcher/find.h"
 #include "launcher/first.h"
@@ -31,8 +32,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define PATIENCE_S 120 /* from a cold network disk torch takes a minute */
 
 struct doctor {
 	struct config *config;
@@ -134,130 +133,6 @@ static void look_at_preload(void)
 		verdict_note("LD_PRELOAD has %s already: the agent comes first", preload);
 }
 
-/* ---- PyTorch ---- */
-
-static bool is_python(const char *image)
-{
-	return !strncmp(text_base(image), "python", 6);
-}
-
-/* Judges from a line of the script what this torch can use besides the CPU. */
-static void judge_build(const char *out)
-{
-	if (strstr(out, "cuda None hip None\n"))
-		verdict_note(
-			"this PyTorch is built without CUDA: its operators run on the CPU");
-	else if (strstr(out, "cuda None hip"))
-		verdict_note(
-			"this PyTorch is built for ROCm: AMD's GPUs are not recorded");
-}
-
-/* The agent's last fact about torch, without the signs of JSON. */
-static const char *torch_fact(char *facts)
-{
-	static char text[2048];
-	char *last = NULL, *out = text;
-
-	for (char *p = facts; (p = strstr(p, "torch = {")); p++)
-		if (p == facts || p[-1] == '\n')
-			last = p + strlen("torch = ");
-	for (; last && *last && *last != '\n' && out < text + sizeof(text) - 1; last++)
-		if (!strchr("{}\"", *last))
-			*out++ = *last;
-	*out = '\0';
-	return text;
-}
-
-static const char *last_line(char *out)
-{
-	size_t n = strlen(out);
-	char *p;
-
-	while (n && out[n - 1] == '\n')
-		out[--n] = '\0';
-	p = strrchr(out, '\n');
-	return p ? p + 1 : out;
-}
-
-/* With an unknown build of PyTorch its own functions give names and times. */
-static void judge_calibration(const struct config *c, const char *fact)
-{
-	bool shapes = c->record_shapes || c->profile_memory;
-
-	command_will_record(command_of_torch(c));
-	if (strstr(fact, "record: good") && strstr(fact, "values: good"))
-		verdict_good(
-			"PyTorch: names, times and shapes of its operators can be recorded%s",
-			strstr(fact, "forward_thread: 0")
-				? ", but not which backward belongs to which forward"
-				: "");
-	else if (strstr(fact, "record: good"))
-		verdict_say(
-			shapes ? VERDICT_BAD : VERDICT_NOTE,
-			"PyTorch: proflaunch does not know this build: names and times of its operators are recorded, shapes and memory are not; a newer proflaunch may know it");
-	else
-		verdict_bad(
-			"PyTorch: proflaunch does not know this build: names and times of its operators may be recorded, nothing else; a newer proflaunch may know it");
-}
-
-/* The agent had the interpreter confirm its layout, and said so. */
-static void judge_stacks(const struct config *c, const char *facts)
-{
-	if (c->python_stack == PYTHON_OFF)
-		return;
-	if (strstr(facts, "\npython = {"))
-		verdict_good("Python: its call stacks can be recorded");
-	else
-		verdict_bad(
-			"Python: the call stacks of this interpreter cannot be recorded; with CPython 3.8 to 3.14 they can");
-}
-
-static void look_at_python(struct doctor *d)
-{
-	static char script[] =
-		"import torch\nx = torch.ones(4, requires_grad=True)\n(x * 2).sum().backward()\n"
-		"maps = {line.split(None, 5)[-1] for line in open('/proc/self/maps')}\n"
-		"print(''.join(m for m in sorted(maps) if '/libcu' in m), end='')\n"
-		"print('cuda', torch.version.cuda, 'hip', getattr(torch.version, 'hip', None))\n"
-		"print('torch', torch.__version__, 'in', torch.__path__[0])\n";
-	/* "python3" may be a shell script that starts the real one (pyenv). */
-	char *python = is_python(d->target.path) ? d->target.path : d->target.image;
-	char *argv[] = { python, "-c", script, NULL };
-	struct probe *p = &d->probe;
-	int err = probe_run(p, argv, d->agent, PATIENCE_S);
-
-	if (err) {
-		verdict_bad(
-			"PyTorch: cannot try it: no folder for its files: %s; name one in TMPDIR",
-			strerror(-err));
-	} else if (p->silent) {
-		verdict_bad(
-			"PyTorch: %s did not end: it said nothing for %d seconds and was killed; its last words: %s; try %s -c 'import torch'",
-			python, PATIENCE_S, *p->out ? last_line(p->out) : "none", python);
-	} else if (WIFSIGNALED(p->status)) {
-		verdict_bad(
-			"PyTorch: %s died by signal %d (%s) under the agent; please report this",
-			python, WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
-	} else if (p->status && command_heap_alone(d->config)) {
-		verdict_note("PyTorch: %s cannot import torch: %s", python,
-			     last_line(p->out));
-		command_will_record("the program's heap");
-	} else if (p->status) {
-		verdict_bad(
-			"PyTorch: %s cannot import torch: %s; activate the environment that has it (without PyTorch: --malloc all records the heap)",
-			python, last_line(p->out));
-	} else if (!p->spooled) {
-		verdict_bad(
-			"PyTorch: %s, but the agent did not see it; please report this",
-			last_line(p->out));
-	} else {
-		verdict_good("PyTorch: %s", last_line(p->out));
-		judge_build(p->out);
-		judge_stacks(d->config, p->facts);
-		judge_calibration(d->config, torch_fact(p->facts));
-	}
-}
-
 /* ---- directories ---- */
 
 static uint64_t free_mb(const char *path)
@@ -345,8 +220,8 @@ int doctor_main(struct args *a)
 	d.config = &a->config;
 	command_will_record("");
 	if (look_at_command(&d, a) && look_at_agent(&d)) {
-		if (is_python(d.target.path) || is_python(d.target.image))
-			look_at_python(&d);
+		if (doctor_is_python(&d.target))
+			doctor_python(d.config, &d.target, d.agent, &d.probe);
 		else
 			command_records(d.config, &d.target, d.probe.out);
 		command_options(d.config, &d.target);

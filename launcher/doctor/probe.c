@@ -193,6 +193,7 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 	snprintf(page, sizeof(page), "%s/" JOB_PAGE, job_folder());
 	env = environment_make(environ, &c, agent, page);
 	err = env ? capture_output(p, argv, env, seconds) : -ENOMEM;
+	p->old_torch = job && atomic_load(&job->told) & JOB_TOLD_OLD_TORCH;
 	if (!err)
 		read_spools(p, dir);
 	return err;
@@ -228,4 +229,14 @@ int probe_run(struct probe *p, char *const *argv, const char *agent, unsigned se
 	err = run_in(p, argv, agent, dir, seconds);
 	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return err;
+}
+
+bool probe_fails_bare(const struct probe *p, char *const *argv, unsigned seconds)
+{
+	static struct probe bare;
+
+	memset(&bare, 0, sizeof(bare));
+	if (capture_output(&bare, argv, environ, seconds))
+		return false;
+	return bare.silent || WIFSIGNALED(bare.status) || (!p->silent && bare.status);
 }

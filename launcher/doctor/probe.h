@@ -16,6 +16,7 @@ struct probe {
 	int status; /* wait status */
 	bool silent; /* it was killed, for it said nothing and did not end */
 	char out[16384]; /* stdout and stderr, cut */
+	bool old_torch; /* it loaded a PyTorch that cannot be observed */
 	bool spooled; /* the agent found libtorch and made a spool */
 	char facts[SPOOL_FACTS]; /* the facts in that spool */
 	uint64_t events; /* operators recorded */
@@ -27,5 +28,8 @@ int probe_loader(struct probe *p, const char *image, const char *agent);
  * removed again, below TMPDIR, /tmp or /dev/shm. It is killed after `seconds` in which it
  * says nothing. */
 int probe_run(struct probe *p, char *const *argv, const char *agent, unsigned seconds);
+/* Runs argv as it is; true: it ended as `p` did, or worse, so that the agent was not it.
+ */
+bool probe_fails_bare(const struct probe *p, char *const *argv, unsigned seconds);
 
 #endif

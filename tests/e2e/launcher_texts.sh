@@ -33,7 +33,8 @@ done
 for library in libdw Zydis; do
 	[ -e "$(path $library)" ] || grep -q "^$library  *not found: .* (Debian: " out || fail "$library"
 done
-commit=$(git -C "$top" describe --always --abbrev=12 --exclude '*' 2> /dev/null) || commit='not told'
+commit=$(cat "$(dirname "$prof")/commit")
+[ -n "$commit" ] || commit='not told'
 grep -q "^commit  *$commit" out || fail "commit: not $commit"
 mkdir alone
 cp "$prof" alone/

@@ -4,6 +4,7 @@
 """The closing words count what is in the files, and name what was seen and who had the agent."""
 import os
 import re
+import shutil
 import sys
 
 import prof
@@ -43,6 +44,28 @@ def test_what_is_in_the_file_is_counted():
             traces = run.traces()
             assert counts(run) == [sum(len(t.steps()) for t in traces),
                                    sum(len(events(t)) for t in traces)], (given, run.err)
+
+
+OLD = """
+import ctypes, os, sys
+getattr(ctypes.CDLL(sys.argv[1]), "PyInit_torch", None)      # as an import asks
+if len(sys.argv) == 2:
+    os.spawnv(os.P_WAIT, sys.executable, [sys.executable, "-c", sys.orig_argv[2], sys.argv[1], "child"])
+"""
+
+
+def test_a_torch_that_is_too_old_is_told_once():
+    """torch 1.7 and older: a function that switches callbacks is not there."""
+    with prof.folder() as work:
+        library, log = os.path.join(work, "libtorch_cpu.so.1.7.0"), os.path.join(work, "log")
+        shutil.copy(os.path.join(prof.BUILD, "fake", "torch", "half.so"), library)
+        program = [sys.executable, "-c", OLD, library]
+        run = prof.launch(program, log)
+        assert run.err.count("this PyTorch (1.7.0) is older than can be observed") == 1, run.err
+        assert "nothing was recorded: the PyTorch of this run is older" in run.err, run.err
+        run = prof.launch(program, log, malloc="all")
+        assert run.err.count("this PyTorch (1.7.0) is older than can be observed") == 1, run.err
+        assert "on the heap: " in run.err and "nothing was recorded" not in run.err, run.err
 
 
 def test_the_programs_own_steps_are_counted():

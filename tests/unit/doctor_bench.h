@@ -32,6 +32,7 @@
 static struct target target;
 static int target_error, loader_error, run_error, place_error, absolute_error;
 static const char *agent, *loaded, *spool_dir;
+static bool fails_bare; /* and without the agent */
 static struct probe python; /* what its run leaves */
 static char ran[64]; /* what was run as a Python */
 static unsigned mallocs, gpus;
@@ -77,6 +78,14 @@ int probe_run(struct probe *p, char *const *argv, const char *library, unsigned 
 	strcpy(ran, argv[0]);
 	*p = python;
 	return run_error;
+}
+
+bool probe_fails_bare(const struct probe *p, char *const *argv, unsigned seconds)
+{
+	ck_assert_uint_ge(seconds, 60);
+	ck_assert_int_eq(p->status, python.status);
+	ck_assert_str_eq(argv[0], ran);
+	return fails_bare;
 }
 
 void doctor_malloc(const struct config *c, const char *image, const char *text)

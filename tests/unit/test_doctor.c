@@ -144,6 +144,26 @@ START_TEST(a_program_that_hangs_is_killed)
 }
 END_TEST
 
+/* Who is to blame. */
+START_TEST(a_program_that_fails_without_us_too)
+{
+	static const struct {
+		const char *command;
+		bool silent, fails; /* under the agent it hung; so it does without */
+	} rows[] = {
+		{ "exit 0", false, false },       { "exit 3", false, true },
+		{ "kill -ABRT $$", false, true }, { "exit 0", true, false },
+		{ "exit 3", true, false },        { "exec sleep 1000", true, true },
+		{ "kill -ABRT $$", true, true },
+	};
+	struct probe p = { .silent = rows[_i].silent };
+	char *argv[] = { "/bin/sh", "-c", (char *)rows[_i].command, NULL };
+	unsigned seconds = strstr(rows[_i].command, "sleep") ? 0 : 60;
+
+	ck_assert_int_eq(probe_fails_bare(&p, argv, seconds), rows[_i].fails);
+}
+END_TEST
+
 /* Nothing of ours is left, wherever there was room. */
 START_TEST(a_folder_that_cannot_be_written_is_passed_over)
 {
@@ -169,6 +189,7 @@ int main(void)
 	tcase_add_test(tc, output_that_does_not_fit_is_cut);
 	tcase_add_loop_test(tc, a_program_that_hangs_is_killed, 0,
 			    (int)(sizeof(hangs) / sizeof(*hangs)));
+	tcase_add_loop_test(tc, a_program_that_fails_without_us_too, 0, 7);
 	tcase_add_test(tc, a_folder_that_cannot_be_written_is_passed_over);
 	return unit_run(tc, "doctor");
 }

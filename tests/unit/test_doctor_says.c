@@ -178,7 +178,17 @@ START_TEST(a_python_that_does_not_come_to_its_end)
 	python.status = SIGSEGV;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: /usr/bin/python3 died by signal 11 (Segmentation fault) under the agent; please report this");
+		"OFF  PyTorch: /usr/bin/python3 died by signal 11 (Segmentation fault) under the agent, and not in a try without; if it does so again, please report it; last words: ModuleNotFoundError: No module");
+	fails_bare = true;
+	ck_assert_int_eq(doctor(), 1);
+	ck_printed(
+		"OFF  PyTorch: /usr/bin/python3 died by signal 11 (Segmentation fault) when torch was tried, and fails without proflaunch, too; last words: ModuleNotFoundError: No module");
+	args.config.malloc = MALLOC_ALL;
+	strcpy(args.config.marker, "none");
+	ck_assert_int_eq(doctor(), 0);
+	ck_printed("All is well: the program's heap would be recorded.");
+	config_defaults(&args.config);
+	fails_bare = false;
 	python.status = 0;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
@@ -192,11 +202,16 @@ START_TEST(a_python_that_does_not_come_to_its_end)
 	python.status = SIGKILL;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: /usr/bin/python3 did not end: it said nothing for 120 seconds and was killed; its last words: ModuleNotFoundError: No module; try /usr/bin/python3 -c 'import torch'");
+		"OFF  PyTorch: /usr/bin/python3 said nothing for 120 seconds under the agent, and not in a try without; if it does so again, please report it; last words: ModuleNotFoundError: No module");
 	strcpy(python.out, "");
+	fails_bare = true;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: /usr/bin/python3 did not end: it said nothing for 120 seconds and was killed; its last words: none; try /usr/bin/python3 -c 'import torch'");
+		"OFF  PyTorch: /usr/bin/python3 said nothing for 120 seconds when torch was tried, and fails without proflaunch, too; last words: none");
+	python.old_torch = true;
+	ck_assert_int_eq(doctor(), 1);
+	ck_printed(
+		"OFF  PyTorch: this one is older than can be observed: nothing of it would be recorded (the heap: --marker none --malloc all)");
 }
 END_TEST
 

@@ -78,6 +78,8 @@ START_TEST(a_library_that_lacks_a_function_is_left_alone)
 	start(false);
 	library_map("half", "libtorch_cpu.so.2.8.0", NULL);
 	ck_assert(!torch_found());
+	ck_assert(!torch_found());
+	ck_assert(!torch_known());
 	ck_assert_uint_eq(fake->added, 0);
 }
 END_TEST
