@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,6 +110,16 @@ static int call_aside(const struct exec_call *c, const struct exec_env *e, enum 
 	return result;
 }
 
+/* Python's ctypes asks it where libraries are, in an environment of its own: nobody wants
+ * it profiled, nor to be told that it was not. */
+static bool lists_libraries(const char *path)
+{
+	struct exec_seen s = { { 0 } };
+	const char *slash = exec_sees_text(&s, path) ? strrchr(path, '/') : NULL;
+
+	return slash && !strcmp(slash, "/ldconfig");
+}
+
 static int run_call(const struct exec_call *c)
 {
 	enum aside why = ASIDE_NO;
@@ -131,7 +142,8 @@ static int run_call(const struct exec_call *c)
 	/* The environment names no job, so the count goes to the page that this process
 	 * has mapped. */
 	if (cleared)
-		return call_counted(c, c->envp, NULL, ASIDE_CLEARED);
+		return call_counted(c, c->envp, NULL,
+				    lists_libraries(c->path) ? ASIDE_NO : ASIDE_CLEARED);
 	return why || lists ? call_aside(c, &e, why) : call_real(c, c->envp);
 }
 

@@ -87,6 +87,15 @@ def shop(test):
     return inside
 
 
+def test_what_python_asks_for_libraries_is_no_loss():
+    """ctypes.util.find_library, of which torch makes use, runs ldconfig without our environment."""
+    program = "import subprocess as s; [s.run([w, '-p'], env={}, stdout=s.DEVNULL, stderr=s.DEVNULL) for w in %r]"
+    for words, cleared in ((["/sbin/ldconfig"], 0), (["/sbin/ldconfig", "/bin/ls"], 1)):
+        with prof.folder() as log:
+            run = prof.launch([sys.executable, "-c", program % (words,)], log, marker="none", malloc="all")
+            assert counts(run, cleared) == {}, run.err
+
+
 @shop
 def test_ways_to_start(shop):
     """Shells, make, env, Python's and perl's ways: each start is counted once."""
