@@ -46,6 +46,13 @@ def files(folder):
                   for where, _, names in os.walk(folder) for name in names)
 
 
+def wheel():
+    spec = importlib.util.spec_from_file_location("wheel", os.path.join(ROOT, "packaging", "wheel.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def package():
     """The package out of the objects that are there: quick. Made once for all tests."""
     if not shutil.which("dh"):
@@ -101,6 +108,8 @@ def test_it_holds_what_is_promised_and_runs():
         assert "libz.so" in needed and "libdeflate.so" in needed, needed
         agent = re.findall(r"NEEDED.*\[(.*)\]", prof.plain(["readelf", "-d", os.path.join(work, OURS[2])]).stdout)
         assert all(name.startswith(("libc.so", "ld-linux")) for name in agent), agent
+        for name in (OURS[0], OURS[2]):
+            wheel().check_floor(os.path.join(work, name))
         bare = prof.plain(["/bin/ls", work])
         got = prof.plain([launcher, "--malloc", "all", "--file", "one", "--logdir", log, "--", "/bin/ls", work])
         assert got.returncode == 0 and got.stdout.split() == sorted(bare.stdout.split() + ["log"]), got.stderr
@@ -116,6 +125,7 @@ def test_its_head():
     said = run(["dpkg-deb", "-f", ours()])
     assert re.search(r"^Recommends: libdw1, libzydis4.0", said, re.M), said
     assert re.search(r"^Suggests: python3-torch$", said, re.M), said
+    assert "libc6 (>= 2.28)" in said, said
     depends = re.search(r"^Depends: (.*)", said, re.M)[1]
     assert {word.split()[0] for word in depends.split(", ")} == {"libc6", "libdeflate0", "zlib1g"}, depends
 
@@ -182,12 +192,9 @@ def test_one_version():
 
 
 def test_other_peoples_work_is_told():
-    spec = importlib.util.spec_from_file_location("wheel", os.path.join(ROOT, "packaging", "wheel.py"))
-    wheel = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(wheel)
     page, copyright_of = text("THIRD-PARTY.md").lower(), text("debian", "copyright")
     rows = [line for line in page.splitlines() if line.startswith("| ")]
-    for part, _, licence, url in wheel.PARTS:
+    for part, _, licence, url in wheel().PARTS:
         assert [row for row in rows if row.startswith(f"| {part} ") and licence.lower() in row and url in row], part
     archives = re.findall(r"-l:lib(\w+)\.a", text("Makefile"))
     assert len(archives) >= 3
