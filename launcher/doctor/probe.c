@@ -5,6 +5,7 @@
 #include "launcher/doctor/probe.h"
 #include "agent/core/clock.h"
 #include "agent/core/job.h"
+#include "base/sys.h"
 #include "launcher/environment.h"
 #include "writer/copy.h"
 #include "writer/writer.h"
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,59 +28,109 @@
 #define LOADER_S 60 /* it maps files and prints their names */
 #define NAP_MS   10
 
-/* Reads to the end, or until nothing came for that long. */
-static void read_all(int fd, char *buf, size_t size, unsigned seconds)
-{
-	struct pollfd more = { .fd = fd, .events = POLLIN };
-	char rest[4096];
-	size_t n = 0;
-	ssize_t got;
+/* Doctor is to end: what it has made goes first. */
+static volatile sig_atomic_t stopped;
 
-	/* Output that does not fit is read, too: its writer must not block. */
-	while (poll(&more, 1, (int)seconds * 1000) > 0 &&
-	       (got = n + 1 < size ? read(fd, buf + n, size - 1 - n)
-				   : read(fd, rest, sizeof(rest))) > 0)
-		if (n + 1 < size)
-			n += (size_t)got;
-	buf[n] = '\0';
+static void stop(int signal)
+{
+	stopped = signal;
 }
 
-/* A program can close its output and stay, too. */
-static bool end_in_time(struct probe *p, pid_t pid, unsigned seconds)
-{
-	unsigned naps = seconds * 1000 / NAP_MS;
-	pid_t ended;
+static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
 
-	while (!(ended = waitpid(pid, &p->status, WNOHANG)) && naps--)
+static void hold_signals(struct sigaction were[])
+{
+	struct sigaction ours = { .sa_handler = stop };
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
+		sigaction(stops[i], NULL, &were[i]);
+		if (were[i].sa_handler != SIG_IGN)
+			sigaction(stops[i], &ours, NULL);
+	}
+}
+
+static void let_signals(const struct sigaction were[])
+{
+	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++)
+		sigaction(stops[i], &were[i], NULL);
+	if (stopped)
+		raise(stopped);
+}
+
+static int64_t now_ms(void)
+{
+	return sys_clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+/* Takes what is there. Output that does not fit is read, too: its writer must not block.
+ * False: there will be no more. */
+static bool read_some(struct probe *p, size_t *n, int fd)
+{
+	char rest[4096];
+	size_t room = sizeof(p->out) - 1 - *n;
+	ssize_t got = read(fd, room ? p->out + *n : rest, room ? room : sizeof(rest));
+
+	if (got > 0 && room)
+		*n += (size_t)got;
+	p->out[*n] = '\0';
+	return got > 0;
+}
+
+/* Until the program has ended: what it started may hold the pipe for longer. */
+static bool watch(struct probe *p, int fd, pid_t pid, unsigned seconds)
+{
+	struct pollfd more = { .fd = fd, .events = POLLIN };
+	int64_t until = now_ms() + seconds * 1000ll;
+	bool ended = false;
+	size_t n = 0;
+
+	while (!ended && !stopped && now_ms() <= until) {
+		ended = waitpid(pid, &p->status, WNOHANG) != 0;
+		while (poll(&more, 1, ended ? 0 : NAP_MS) > 0 && now_ms() <= until)
+			if (!read_some(p, &n, fd))
+				more.fd = -1; /* it is passed over from now on */
+	}
+	return ended;
+}
+
+/* With all that is in its group. Stuck in the kernel it stays longer. */
+static void end_group(struct probe *p, pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	for (unsigned naps = 0; naps < 100 && !waitpid(pid, &p->status, WNOHANG); naps++)
 		poll(NULL, 0, NAP_MS);
-	return ended != 0;
+}
+
+static void __attribute__((noreturn)) start(char *const *argv, char *const *env, int out)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(out, STDERR_FILENO);
+	execve(argv[0], argv, env);
+	_exit(127);
 }
 
 static int capture_output(struct probe *p, char *const *argv, char *const *env,
 			  unsigned seconds)
 {
-	int pipes[2], null;
+	int pipes[2];
 	pid_t pid;
 
 	if (pipe2(pipes, O_CLOEXEC))
 		return -errno;
 	pid = fork();
-	if (!pid) {
-		null = open("/dev/null", O_RDONLY);
-		dup2(null, STDIN_FILENO);
-		dup2(pipes[1], STDOUT_FILENO);
-		dup2(pipes[1], STDERR_FILENO);
-		execve(argv[0], argv, env);
-		_exit(127);
-	}
+	if (!pid)
+		start(argv, env, pipes[1]);
 	close(pipes[1]);
 	if (pid > 0) {
-		read_all(pipes[0], p->out, sizeof(p->out), seconds);
-		p->silent = !end_in_time(p, pid, seconds);
-		if (p->silent) {
-			kill(pid, SIGKILL); /* stuck in the kernel it stays longer */
-			end_in_time(p, pid, 1);
-		}
+		setpgid(pid, pid); /* the first of both to come */
+		p->silent = !watch(p, pipes[0], pid, seconds);
+		if (p->silent)
+			end_group(p, pid);
 	}
 	close(pipes[0]);
 	return pid < 0 ? -EAGAIN : 0;
@@ -193,7 +245,7 @@ static int run_in(struct probe *p, char *const *argv, const char *agent, const c
 	snprintf(page, sizeof(page), "%s/" JOB_PAGE, job_folder());
 	env = environment_make(environ, &c, agent, page);
 	err = env ? capture_output(p, argv, env, seconds) : -ENOMEM;
-	p->old_torch = job && atomic_load(&job->told) & JOB_TOLD_OLD_TORCH;
+	p->mute_torch = job && atomic_load(&job->told) & JOB_TOLD_MUTE_TORCH;
 	if (!err)
 		read_spools(p, dir);
 	return err;
@@ -219,24 +271,28 @@ static int make_folder(char *dir, size_t size)
 
 int probe_run(struct probe *p, char *const *argv, const char *agent, unsigned seconds)
 {
+	struct sigaction were[sizeof(stops) / sizeof(*stops)];
 	char dir[PATH_MAX];
 	int err;
 
 	memset(p, 0, sizeof(*p));
+	hold_signals(were);
 	err = make_folder(dir, sizeof(dir));
-	if (err)
-		return err;
-	err = run_in(p, argv, agent, dir, seconds);
-	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	p->homeless = err != 0;
+	if (!err) {
+		err = run_in(p, argv, agent, dir, seconds);
+		nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	}
+	let_signals(were);
 	return err;
 }
 
-bool probe_fails_bare(const struct probe *p, char *const *argv, unsigned seconds)
+bool probe_fails_bare(char *const *argv, unsigned seconds)
 {
 	static struct probe bare;
 
 	memset(&bare, 0, sizeof(bare));
 	if (capture_output(&bare, argv, environ, seconds))
 		return false;
-	return bare.silent || WIFSIGNALED(bare.status) || (!p->silent && bare.status);
+	return bare.silent || WIFSIGNALED(bare.status);
 }

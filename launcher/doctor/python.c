@@ -12,9 +12,17 @@
 
 #define PATIENCE_S 120 /* from a cold network disk torch takes a minute */
 
+/* "python3.13", "python3.13t", "python3-dbg", but not python_train.py, whatever runs
+ * that: doctor starts no program of the user's. */
 static bool is_python(const char *image)
 {
-	return !strncmp(text_base(image), "python", 6);
+	const char *name = text_base(image), *rest = name + 6;
+
+	if (strncmp(name, "python", 6))
+		return false;
+	rest += strspn(rest, "0123456789.");
+	return !*rest || !strcmp(rest, "t") || !strcmp(rest, "d") ||
+	       !strcmp(rest, "-dbg");
 }
 
 bool doctor_is_python(const struct target *t)
@@ -98,7 +106,7 @@ static const char *end_of(const struct probe *p)
 	static char text[96];
 
 	if (p->silent)
-		snprintf(text, sizeof(text), "said nothing for %d seconds", PATIENCE_S);
+		snprintf(text, sizeof(text), "did not end in %d seconds", PATIENCE_S);
 	else
 		snprintf(text, sizeof(text), "died by signal %d (%s)",
 			 WTERMSIG(p->status), strsignal(WTERMSIG(p->status)));
@@ -106,7 +114,7 @@ static const char *end_of(const struct probe *p)
 }
 
 /* What is wanted besides torch can be recorded even so. */
-static enum verdict without_torch(const struct config *c)
+static enum verdict settle_without_torch(const struct config *c)
 {
 	if (!command_heap_alone(c))
 		return VERDICT_BAD;
@@ -117,9 +125,9 @@ static enum verdict without_torch(const struct config *c)
 /* It died or hung: what it does without us, too, is its own. */
 static void judge_end(const struct config *c, struct probe *p, char *const *argv)
 {
-	if (probe_fails_bare(p, argv, PATIENCE_S))
+	if (probe_fails_bare(argv, PATIENCE_S))
 		verdict_say(
-			without_torch(c),
+			settle_without_torch(c),
 			"PyTorch: %s %s when torch was tried, and fails without proflaunch, too; last words: %s",
 			argv[0], end_of(p), *p->out ? last_line(p->out) : "none");
 	else
@@ -148,18 +156,18 @@ void doctor_python(const struct config *c, const struct target *t, const char *a
 	int err = probe_run(p, argv, agent, PATIENCE_S);
 
 	if (err) {
-		verdict_bad(
-			"PyTorch: cannot try it: no folder for its files: %s; name one in TMPDIR",
-			strerror(-err));
-	} else if (p->old_torch) {
+		verdict_bad("PyTorch: cannot try it: %s%s", strerror(-err),
+			    p->homeless ? "; name a folder for its files in TMPDIR" : "");
+	} else if (p->mute_torch) {
 		verdict_say(
-			without_torch(c),
-			"PyTorch: this one is older than can be observed: nothing of it would be recorded (the heap: --marker none --malloc all)");
+			settle_without_torch(c),
+			"PyTorch: this one lacks functions by which it is observed (1.7 and older do): nothing of it would be recorded (the heap: --marker none --malloc all)");
 	} else if (p->silent || WIFSIGNALED(p->status)) {
 		judge_end(c, p, argv);
 	} else if (p->status && command_heap_alone(c)) {
-		verdict_say(without_torch(c), "PyTorch: %s cannot import torch: %s",
-			    python, last_line(p->out));
+		verdict_say(settle_without_torch(c),
+			    "PyTorch: %s cannot import torch: %s", python,
+			    last_line(p->out));
 	} else if (p->status) {
 		verdict_bad(
 			"PyTorch: %s cannot import torch: %s; activate the environment that has it (without PyTorch: --malloc all records the heap)",

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- a driver that hangs, or dies ---- */
@@ -144,27 +145,72 @@ START_TEST(a_program_that_hangs_is_killed)
 }
 END_TEST
 
+/* It has ended; what it started goes on, and holds the pipe. */
+START_TEST(what_it_started_is_not_waited_for)
+{
+	static struct probe p;
+	char *argv[] = { "/bin/sh", "-c", "echo here; sleep 5 & exit 3", NULL };
+	struct timespec before, after;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	ck_assert_int_eq(probe_run(&p, argv, "", 1000), 0);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	ck_assert(!p.silent);
+	ck_assert_int_eq(WEXITSTATUS(p.status), 3);
+	ck_assert_str_eq(p.out, "here\n");
+	ck_assert_int_lt(after.tv_sec - before.tv_sec, 5);
+}
+END_TEST
+
+static bool is_there(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	int pid = 0;
+
+	ck_assert_ptr_nonnull(f);
+	ck_assert_int_eq(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	unlink(path);
+	for (unsigned naps = 0; naps < 500 && !kill(pid, 0); naps++)
+		usleep(10000);
+	return !kill(pid, 0);
+}
+
+/* It prints on and on, too. */
+START_TEST(what_it_started_is_ended_with_it)
+{
+	static struct probe p;
+	char path[] = "/tmp/proflaunch_hang_XXXXXX", command[256];
+	char *argv[] = { "/bin/sh", "-c", command, NULL };
+
+	close(mkstemp(path));
+	snprintf(command, sizeof(command),
+		 "sleep 1000 & echo $! > %s; while :; do echo more; done", path);
+	ck_assert_int_eq(probe_run(&p, argv, "", 1), 0);
+	ck_assert(p.silent);
+	ck_assert(!strncmp(p.out, "more\n", 5));
+	ck_assert(!is_there(path));
+}
+END_TEST
+
 /* Who is to blame. */
 START_TEST(a_program_that_fails_without_us_too)
 {
 	static const struct {
 		const char *command;
-		bool silent, fails; /* under the agent it hung; so it does without */
-	} rows[] = {
-		{ "exit 0", false, false },       { "exit 3", false, true },
-		{ "kill -ABRT $$", false, true }, { "exit 0", true, false },
-		{ "exit 3", true, false },        { "exec sleep 1000", true, true },
-		{ "kill -ABRT $$", true, true },
-	};
-	struct probe p = { .silent = rows[_i].silent };
+		bool fails;
+	} rows[] = { { "exit 0", false },
+		     { "exit 3", false },
+		     { "kill -ABRT $$", true },
+		     { "exec sleep 1000", true } };
 	char *argv[] = { "/bin/sh", "-c", (char *)rows[_i].command, NULL };
 	unsigned seconds = strstr(rows[_i].command, "sleep") ? 0 : 60;
 
-	ck_assert_int_eq(probe_fails_bare(&p, argv, seconds), rows[_i].fails);
+	ck_assert_int_eq(probe_fails_bare(argv, seconds), rows[_i].fails);
 }
 END_TEST
 
-/* Nothing of ours is left, wherever there was room. */
+/* TMPDIR is tried first. */
 START_TEST(a_folder_that_cannot_be_written_is_passed_over)
 {
 	static struct probe p;
@@ -189,7 +235,9 @@ int main(void)
 	tcase_add_test(tc, output_that_does_not_fit_is_cut);
 	tcase_add_loop_test(tc, a_program_that_hangs_is_killed, 0,
 			    (int)(sizeof(hangs) / sizeof(*hangs)));
-	tcase_add_loop_test(tc, a_program_that_fails_without_us_too, 0, 7);
+	tcase_add_test(tc, what_it_started_is_not_waited_for);
+	tcase_add_test(tc, what_it_started_is_ended_with_it);
+	tcase_add_loop_test(tc, a_program_that_fails_without_us_too, 0, 4);
 	tcase_add_test(tc, a_folder_that_cannot_be_written_is_passed_over);
 	return unit_run(tc, "doctor");
 }

@@ -131,6 +131,10 @@ START_TEST(which_python_is_asked)
 	strcpy(target.image, "/venv/bin/python");
 	ck_assert_int_eq(doctor(), 0);
 	ck_assert_str_eq(ran, "/venv/bin/python");
+	strcpy(target.path, "/job/python_train.py"); /* that would be started */
+	ck_assert_int_eq(doctor(), 0);
+	ck_assert_str_eq(ran, "/venv/bin/python");
+	strcpy(target.path, "/bin/torchrun");
 	strcpy(target.image, "/opt/python/bin/perl");
 	*ran = '\0';
 	ck_assert_int_eq(doctor(), 0);
@@ -195,23 +199,26 @@ START_TEST(a_python_that_does_not_come_to_its_end)
 		"OFF  PyTorch: ModuleNotFoundError: No module, but the agent did not see it; please report this");
 	run_error = -ENOSPC;
 	ck_assert_int_eq(doctor(), 1);
+	ck_printed("OFF  PyTorch: cannot try it: No space left on device");
+	python.homeless = true;
+	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: cannot try it: no folder for its files: No space left on device; name one in TMPDIR");
+		"OFF  PyTorch: cannot try it: No space left on device; name a folder for its files in TMPDIR");
 	run_error = 0;
 	python.silent = true;
 	python.status = SIGKILL;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: /usr/bin/python3 said nothing for 120 seconds under the agent, and not in a try without; if it does so again, please report it; last words: ModuleNotFoundError: No module");
+		"OFF  PyTorch: /usr/bin/python3 did not end in 120 seconds under the agent, and not in a try without; if it does so again, please report it; last words: ModuleNotFoundError: No module");
 	strcpy(python.out, "");
 	fails_bare = true;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: /usr/bin/python3 said nothing for 120 seconds when torch was tried, and fails without proflaunch, too; last words: none");
-	python.old_torch = true;
+		"OFF  PyTorch: /usr/bin/python3 did not end in 120 seconds when torch was tried, and fails without proflaunch, too; last words: none");
+	python.mute_torch = true;
 	ck_assert_int_eq(doctor(), 1);
 	ck_printed(
-		"OFF  PyTorch: this one is older than can be observed: nothing of it would be recorded (the heap: --marker none --malloc all)");
+		"OFF  PyTorch: this one lacks functions by which it is observed (1.7 and older do): nothing of it would be recorded (the heap: --marker none --malloc all)");
 }
 END_TEST
 
