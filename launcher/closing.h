@@ -22,7 +22,7 @@ struct closing {
 	const struct tally *programs; /* programs with the agent, by starts */
 	uint32_t unrecorded; /* processes without a place for records */
 	uint32_t confined; /* ... which a program forked after seccomp */
-	bool old_torch; /* a PyTorch that cannot be observed was loaded */
+	bool mute_torch; /* a PyTorch that cannot be observed was loaded */
 	uint32_t inner; /* launchers with jobs of their own */
 	const char *spool_dir; /* the job's folder */
 	double seconds; /* how long the program ran */

@@ -109,9 +109,9 @@ static void say_no_spool(const struct closing *c)
 	if (!n)
 		say_warn(
 			"nothing was recorded: libproflaunch.so was loaded into no program of this run; proflaunch doctor -- <command> says why");
-	else if (c->old_torch)
+	else if (c->mute_torch)
 		say_warn(
-			"nothing was recorded: the PyTorch of this run is older than can be observed; the heap of any program: --marker none --malloc sample, or all");
+			"nothing was recorded: the PyTorch of this run lacks functions by which it is observed; the heap of any program: --marker none --malloc sample, or all");
 	else if (!waits && c->config->malloc == MALLOC_SAMPLE)
 		say_warn(
 			c->aside[ASIDE_CLEARED]

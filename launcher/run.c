@@ -220,7 +220,7 @@ static void look_at_page(struct closing *c)
 		c->aside[i] = atomic_load(&page.aside[i]);
 	tally_join(&programs, &page.programs, TOTALS_EACH);
 	c->programs = &programs;
-	c->old_torch = atomic_load(&page.told) & JOB_TOLD_OLD_TORCH;
+	c->mute_torch = atomic_load(&page.told) & JOB_TOLD_MUTE_TORCH;
 	c->inner = atomic_load(&page.inner);
 	c->unrecorded = atomic_load(&page.unrecorded);
 	c->confined = atomic_load(&page.confined);

@@ -13,7 +13,7 @@
 enum { SCOPES_OP = 0x07, SCOPE_NOTE = 7 }; /* 0, 1, 2; user annotations */
 
 /* Not yet, being registered, there, of no use. */
-enum { FOUND_NOT, FOUND_NOW, FOUND, FOUND_OLD };
+enum { FOUND_NOT, FOUND_NOW, FOUND, FOUND_MUTE };
 
 static struct torch_listener listener;
 static const struct config *config;
@@ -63,12 +63,12 @@ bool torch_known(void)
 }
 
 /* One process says it for all. */
-static void say_too_old(void)
+static void say_mute(void)
 {
 	if (!job ||
-	    !(atomic_fetch_or(&job->told, JOB_TOLD_OLD_TORCH) & JOB_TOLD_OLD_TORCH))
+	    !(atomic_fetch_or(&job->told, JOB_TOLD_MUTE_TORCH) & JOB_TOLD_MUTE_TORCH))
 		log_warn(
-			"this PyTorch (%s) is older than can be observed: nothing of it is recorded",
+			"this PyTorch (%s) lacks functions by which it is observed (1.7 and older do): nothing of it is recorded",
 			abi.version[0] ? abi.version : "unknown version");
 }
 
@@ -80,11 +80,11 @@ bool torch_found(void)
 	if (torch_known())
 		return true;
 	if (!atomic_compare_exchange_strong(&found, &none, FOUND_NOW))
-		return false; /* another thread registers just now */
+		return false; /* another thread registers just now, or it is of no use */
 	if (!abi_find()) {
-		if (abi.add)
-			say_too_old();
-		atomic_store(&found, abi.add ? FOUND_OLD : FOUND_NOT);
+		if (abi.cpu_begin)
+			say_mute();
+		atomic_store(&found, abi.cpu_begin ? FOUND_MUTE : FOUND_NOT);
 		errno = saved;
 		return false;
 	}

@@ -54,17 +54,17 @@ if len(sys.argv) == 2:
 """
 
 
-def test_a_torch_that_is_too_old_is_told_once():
+def test_a_torch_that_cannot_be_observed_is_told_once():
     """torch 1.7 and older: a function that switches callbacks is not there."""
     with prof.folder() as work:
         library, log = os.path.join(work, "libtorch_cpu.so.1.7.0"), os.path.join(work, "log")
         shutil.copy(os.path.join(prof.BUILD, "fake", "torch", "half.so"), library)
         program = [sys.executable, "-c", OLD, library]
         run = prof.launch(program, log)
-        assert run.err.count("this PyTorch (1.7.0) is older than can be observed") == 1, run.err
-        assert "nothing was recorded: the PyTorch of this run is older" in run.err, run.err
+        assert run.err.count("this PyTorch (1.7.0) lacks functions by which it is observed") == 1, run.err
+        assert "nothing was recorded: the PyTorch of this run lacks functions" in run.err, run.err
         run = prof.launch(program, log, malloc="all")
-        assert run.err.count("this PyTorch (1.7.0) is older than can be observed") == 1, run.err
+        assert run.err.count("this PyTorch (1.7.0) lacks functions by which it is observed") == 1, run.err
         assert "on the heap: " in run.err and "nothing was recorded" not in run.err, run.err
 
 
