@@ -31,8 +31,8 @@ const char *find_self(void)
 bool find_place(unsigned n, const char *name, char *path, size_t size)
 {
 	/* PREFIX/bin/proflaunch finds PREFIX/lib, wherever PREFIX was moved to. */
-	static const char *const places[] = { "", "../lib/", "../lib64/",
-					      "../lib/proflaunch/" };
+	static const char *const places[] = { "", "../lib/proflaunch/", "../lib/",
+					      "../lib64/" };
 	const char *self = find_self(), *slash = strrchr(self, '/');
 
 	if (!slash || n >= sizeof(places) / sizeof(*places))

@@ -84,12 +84,12 @@ START_TEST(the_nearest_of_all_places)
 	char found[PATH_MAX];
 
 	ck_assert_int_eq(find_agent(found, sizeof(found)), -ENOENT);
-	make("lib/proflaunch/libproflaunch.so", false);
-	expect("lib/proflaunch/libproflaunch.so");
 	make("lib64/libproflaunch.so", false);
 	expect("lib64/libproflaunch.so");
 	make("lib/libproflaunch.so", false);
 	expect("lib/libproflaunch.so");
+	make("lib/proflaunch/libproflaunch.so", false);
+	expect("lib/proflaunch/libproflaunch.so");
 	make("bin/libproflaunch.so", false);
 	expect("bin/libproflaunch.so");
 }
