@@ -43,7 +43,8 @@ class Folder:
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="cookbook."))
         for path in glob.glob(os.path.join(ROOT, "docs", "cookbook", "*")) + \
                 glob.glob(os.path.join(ROOT, "examples", "cuda_train.c")):
-            shutil.copy(path, self.path)
+            if os.path.isfile(path):        # a cache of Python is none
+                shutil.copy(path, self.path)
         self.tools = os.path.realpath(tempfile.mkdtemp(prefix="cookbook.bin."))
         os.symlink(os.path.join(BUILD, "proflaunch"), os.path.join(self.tools, "proflaunch"))
         venv = os.path.join(BUILD, "venv", "bin")
