@@ -5,8 +5,8 @@
 comma    := ,
 VERSION  := $(shell cat VERSION)
 PREFIX   ?= /usr/local
-LIBDIR    = $(PREFIX)/lib
-BUNDLE    = 1
+LIBDIR   ?= $(PREFIX)/lib
+BUNDLE   ?=
 DIST     ?= dist
 CFLAGS   ?= -O2 -g
 BUILD    ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
@@ -95,8 +95,8 @@ $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 		-Wl,-z,text -Wl,-z,noseparate-code $(if $(SAN),,-Wl,-z,defs) && mv $@.new $@
 
 $(BUILD)/proflaunch: $(front_o)
-	$(call say,LINK,$@)$(CC) $(san) -o $@ $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(front_archives) \
-		$(if $(SAN),-ldl,$(floor_l) $(end_l))
+	$(call say,LINK,$@)$(CC) $(san) -o $@.new $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(front_archives) \
+		$(if $(SAN),-ldl,$(floor_l) $(end_l)) && mv $@.new $@
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
@@ -112,14 +112,14 @@ $(BUILD)/so/%.o:   extra := -fno-merge-constants -fPIC -ftls-model=initial-exec 
 $(BUILD)/bin/%.o:  extra := $(if $(SAN),,$(floor))
 $(BUILD)/unit/%.o: extra := -DHOOK_NO_EXPORT
 # Which commit a launcher was built of: `proflaunch --version --verbose`.
-# Sources that `git archive` has packed are told by packaging/commit.
+# What is known stays where git does not tell (another user's tree). Sources that `git archive` has packed are told by packaging/commit.
 COMMIT ?= $(if $(wildcard .git),$(shell git describe --always --dirty --abbrev=12 --exclude '*' 2> /dev/null),$(filter-out $$%,$(shell cut -c-12 packaging/commit)))
 $(BUILD)/commit: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+	@commit='$(COMMIT)'; [ -z "$$commit" -a -e $@ ] || echo "$$commit" | cmp -s - $@ || echo "$$commit" > $@
 .PHONY: FORCE
 $(BUILD)/bin/launcher/version.o: $(BUILD)/commit
-$(BUILD)/bin/launcher/version.o: private flags += '-DCOMMIT="$(COMMIT)"'
+$(BUILD)/bin/launcher/version.o: private flags += '-DCOMMIT="$(shell cat $(BUILD)/commit)"'
 define compile
 $(BUILD)/$(1)/%.o: %.c Makefile VERSION | $(BUILD)/needs.build
 	@mkdir -p $$(@D)
@@ -150,14 +150,14 @@ uninstall: ## takes away what `make install` with the same words has put into pl
 # Always anew: what an older one has left is not in this one.
 wheel: all ## $(DIST)/*.whl, for `pip install`
 	@rm -rf $(BUILD)/wheel
-	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX= LIBDIR=/lib
-	$(Q)python3 packaging/wheel.py $(BUILD)/wheel $(DIST)
+	$(Q)$(MAKE) --no-print-directory -s install DESTDIR=$(BUILD)/wheel PREFIX= LIBDIR=/lib BUNDLE=1
+	$(Q)python3 packaging/wheel.py $(BUILD)/wheel '$(DIST)'
 
 deb: ## $(DIST)/*.deb for this Debian, and its -dbgsym
-	$(Q)packaging/deb.sh $(DIST)
+	$(Q)packaging/deb.sh '$(DIST)'
 
 release: ## sources, wheel, packages, SBOM and SHA256SUMS in $(DIST); of a clean tree alone
-	$(Q)packaging/release.sh $(DIST)
+	$(Q)packaging/release.sh '$(DIST)'
 
 clean: ## remove every build folder
 	rm -rf build build-*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --version, and what a report of a fault should have with it. Each library is asked for
- * as a run asks for it; nothing is taken from a table of what ought to be there. */
+ * as a run asks for it. libdeflate tells its version to the compiler alone: a shared one
+ * may be another. */
 #include "launcher/version.h"
 #include "config/zydis_files.h"
 #include "launcher/find.h"

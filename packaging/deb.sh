@@ -7,8 +7,9 @@
 # it does not ignore. The same sources give the same bytes, whoever builds them and wherever:
 # times are those of debian/changelog.
 set -eu
+usage=$(sed -n 's/^# \(deb.sh .*\) - .*/usage: \1/p' "$0")
 cd "$(dirname "$0")/.."
-[ $# = 1 ] || [ $# = 2 ] || { sed -n 's/^# \(deb.sh .*\) - .*/usage: \1/p' "$0" >&2; exit 2; }
+[ $# = 1 ] || [ $# = 2 ] || { echo "$usage" >&2; exit 2; }
 command -v dpkg-buildpackage > /dev/null && command -v dh > /dev/null ||
 	{ echo 'deb: no debhelper here: tests/setup.sh debhelper installs it' >&2; exit 1; }
 version=$(cat VERSION)
@@ -23,9 +24,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 source=$work/proflaunch-$version
 mkdir -p "$source"
-if [ -e .git ]; then git ls-files -co --exclude-standard -z
-else find . -name build -prune -o -name 'build-*' -prune -o -name dist -prune -o -name log -prune -o -type f -print0
-fi | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh |
+if [ -e .git ]; then git ls-files -co --exclude-standard -z > "$work/files"
+else find . -name build -prune -o -name 'build-*' -prune -o -name dist -prune -o -name log -prune -o -type f -print0 > "$work/files"
+fi
+xargs -0 sh -c 'for f; do [ ! -e "$f" ] || printf "%s\0" "$f"; done' sh < "$work/files" |
 	tar -c --null -T - | tar -x -C "$source" --no-same-permissions
 [ $# = 1 ] || { mkdir "$source/build" && cp -a "$2/so" "$2/bin" "$source/build"; }
 (cd "$source" && DEB_BUILD_OPTIONS=${DEB_BUILD_OPTIONS:-parallel=$(nproc)} \

@@ -11,10 +11,21 @@
 # A folder that install has to make is noted in LIBDIR/proflaunch.folders (not in DESTDIR):
 # uninstall removes these, if they are empty, and no others.
 set -eu
+usage=$(sed -n 's/^# \(install.sh .*\)/\1/p' "$0")
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build} PREFIX=${PREFIX-/usr/local} DESTDIR=${DESTDIR-}
 LIBDIR=${LIBDIR:-$PREFIX/lib}
+for word in "$PREFIX" "$LIBDIR"; do
+	case $word in
+	/*|'') ;;
+	*) echo "install: '$word' does not begin with /" >&2; exit 2 ;;
+	esac
+done
+# "/" is none, and the shell takes no part of a name for two.
+bare() { word=$1; while [ "${word%/}" != "$word" ]; do word=${word%/}; done; printf %s "$word"; }
+PREFIX=$(bare "$PREFIX") LIBDIR=$(bare "$LIBDIR") DESTDIR=$(bare "$DESTDIR")
 made=$LIBDIR/proflaunch.folders
+[ ! -L "$made" ] || { echo "install: $made is a link: nothing was done" >&2; exit 1; }
 
 # MODE, what it is from, where it goes. P is PREFIX, L is LIBDIR.
 table() {
@@ -38,13 +49,13 @@ table() {
 	END
 }
 
-# What a row's file is made of, on standard output; fails where this machine has none.
+# What a row's file is made of, on standard output.
 content() {
 	case $1 in
 	built)  cat "$BUILD/$2" ;;
 	agent)  cat "agent/$2" ;;
 	man)    "$BUILD/proflaunch" --print-man "$2" ;;
-	system) cat "/usr/lib/$(uname -m)-linux-gnu/$2" 2>/dev/null ;;
+	system) cat "/usr/lib/$(uname -m)-linux-gnu/$2" ;;
 	*)      "$BUILD/proflaunch" --print-completion "$1" ;;
 	esac
 }
@@ -53,17 +64,18 @@ make_folder() {
 	[ ! -d "$1" ] || return 0
 	make_folder "$(dirname "$1")"
 	mkdir -m 755 "$1"
-	echo "$1" >> "$new"
+	echo "$1" >> "$new/folders"
 }
 
-# A file that is there goes first: a program that runs it keeps what it has.
+# At no moment is there none, or a part of one: programs may be started meanwhile.
 put() {
+	[ "$2" != system ] || [ -e "/usr/lib/$(uname -m)-linux-gnu/$(basename "$3")" ] || return 0
 	make_folder "$(dirname "$3")"
-	content "$2" "$(basename "$3")" > "$new.file" || { [ "$2" = system ] && return 0; exit 1; }
+	content "$2" "$(basename "$3")" > "$new/file"
 	# Somebody's own Zydis is a link to its full version.
 	[ "$2" != system ] || [ ! -L "$3" ] || return 0
-	rm -f "$3"
-	install -m "$1" "$new.file" "$3"
+	install -m "$1" "$new/file" "$3.proflaunch-new"
+	mv -f "$3.proflaunch-new" "$3"
 }
 
 take() {
@@ -80,11 +92,11 @@ remove_folders() {
 			done
 		done
 	elif [ -e "$made" ]; then
-		LC_ALL=C sort -r "$made" > "$new"
+		LC_ALL=C sort -r "$made" > "$new/folders"
 		rm -f "$made"
-		while read -r folder; do
+		while IFS= read -r folder; do
 			rmdir "$folder" 2>/dev/null || true
-		done < "$new"
+		done < "$new/folders"
 	fi
 }
 
@@ -95,25 +107,30 @@ place() {
 	esac
 }
 
-new=$(mktemp)
-trap 'rm -f "$new" "$new.file"' EXIT
-case ${1-} in
+# An install that fails has made folders, too.
+leave() {
+	[ "$verb" != install ] || [ -n "$DESTDIR" ] || [ ! -s "$new/folders" ] || cat "$new/folders" >> "$made"
+	rm -rf "$new"
+}
+verb=${1-}
+new=$(mktemp -d)
+trap leave EXIT
+case $verb in
 install)
 	table | while read -r mode from where; do
 		put "$mode" "$from" "$(place "$where")"
 	done
-	[ -n "$DESTDIR" ] || [ ! -s "$new" ] || cat "$new" >> "$made"
 	case $LIBDIR in
 	"$PREFIX/lib"|"$PREFIX/lib64"|"$PREFIX/lib/proflaunch"|"$PREFIX/bin") ;;
 	*) echo "install: $PREFIX/bin/proflaunch does not look for its library in $LIBDIR" >&2 ;;
 	esac ;;
 uninstall)
-	BUNDLE=${BUNDLE-1}
+	[ -e "$(place P/bin/proflaunch)" ] || { echo "uninstall: there is no $(place P/bin/proflaunch): PREFIX=... as for install" >&2; exit 1; }
 	table | while read -r _ from where; do
 		take "$from" "$(place "$where")"
 	done
 	remove_folders ;;
 *)
-	sed -n 's/^# \(install.sh .*\)/\1/p' "$0" >&2
+	echo "$usage" >&2
 	exit 2 ;;
 esac

@@ -40,7 +40,7 @@ SYSTEMS = {
 # Who signs Ubuntu's archives: a package of theirs, known by its digest.
 KEYS = "pool/main/u/ubuntu-keyring/ubuntu-keyring_2021.03.26_all.deb"
 KEYS_SHA256 = "0d0e7ed6b112f5d03eabf3c7eb01ebdacf9c57714b279e90495cfc58c8c4520f"
-STEPS = ("install", "doctor", "trace", "remove")
+STEPS = ("install", "version", "doctor", "trace", "remove")
 
 
 def run(*argv):
@@ -204,6 +204,8 @@ def main():
     parser.add_argument("--dist", default=os.path.join(SOURCE, "dist"))
     parser.add_argument("suites", nargs="*", metavar="SUITE")
     args = parser.parse_args()
+    if args.write and args.suites:
+        sys.exit("roots: --write writes the whole table: without SUITE")
     ways = [(how, sorted(glob.glob(os.path.join(args.dist, name)))) for how, name in
             (("wheel", "*.whl"), ("package", "proflaunch_*.deb")) if how == "wheel" or args.package]
     for how, files in ways:

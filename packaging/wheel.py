@@ -28,7 +28,7 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 # What is linked in, or lies beside: Debian's package of it, its licence, where it comes from.
 PARTS = [
     ("libdeflate", "libdeflate-dev", "MIT", "https://github.com/ebiggers/libdeflate"),
-    ("libiberty", "libiberty-dev", "LGPL-2.1-or-later", "https://gcc.gnu.org"),
+    ("libiberty", "libiberty-dev", "GPL-2.0-or-later WITH GCC-exception-2.0", "https://gcc.gnu.org"),
     ("zlib", "zlib1g-dev", "Zlib", "https://zlib.net"),
     ("zydis", "libzydis4.0", "MIT", "https://github.com/zyantific/zydis"),
 ]
@@ -92,7 +92,7 @@ def sbom(version, parts):
         "metadata": {"component": {"type": "application", "bom-ref": "proflaunch", "name": "proflaunch", "version": version,
                                    "licenses": [{"license": {"id": "Apache-2.0"}}]}},
         "components": [{"type": "library", "bom-ref": part, "name": part, "version": number,
-                        "licenses": [{"license": {"id": licence}}],
+                        "licenses": [{"expression": licence} if " " in licence else {"license": {"id": licence}}],
                         "purl": "pkg:deb/debian/%s@%s?arch=amd64" % (package, number.replace(":", "%3A")),
                         "externalReferences": [{"type": "website", "url": url}]}
                        for part, package, number, licence, url in parts],
@@ -103,7 +103,7 @@ def sbom(version, parts):
 def metadata(version, licences):
     head = ["Metadata-Version: 2.4", "Name: proflaunch", "Version: " + version,
             "Summary: torch.profiler for any unmodified command: operators, stacks, memory, CUDA",
-            "License-Expression: Apache-2.0 AND MIT AND LGPL-2.1-or-later AND Zlib",
+            "License-Expression: Apache-2.0 AND MIT AND GPL-2.0-or-later WITH GCC-exception-2.0 AND Zlib",
             *("License-File: " + name for name in licences),
             "Classifier: Operating System :: POSIX :: Linux", "Classifier: Environment :: GPU :: NVIDIA CUDA",
             "Description-Content-Type: text/markdown"]

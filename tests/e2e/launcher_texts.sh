@@ -34,8 +34,8 @@ for library in libdw Zydis; do
 	[ -e "$(path $library)" ] || grep -q "^$library  *not found: .* (Debian: " out || fail "$library"
 done
 commit=$(cat "$(dirname "$prof")/commit")
-[ -n "$commit" ] || commit='not told'
-grep -q "^commit  *$commit" out || fail "commit: not $commit"
+[ -n "$commit" ] || commit='not told by the build'
+grep -q "^commit  *$commit$" out || fail "commit: not $commit"
 mkdir alone
 cp "$prof" alone/
 alone/proflaunch -V --verbose > out || fail "without its agent"

@@ -4,13 +4,11 @@
 """`make deb`, `make install`, `make release`: the same bytes each time, what is promised in them, gone again."""
 import glob
 import importlib.util
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 
 import prof
 
@@ -117,6 +115,7 @@ def test_it_holds_what_is_promised_and_runs():
         parts = dict(line.split(None, 1) for line in prof.plain([launcher, "-V", "--verbose"]).stdout.splitlines())
         assert parts["commit"] == "123456789abc" and parts["agent"].startswith(os.path.join(work, OURS[2])), parts
         assert "libz.so" in parts["zlib"] and "libdeflate.so" in parts["libdeflate"], parts
+        shutil.copy(os.path.join(work, OURS[2]), os.path.join(work, "usr", "lib"))      # an older install's
         said = prof.plain([launcher, "doctor", "--", "true"]).stdout
         assert os.path.join(work, OURS[2]) in said, said
 
@@ -135,7 +134,7 @@ def test_purge_leaves_nothing():
         os.makedirs(os.path.join(work, "var/lib/dpkg/updates"))
         os.makedirs(os.path.join(work, "var/lib/dpkg/info"))
         open(os.path.join(work, "var/lib/dpkg/status"), "w", encoding="utf-8").close()
-        dpkg = ["dpkg", "--root=" + work, "--log=/dev/null", "--force-depends", "--force-not-root"]
+        dpkg = ["env", "PATH=/usr/sbin:/sbin:" + os.environ["PATH"], "dpkg", "--root=" + work, "--log=/dev/null", "--force-depends", "--force-not-root"]
         run([*dpkg, "-i", ours()])
         assert os.path.exists(os.path.join(work, "usr/bin/proflaunch"))
         run([*dpkg, "--purge", "proflaunch"])
@@ -147,12 +146,13 @@ def test_purge_leaves_nothing():
 def test_uninstall_leaves_what_was_there():
     with prof.folder() as work:
         for words in ({"PREFIX": os.path.join(work, "a b", "c")}, {"DESTDIR": os.path.join(work, "d e"), "PREFIX": "/usr"},
-                      {"PREFIX": os.path.join(work, "f"), "LIBDIR": os.path.join(work, "f", "lib", "proflaunch"), "BUNDLE": 0}):
-            top = words.get("DESTDIR", words["PREFIX"])
+                      {"PREFIX": os.path.join(work, "g "), "DESTDIR": "/", "BUNDLE": 1}, {"PREFIX": os.path.join(work, "f"), "LIBDIR": os.path.join(work, "f", "lib", "proflaunch"), "BUNDLE": 0}):
+            into = words.get("DESTDIR", "/").rstrip("/")
+            top = into or words["PREFIX"]
             theirs = {os.path.join(top, "bin", "other"), os.path.join(top, "lib", "empty")}
             installing("install", **words)
             installing("install", **words)
-            got = prof.plain([os.path.join(words.get("DESTDIR", "") + words["PREFIX"], "bin", "proflaunch"), "--version"])
+            got = prof.plain([os.path.join(into + words["PREFIX"], "bin", "proflaunch"), "--version"])
             assert got.returncode == 0 and text("VERSION").strip() in got.stdout, got.stderr
             installing("uninstall", **words)
             assert files(work) == [] and not (os.path.exists(top) and os.listdir(top)), (words, files(work))
@@ -161,7 +161,7 @@ def test_uninstall_leaves_what_was_there():
             installing("install", **words)
             installing("uninstall", **words)
             left = {os.path.join(where, name) for where, names, _ in os.walk(top) for name in names}
-            assert files(work) == [] and (theirs <= left or "DESTDIR" in words), (words, left)
+            assert files(work) == [] and theirs <= left, (words, left)
             shutil.rmtree(top, ignore_errors=True)
 
 
@@ -175,14 +175,52 @@ def test_a_tree_that_differs_from_its_commit_is_not_released():
         assert got.stderr.count("\n") == 1 and not os.path.exists(os.path.join(work, "dist"))
 
 
-def test_packed_sources_know_their_commit():
-    got = subprocess.run(["git", "-C", ROOT, "archive", "HEAD", "packaging/commit"], capture_output=True)
-    if got.returncode:
-        raise prof.Skip("this is no checkout")
-    with tarfile.open(fileobj=io.BytesIO(got.stdout)) as tar:
-        told = tar.extractfile("packaging/commit").read().decode().strip()
-    assert told == prof.plain(["git", "-C", ROOT, "rev-parse", "HEAD"]).stdout.strip(), told
-    assert re.search(r"^COMMIT.*packaging/commit", text("Makefile"), re.M)
+def test_an_install_that_fails_can_be_taken_away():
+    with prof.folder() as work:
+        prefix, broken = os.path.join(work, "p"), os.path.join(work, "build")
+        os.makedirs(broken)
+        for name in ("proflaunch", "libproflaunch.so"):
+            with open(os.path.join(broken, name), "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n[ $2 != proflaunch-memory.1 ]\n")
+            os.chmod(os.path.join(broken, name), 0o755)
+        script = os.path.join(ROOT, "packaging", "install.sh")
+        got = prof.plain([script, "install"], env={**os.environ, "BUILD": broken, "PREFIX": prefix})
+        assert got.returncode and os.path.exists(os.path.join(prefix, "bin", "proflaunch")), got.stderr
+        run([script, "uninstall"], env={**os.environ, "PREFIX": prefix})
+        assert not os.path.exists(prefix), files(work)
+        for words in ({"PREFIX": "relative"}, {"PREFIX": prefix}):
+            got = prof.plain([script, "uninstall"], env={**os.environ, **words})
+            assert got.returncode and got.stderr.count("\n") == 1, got.stderr
+
+
+def test_a_build_knows_its_commit():
+    with prof.folder() as work:
+        for name in ("Makefile", "VERSION", ".gitattributes", "packaging/commit"):
+            os.makedirs(os.path.dirname(os.path.join(work, name)), exist_ok=True)
+            shutil.copy(os.path.join(ROOT, name), os.path.join(work, name))
+
+        def git(*words):
+            return run(["git", "-C", work, "-c", "user.name=a", "-c", "user.email=a", *words]).strip()
+
+        def told(folder=work):
+            env = {k: v for k, v in os.environ.items() if k not in ("COMMIT", "MAKEFLAGS")}
+            subprocess.run(["make", "-s", "build/commit", "BUILD=build"], cwd=folder, env=env, check=True, stderr=subprocess.DEVNULL)
+            return content(os.path.join(folder, "build", "commit")).decode().strip()
+        git("init", "-q")
+        git("add", "-A", "--", "Makefile", "VERSION", ".gitattributes", "packaging")
+        for words in ("one", "two"):
+            git("commit", "-q", "--allow-empty", "-m", words)
+            assert told() == git("rev-parse", "--short=12", "HEAD")
+        other = os.path.join(work, "packed")
+        os.makedirs(other)
+        run(["sh", "-c", "git -C \"$1\" archive HEAD | tar -x -C \"$2\"", "sh", work, other])
+        assert told(other) == git("rev-parse", "--short=12", "HEAD")
+        with open(os.path.join(work, "VERSION"), "a", encoding="utf-8") as file:
+            file.write("\n")
+        assert told() == git("rev-parse", "--short=12", "HEAD") + "-dirty"
+        shutil.rmtree(os.path.join(work, ".git"))
+        shutil.copy(os.path.join(other, "packaging", "commit"), os.path.join(work, "packaging", "commit"))
+        assert told() == told(other)
 
 
 def test_one_version():

@@ -29,8 +29,14 @@ assert JsonStrictValidator(SchemaVersion.V1_5).validate_str(text.replace('"libra
 """
 
 
+def commit():
+    """A commit that is made meanwhile does not change what is tested."""
+    with open(os.path.join(prof.BUILD, "commit")) as file:
+        return "COMMIT=" + file.read().strip()
+
+
 def make(dist, **env):
-    got = subprocess.run(["make", "-s", "--no-print-directory", "wheel", f"DIST={dist}"], cwd=ROOT,
+    got = subprocess.run(["make", "-s", "--no-print-directory", "wheel", f"DIST={dist}", commit()], cwd=ROOT,
                          env={**os.environ, "MAKEFLAGS": "", "BUILD": prof.BUILD, **env},
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert got.returncode == 0, got.stdout
@@ -41,12 +47,6 @@ def make(dist, **env):
 def content(path):
     with open(path, "rb") as file:
         return file.read()
-
-
-def commit():
-    """The tree that is copied has no history: what is built is told."""
-    with open(os.path.join(prof.BUILD, "commit")) as file:
-        return "COMMIT=" + file.read().strip()
 
 
 def listing(folder):
