@@ -25,8 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOADER_S 60 /* it maps files and prints their names */
-#define NAP_MS   10
+#define LOADER_S  60 /* it maps files and prints their names */
+#define NAP_MS    10
+#define LEFT_MOST 64 /* reads of what an ended program has left in the pipe */
 
 /* Doctor is to end: what it has made goes first. */
 static volatile sig_atomic_t stopped;
@@ -85,11 +86,13 @@ static bool watch(struct probe *p, int fd, pid_t pid, unsigned seconds)
 	size_t n = 0;
 
 	while (!ended && !stopped && now_ms() <= until) {
+		if (poll(&more, 1, NAP_MS) > 0 && !read_some(p, &n, fd))
+			more.fd = -1; /* it is passed over from now on */
 		ended = waitpid(pid, &p->status, WNOHANG) != 0;
-		while (poll(&more, 1, ended ? 0 : NAP_MS) > 0 && now_ms() <= until)
-			if (!read_some(p, &n, fd))
-				more.fd = -1; /* it is passed over from now on */
 	}
+	for (unsigned i = 0; i < LEFT_MOST && poll(&more, 1, 0) > 0; i++)
+		if (!read_some(p, &n, fd))
+			break;
 	return ended;
 }
 
