@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Looks beside the launcher, then in ../lib/proflaunch, ../lib and ../lib64 from there. The path is
- * absolute. */
+/* Looks beside the launcher, then in ../lib/proflaunch, ../lib and ../lib64 from there.
+ * The path is absolute. */
 int find_agent(char *path, size_t size);
 /* The nth path at which a library `name` of ours may lie, the likeliest first: beside the
  * launcher, then where an installation has it. False: there are no more. */

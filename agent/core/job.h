@@ -61,8 +61,7 @@ struct job_slot {
  * it. Such a lock is shared, and goes with the last mapping, a fork child's, too. */
 enum { JOB_LOCK_LAUNCHER, JOB_LOCK_FINISHER, JOB_LOCK_MEMBER = 1 << 24 };
 
-/* Bits of `told` that others read: a process has met libtorch, or one without what we
- * need. */
+/* Bits of `told` that others read: a process has met libtorch, or an unusable one. */
 enum { JOB_TOLD_TORCH = 1u << 12, JOB_TOLD_MUTE_TORCH = 1u << 14 };
 
 struct job_page {

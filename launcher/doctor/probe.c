@@ -32,7 +32,7 @@
 /* Doctor is to end: what it has made goes first. */
 static volatile sig_atomic_t stopped;
 
-static void stop(int signal)
+static void note_stop(int signal)
 {
 	stopped = signal;
 }
@@ -41,7 +41,7 @@ static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
 
 static void hold_signals(struct sigaction were[])
 {
-	struct sigaction ours = { .sa_handler = stop };
+	struct sigaction ours = { .sa_handler = note_stop };
 
 	for (size_t i = 0; i < sizeof(stops) / sizeof(*stops); i++) {
 		sigaction(stops[i], NULL, &were[i]);
@@ -78,7 +78,7 @@ static bool read_some(struct probe *p, size_t *n, int fd)
 }
 
 /* Until the program has ended: what it started may hold the pipe for longer. */
-static bool watch(struct probe *p, int fd, pid_t pid, unsigned seconds)
+static bool watch_program(struct probe *p, int fd, pid_t pid, unsigned seconds)
 {
 	struct pollfd more = { .fd = fd, .events = POLLIN };
 	int64_t until = now_ms() + seconds * 1000ll;
@@ -104,7 +104,8 @@ static void end_group(struct probe *p, pid_t pid)
 		poll(NULL, 0, NAP_MS);
 }
 
-static void __attribute__((noreturn)) start(char *const *argv, char *const *env, int out)
+static void __attribute__((noreturn))
+start_program(char *const *argv, char *const *env, int out)
 {
 	int null = open("/dev/null", O_RDONLY);
 
@@ -127,11 +128,11 @@ static int capture_output(struct probe *p, char *const *argv, char *const *env,
 		return -errno;
 	pid = fork();
 	if (!pid)
-		start(argv, env, pipes[1]);
+		start_program(argv, env, pipes[1]);
 	close(pipes[1]);
 	if (pid > 0) {
 		setpgid(pid, pid); /* the first of both to come */
-		p->silent = !watch(p, pipes[0], pid, seconds);
+		p->silent = !watch_program(p, pipes[0], pid, seconds);
 		if (p->silent)
 			end_group(p, pid);
 	}
