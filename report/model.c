@@ -13,29 +13,32 @@
 
 /* The kind of a category, in each spelling that a writer has used; -1 = of no
  * interest. */
-static int kind_of(const char *cat, const char *name)
+static int kind_of(const char *cat, const char *name, enum slice_sort *sort)
 {
 	static const struct {
 		const char *cat;
 		enum slice_kind kind;
+		enum slice_sort sort;
 	} kinds[] = {
-		{ "cpu_op", SLICE_OP },
-		{ "operator", SLICE_OP },
-		{ "user_annotation", SLICE_NOTE },
-		{ "python_function", SLICE_PYTHON },
-		{ "cuda_runtime", SLICE_CALL },
-		{ "runtime", SLICE_CALL },
-		{ "cuda_driver", SLICE_CALL },
-		{ "kernel", SLICE_DEVICE },
-		{ "gpu_memcpy", SLICE_DEVICE },
-		{ "memcpy", SLICE_DEVICE },
-		{ "gpu_memset", SLICE_DEVICE },
-		{ "memset", SLICE_DEVICE },
+		{ "cpu_op", SLICE_OP, SORT_PLAIN },
+		{ "operator", SLICE_OP, SORT_PLAIN },
+		{ "user_annotation", SLICE_NOTE, SORT_PLAIN },
+		{ "gpu_user_annotation", SLICE_DEVICE_NOTE, SORT_PLAIN },
+		{ "python_function", SLICE_PYTHON, SORT_PLAIN },
+		{ "cuda_runtime", SLICE_CALL, SORT_RUNTIME },
+		{ "runtime", SLICE_CALL, SORT_RUNTIME },
+		{ "cuda_driver", SLICE_CALL, SORT_DRIVER },
+		{ "kernel", SLICE_DEVICE, SORT_KERNEL },
+		{ "gpu_memcpy", SLICE_DEVICE, SORT_COPY },
+		{ "memcpy", SLICE_DEVICE, SORT_COPY },
+		{ "gpu_memset", SLICE_DEVICE, SORT_SET },
+		{ "memset", SLICE_DEVICE, SORT_SET },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (strcasecmp(cat, kinds[i].cat))
 			continue;
+		*sort = kinds[i].sort;
 		/* In the tb043 dialect, and in torch up to 1.11, annotations are
 		 * operators. */
 		if (kinds[i].kind == SLICE_OP &&
@@ -113,12 +116,31 @@ static bool add_step(struct model *m, const struct event *e, const char *name)
 	return true;
 }
 
-/* What an operator and its kernels share; a number that is out of range is none. */
-static uint32_t external_of(const struct event *e)
+/* A number that events share to be joined by; one that is out of range is none. */
+static uint32_t join_of(const struct event *e, enum event_arg arg)
 {
-	int64_t id = event_number(e, ARG_EXTERNAL, 0);
+	int64_t id = event_number(e, arg, 0);
 
 	return id > 0 && id < UINT32_MAX ? (uint32_t)id : 0;
+}
+
+/* Adds what is known of a piece of GPU work. False: no memory. */
+static bool add_work(struct model *m, const struct event *e, uint32_t *row)
+{
+	if (m->works_n >= NO_ROW || !GROW(m->works, m->works_room, m->works_n))
+		return false;
+	*row = (uint32_t)m->works_n;
+	m->works[m->works_n++] =
+		(struct work){ .device = event_number(e, ARG_DEVICE, -1),
+			       .stream = event_number(e, ARG_STREAM, -1),
+			       .bytes = event_number(e, ARG_COPIED, -1),
+			       .registers = event_number(e, ARG_REGISTERS, -1),
+			       .shared = event_number(e, ARG_SHARED, -1),
+			       .grid = e->grid,
+			       .block = e->block,
+			       .blocks_per_sm = e->blocks_per_sm,
+			       .occupancy = e->occupancy };
+	return true;
 }
 
 /* Events that a view cannot use are passed over: without a name, of another category,
@@ -126,8 +148,11 @@ static uint32_t external_of(const struct event *e)
 static bool add_slice(struct model *m, const struct event *e)
 {
 	const char *name = texts_get(&m->texts, e->name);
-	int kind = e->cat == TEXT_NONE ? -1 : kind_of(texts_get(&m->texts, e->cat), name);
-	uint32_t thread;
+	enum slice_sort sort = SORT_PLAIN;
+	int kind = e->cat == TEXT_NONE
+			   ? -1
+			   : kind_of(texts_get(&m->texts, e->cat), name, &sort);
+	uint32_t thread, work = NO_ROW;
 
 	if (kind < 0 || e->name == TEXT_NONE || e->dur < 0 || e->ts > INT64_MAX - e->dur)
 		return true;
@@ -138,6 +163,8 @@ static bool add_slice(struct model *m, const struct event *e)
 	if (m->slices_n >= NO_ROW || !thread_of(m, e, &thread) ||
 	    !GROW(m->slices, m->slices_room, m->slices_n))
 		return false;
+	if (kind == SLICE_DEVICE && m->want & WANT_DETAILS && !add_work(m, e, &work))
+		return false;
 	m->slices[m->slices_n++] =
 		(struct slice){ .begin = e->ts,
 				.end = e->ts + e->dur,
@@ -147,8 +174,12 @@ static bool add_slice(struct model *m, const struct event *e)
 				.thread = thread,
 				.parent = NO_ROW,
 				.stack = e->stack,
-				.external = external_of(e),
+				.external = join_of(e, ARG_EXTERNAL),
+				.correlation = join_of(e, ARG_CORRELATION),
+				.shapes = e->shapes,
+				.work = work,
 				.kind = (uint8_t)kind,
+				.sort = (uint8_t)sort,
 				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,
 				.of_forward = e->of_forward };
 	return true;
@@ -285,14 +316,17 @@ const char *model_device(const struct model *m, unsigned device, char *to, size_
 
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size)
 {
-	struct read_visitor v = { &m->texts, take_event, model_take_top, m };
+	struct read_visitor v = { &m->texts, take_event, model_take_top, m,
+				  want & WANT_DETAILS };
 
-	*m = (struct model){
-		.want = want,
-		.begin = INT64_MAX,
-		.end = INT64_MIN,
-		.whose = { .name = TEXT_NONE, .script = TEXT_NONE, .rank = -1 }
-	};
+	*m = (struct model){ .want = want,
+			     .begin = INT64_MAX,
+			     .end = INT64_MIN,
+			     .whose = { .name = TEXT_NONE,
+					.script = TEXT_NONE,
+					.torch_version = TEXT_NONE,
+					.rank = -1,
+					.overhead = -1 } };
 	if (read_trace(path, &v, why, size)) {
 		model_free(m);
 		return -1;
@@ -315,6 +349,8 @@ void model_free(struct model *m)
 	free(m->counters);
 	free(m->steps);
 	free(m->threads);
+	free(m->works);
+	free(m->gpus);
 	free(m->slots);
 	sites_free(m->heap);
 	*m = (struct model){ 0 };

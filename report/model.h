@@ -6,7 +6,8 @@
  * flight, and steps are in order. A view is a file of its own above this.
  *
  * Threads  one at a time.
- * Memory   56 bytes a slice or memory event that is wanted, each text once; model_free.
+ * Memory   72 bytes a slice or memory event that is wanted, 72 for each of GPU work with
+ *          WANT_DETAILS, each text once; model_free.
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.
  */
@@ -15,31 +16,10 @@
 
 #include "report/memory/sites.h"
 #include "report/read.h"
+#include "report/slice.h"
 
-#define NO_ROW        UINT32_MAX
 #define MODEL_DEVICES 64u
 #define TIME_NONE     INT64_MIN
-
-enum slice_kind {
-	SLICE_OP, /* cpu_op: an operator, or a node of autograd */
-	SLICE_NOTE, /* user_annotation */
-	SLICE_PYTHON, /* python_function */
-	SLICE_CALL, /* runtime and driver */
-	SLICE_DEVICE, /* kernels, copies and sets */
-	SLICE_KINDS,
-};
-#define WANT(kind) (1u << (kind))
-
-struct slice {
-	int64_t begin, end;
-	int64_t seq; /* -1 = none */
-	int64_t input_bytes; /* of the first input; -1 = not known */
-	uint32_t name, thread;
-	uint32_t parent; /* NO_ROW = none */
-	uint32_t stack, external; /* "Call stack"; "External id", 0 = none */
-	uint8_t kind;
-	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
-};
 
 struct memory_event {
 	int64_t ts, bytes, allocated, reserved;
@@ -68,6 +48,9 @@ struct whose { /* as the file says; torch's own files do not */
 	uint32_t name, script; /* of program and script; TEXT_NONE = not said */
 	bool torch, objects, unseen; /* Python's small ones: asked for; not seen */
 	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
+	int64_t overhead; /* estimated, in the program's threads; -1 = not said */
+	uint32_t torch_version; /* TEXT_NONE = not said */
+	bool broken_off; /* the window did not end as planned */
 };
 
 struct model {
@@ -78,6 +61,9 @@ struct model {
 	struct counter *counters;
 	struct step *steps; /* by time */
 	struct thread *threads;
+	struct work *works;
+	struct gpu *gpus;
+	size_t works_n, works_room, gpus_n, gpus_room;
 	size_t slices_n, memory_n, counters_n, steps_n, threads_n;
 	size_t slices_room, memory_room, counters_room, steps_room, threads_room;
 	struct {
@@ -93,6 +79,7 @@ struct model {
 	int64_t begin, end; /* first and last time in the file */
 	int64_t base_ns;
 	bool ours, says_memory; /* written by proflaunch; memory was asked for */
+	bool says_shapes; /* shapes were asked for */
 	struct whose whose;
 	struct sites *heap; /* NULL = the file has none */
 };

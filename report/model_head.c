@@ -72,6 +72,16 @@ static void take_window(struct model *m, struct parse *p)
 {
 	if (parse_is(p, "number"))
 		m->whose.window = number_value(p);
+	else if (parse_is(p, "complete"))
+		m->whose.broken_off = !parse_value(p, TOKEN_TRUE);
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
+static void take_torch(struct model *m, struct parse *p)
+{
+	if (parse_is(p, "torch"))
+		m->whose.torch_version = text_value(m, p);
 	else
 		parse_skip(p, TOKEN_KEY);
 }
@@ -82,8 +92,21 @@ static void take_fact(struct model *m, struct parse *p)
 		m->whose.script = text_value(m, p);
 		return;
 	}
-	m->whose.torch |= parse_is(p, "torch");
-	parse_skip(p, TOKEN_KEY);
+	if (!parse_is(p, "torch")) {
+		parse_skip(p, TOKEN_KEY);
+		return;
+	}
+	m->whose.torch = true;
+	members_of(m, p, take_torch);
+}
+
+/* Takes what our recording cost the program's own threads, as the file estimates it. */
+static void take_cost(struct model *m, struct parse *p)
+{
+	if (!parse_is(p, "estimated overhead us"))
+		parse_skip(p, TOKEN_KEY);
+	else if (parse_value(p, TOKEN_NUMBER))
+		m->whose.overhead = number_us(p);
 }
 
 /* null: nobody allocated any. */
@@ -121,6 +144,49 @@ static void take_rank(struct model *m, struct parse *p)
 		m->whose.rank = -1;
 }
 
+/* ---- the machine ---- */
+
+static void take_gpu_member(struct model *m, struct parse *p)
+{
+	struct gpu *g = &m->gpus[m->gpus_n - 1];
+
+	if (parse_is(p, "id"))
+		g->id = number_value(p);
+	else if (parse_is(p, "name"))
+		g->name = text_value(m, p);
+	else if (parse_is(p, "totalGlobalMem"))
+		g->memory = number_value(p);
+	else if (parse_is(p, "computeMajor"))
+		g->major = number_value(p);
+	else if (parse_is(p, "computeMinor"))
+		g->minor = number_value(p);
+	else if (parse_is(p, "numSms"))
+		g->sms = number_value(p);
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
+/* Reads the list "deviceProperties". False: no memory. */
+static bool read_gpus(struct model *m, struct parse *p)
+{
+	enum token token;
+
+	if (!parse_value(p, TOKEN_ARRAY))
+		return true;
+	while (parse_element(p, &token)) {
+		if (token != TOKEN_OBJECT) {
+			parse_skip(p, token);
+			continue;
+		}
+		if (!GROW(m->gpus, m->gpus_room, m->gpus_n))
+			return false;
+		m->gpus[m->gpus_n++] = (struct gpu){ .id = -1, .name = TEXT_NONE };
+		while (parse_next(p) == TOKEN_KEY)
+			take_gpu_member(m, p);
+	}
+	return true;
+}
+
 /* Reads the object "proflaunch": what was lost, and the heap by call site. */
 static bool read_proflaunch_object(struct model *m, struct parse *p)
 {
@@ -156,6 +222,8 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 			members_of(m, p, take_process);
 		else if (parse_is(p, "window"))
 			members_of(m, p, take_window);
+		else if (parse_is(p, "cost"))
+			members_of(m, p, take_cost);
 		else if (parse_is(p, "heap") && !m->heap)
 			m->heap = sites_read(p, &m->texts, &enough);
 		else
@@ -177,6 +245,10 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 			m->base_ns = number_i64(p);
 	} else if (!strcmp(key, "profile_memory")) {
 		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, "record_shapes")) {
+		m->says_shapes = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, "deviceProperties")) {
+		return read_gpus(m, p);
 	} else if (!strcmp(key, "distributedInfo")) {
 		members_of(m, p, take_rank);
 	} else {

@@ -2,6 +2,7 @@
 /* Gives the events of a Kineto-schema file to a visitor, one at a time. Unknown members
  * are passed by: writers add members with each version. */
 #include "report/read.h"
+#include "report/dims.h"
 #include "report/input.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ struct reader {
 	const struct read_visitor *v;
 	struct parse p;
 	struct event e;
+	struct dims dims; /* the list that is being read */
 	int64_t elements; /* of the first input; -1 = not a tensor */
 	unsigned element; /* size of its element; 0 = not known */
 	bool full; /* not enough memory */
@@ -57,25 +59,8 @@ static unsigned element_size(const struct parse *p)
 	return 0;
 }
 
-/* Reads dimensions like [64, 32] and gives their product; a scalar has none and is one
- * element. */
-static void read_product(struct reader *r, int64_t *n)
-{
-	enum token token;
-
-	*n = 1;
-	while (parse_element(&r->p, &token)) {
-		int64_t side = token == TOKEN_NUMBER ? number_i64(&r->p) : -1;
-
-		if (side < 0 || *n < 0 || __builtin_mul_overflow(*n, side, n))
-			*n = -1;
-		parse_skip(&r->p, token);
-	}
-}
-
-/* Reads the list behind a key; `first` takes its first element, whole. */
-static void read_first(struct reader *r,
-		       void (*first)(struct reader *r, enum token token))
+/* Reads the types of the inputs, ["float", ...]: the first one's counts. */
+static void input_types(struct reader *r)
 {
 	enum token token;
 	bool is_first = true;
@@ -83,28 +68,26 @@ static void read_first(struct reader *r,
 	if (!parse_value(&r->p, TOKEN_ARRAY))
 		return;
 	for (; parse_element(&r->p, &token); is_first = false) {
-		if (is_first)
-			first(r, token);
-		else
-			parse_skip(&r->p, token);
+		if (is_first && token == TOKEN_STRING)
+			r->element = element_size(&r->p);
+		parse_skip(&r->p, token);
 	}
 }
 
-/* Takes the first of ["float", ...]. */
-static void input_type(struct reader *r, enum token token)
+/* Reads a list of lists, such as shapes; its text is kept where a view wants it. */
+static void list_value(struct reader *r, uint32_t *id)
 {
-	if (token == TOKEN_STRING)
-		r->element = element_size(&r->p);
-	parse_skip(&r->p, token);
+	dims_read(&r->dims, &r->p);
+	if (!r->v->details)
+		return;
+	*id = texts_add(r->v->texts, r->dims.text, r->dims.len);
+	r->full |= *id == TEXT_NONE;
 }
 
-/* Takes the first of [[64, 32], [], ...]. */
-static void input_dims(struct reader *r, enum token token)
+static void input_dims(struct reader *r)
 {
-	if (token == TOKEN_ARRAY)
-		read_product(r, &r->elements);
-	else
-		parse_skip(&r->p, token);
+	list_value(r, &r->e.shapes);
+	r->elements = r->dims.first;
 }
 
 /* ---- arguments ---- */
@@ -122,6 +105,13 @@ static void read_number_arg(struct reader *r, enum event_arg arg)
 		return;
 	r->e.arg[arg] = arg == ARG_ADDR ? (int64_t)number_u64(&r->p) : number_i64(&r->p);
 	r->e.has |= 1u << arg;
+}
+
+/* Reads a share of a kernel, a number with a fraction; no number is none. */
+static void read_share(struct reader *r, double *share)
+{
+	if (parse_value(&r->p, TOKEN_NUMBER))
+		*share = number_double(&r->p);
 }
 
 static void read_series_value(struct reader *r)
@@ -149,15 +139,23 @@ static void one_arg(struct reader *r)
 	if (r->e.ph == 'C')
 		read_series_value(r);
 	else if (parse_is(&r->p, "Input Dims"))
-		read_first(r, input_dims);
+		input_dims(r);
 	else if (parse_is(&r->p, "Input type"))
-		read_first(r, input_type);
+		input_types(r);
 	else if (parse_is(&r->p, "Call stack"))
 		text_value(r, &r->e.stack);
 	else if (parse_is(&r->p, "Call stack of"))
 		r->e.of_forward = parse_value(&r->p, TOKEN_STRING);
 	else if (arg < ARGS)
 		read_number_arg(r, arg);
+	else if (parse_is(&r->p, "grid"))
+		list_value(r, &r->e.grid);
+	else if (parse_is(&r->p, "block"))
+		list_value(r, &r->e.block);
+	else if (parse_is(&r->p, "blocks per SM"))
+		read_share(r, &r->e.blocks_per_sm);
+	else if (parse_is(&r->p, "est. achieved occupancy %"))
+		read_share(r, &r->e.occupancy);
 	else if (r->e.ph == 'M' && parse_is(&r->p, "name"))
 		text_value(r, &r->e.label);
 	else
@@ -237,6 +235,8 @@ static void one_event(struct reader *r)
 	/* The arguments need no clearing: `has` and `series` say which count. */
 	e->ph = 0;
 	e->name = e->cat = e->label = e->stack = TEXT_NONE;
+	e->shapes = e->grid = e->block = TEXT_NONE;
+	e->blocks_per_sm = e->occupancy = -1;
 	e->pid = e->tid = e->ts = e->dur = 0;
 	e->has_ts = e->has_dur = e->of_forward = false;
 	e->has = e->series = 0;

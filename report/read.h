@@ -27,6 +27,12 @@
 	X("Sequence number", SEQUENCE)        \
 	X("Fwd thread id", FWD_THREAD)        \
 	X("External id", EXTERNAL)            \
+	X("correlation", CORRELATION)         \
+	X("device", DEVICE)                   \
+	X("stream", STREAM)                   \
+	X("bytes", COPIED)                    \
+	X("registers per thread", REGISTERS)  \
+	X("shared memory", SHARED)            \
 	X("process", PROCESS)                 \
 	X("parent", PARENT)                   \
 	X("peak", PEAK)                       \
@@ -56,6 +62,8 @@ struct event {
 	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
 	uint32_t stack; /* the argument "Call stack", TEXT_NONE = none */
 	bool of_forward; /* ... which is the forward operator's */
+	uint32_t shapes, grid, block; /* texts of "Input Dims", ... */
+	double blocks_per_sm, occupancy; /* below 0 = not said */
 	unsigned series; /* how many values a counter has */
 	struct {
 		uint32_t key;
@@ -82,6 +90,7 @@ struct read_visitor {
 	 * false: no memory. */
 	bool (*top)(void *arg, const char *key, struct parse *p, bool *taken);
 	void *arg;
+	bool details; /* texts of shapes, grids and blocks are wanted */
 };
 
 /* Reads the file, event by event, in its own order. The visitor keeps what it got after

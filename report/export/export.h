@@ -4,7 +4,7 @@
  * a file for speedscope.
  *
  * Threads  one at a time.
- * Memory   of a file, while it is read, up to 114 bytes a slice; after it only distinct
+ * Memory   of a file, while it is read, up to 130 bytes a slice; after it only distinct
  *          stacks. export_end frees all.
  * Errors   false, or a line in `why`. `out` has its own: see ferror.
  * Units    microseconds; bytes.

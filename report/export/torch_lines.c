@@ -3,7 +3,7 @@
 #include "report/export/torch_lines.h"
 #include "base/order.h"
 #include "report/export/origin.h"
-#include "report/export/self_time.h"
+#include "report/figures/self_time.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times, tensors and the heap as weights of stacks. */
 #include "report/export/weights.h"
-#include "report/export/launches.h"
-#include "report/export/self_time.h"
+#include "report/figures/launches.h"
+#include "report/figures/self_time.h"
 #include "report/memory/lines.h"
 #include "report/memory/memory.h"
 

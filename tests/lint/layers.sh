@@ -37,8 +37,11 @@ writer/symbols: base config agent/core writer
 finisher: base config agent/core writer
 report: base report/memory
 report/memory: base report
-report/export: base report report/memory
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+report/figures: base report
+report/advice: base report report/figures
+report/view: base report report/figures report/advice
+report/export: base report report/memory report/figures
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
 launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols

@@ -284,8 +284,8 @@ START_TEST(the_program_does_not_wait_for_a_hanging_cupti)
 	cupti.ActivityFlushAll =
 		flush_hangs; /* before the consumer flushes for the first time */
 	info = bench_open();
+	hang = true; /* the consumer may flush first behind any of these lines */
 	launches(5);
-	hang = true;
 	bench_seal(info, true);
 	while (!flushing) /* the consumer may be born late */
 		usleep(1000);

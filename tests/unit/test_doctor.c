@@ -186,7 +186,7 @@ START_TEST(what_it_started_is_ended_with_it)
 	close(mkstemp(path));
 	snprintf(command, sizeof(command), "sleep 1000 & echo $! > %s; exec yes more",
 		 path);
-	ck_assert_int_eq(probe_run(&p, argv, "", 1), 0);
+	ck_assert_int_eq(probe_run(&p, argv, "", 5), 0);
 	ck_assert(p.silent);
 	ck_assert(!strncmp(p.out, "more\n", 5));
 	ck_assert(!is_there(path));

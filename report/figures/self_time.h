@@ -7,8 +7,8 @@
  * Errors   NULL or false: not enough memory.
  * Units    nanoseconds.
  */
-#ifndef REPORT_EXPORT_SELF_TIME_H
-#define REPORT_EXPORT_SELF_TIME_H
+#ifndef REPORT_FIGURES_SELF_TIME_H
+#define REPORT_FIGURES_SELF_TIME_H
 
 #include "report/model.h"
 

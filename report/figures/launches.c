@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators and annotations by "External id". Calls of the runtime have their operator's
  * number, too, and are none. */
-#include "report/export/launches.h"
+#include "report/figures/launches.h"
 #include "base/order.h"
 #include "base/search.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes each slice's time from the slice around it. Sums stay at their ends: a hostile
  * file has times of any size. */
-#include "report/export/self_time.h"
+#include "report/figures/self_time.h"
 #include "base/text.h"
-#include "report/export/launches.h"
+#include "report/figures/launches.h"
 
 #include <stdlib.h>
 

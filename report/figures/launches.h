@@ -8,8 +8,8 @@
  * Errors   false: not enough memory.
  * Units    none.
  */
-#ifndef REPORT_EXPORT_LAUNCHES_H
-#define REPORT_EXPORT_LAUNCHES_H
+#ifndef REPORT_FIGURES_LAUNCHES_H
+#define REPORT_FIGURES_LAUNCHES_H
 
 #include "report/model.h"
 

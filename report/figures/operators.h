@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * operators - a row for each operator, with torch's key_averages() definitions.
+ *
+ * Rows are by name, or by name and input shapes; "ProfilerStep#7" is "ProfilerStep*".
+ * Annotations and calls of the CUDA API have rows, too. Times that lie in the operators
+ * of which an operator consists are in `total` and not in `self`.
+ *
+ * Threads  one at a time.
+ * Memory   72 bytes a row; while they are made 40 bytes a slice; operators_free.
+ * Errors   false: not enough memory.
+ * Units    nanoseconds; sums stay at their ends.
+ */
+#ifndef REPORT_FIGURES_OPERATORS_H
+#define REPORT_FIGURES_OPERATORS_H
+
+#include "report/figures/steps.h"
+
+enum operators_by { OPERATORS_BY_NAME, OPERATORS_BY_SHAPE };
+
+struct operator_figures {
+	uint32_t name, shapes; /* texts of the model; shapes: TEXT_NONE unless by shape */
+	uint8_t kind; /* enum slice_kind: an operator, an annotation, a call, GPU work */
+	uint64_t count;
+	int64_t cpu, self_cpu; /* on the host */
+	int64_t device, self_device; /* of the GPU work that it launched */
+	int64_t cpu_memory, self_cpu_memory; /* bytes of tensors, signed */
+	int64_t device_memory, self_device_memory;
+};
+
+struct operators {
+	struct operator_figures
+		*row; /* by time of their own: GPU, where there is any, or CPU */
+	size_t n, room;
+	int64_t self_cpu,
+		self_device; /* sums over all rows, as torch's footer has them */
+	bool device; /* some row has time on a device */
+	bool shapes; /* some slice has shapes */
+};
+
+/* `from` and `to` bound what counts: slices that begin in [from, to). Names of steps are
+ * added to the model's texts. */
+bool operators_make(struct operators *o, struct model *m, enum operators_by by,
+		    int64_t from, int64_t to);
+void operators_free(struct operators *o);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slice - an event with a length: an operator, a call, a kernel; and what a GPU is.
+ *
+ * Threads  any.
+ * Memory   rows of the model's.
+ * Errors   none.
+ * Units    nanoseconds, bytes; occupancy in percent.
+ */
+#ifndef REPORT_SLICE_H
+#define REPORT_SLICE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NO_ROW UINT32_MAX
+
+enum slice_kind {
+	SLICE_OP, /* cpu_op: an operator, or a node of autograd */
+	SLICE_NOTE, /* user_annotation */
+	SLICE_PYTHON, /* python_function */
+	SLICE_CALL, /* runtime and driver */
+	SLICE_DEVICE, /* kernels, copies and sets */
+	SLICE_DEVICE_NOTE, /* gpu_user_annotation */
+	SLICE_KINDS,
+};
+#define WANT(kind)   (1u << (kind))
+#define WANT_DETAILS (1u << 31) /* shapes, and `works` */
+
+enum slice_sort {
+	SORT_PLAIN,
+	SORT_RUNTIME, /* of SLICE_CALL */
+	SORT_DRIVER,
+	SORT_KERNEL, /* of SLICE_DEVICE */
+	SORT_COPY,
+	SORT_SET,
+};
+
+struct slice {
+	int64_t begin, end;
+	int64_t seq; /* -1 = none */
+	int64_t input_bytes; /* of the first input; -1 = not known */
+	uint32_t name, thread;
+	uint32_t parent; /* NO_ROW = none */
+	uint32_t stack, external; /* "Call stack"; "External id", 0 = none */
+	uint32_t correlation; /* of a call and its work; 0 = none */
+	uint32_t shapes; /* text of "Input Dims", TEXT_NONE = none */
+	uint32_t work; /* row of `works`; NO_ROW = no GPU work */
+	uint8_t kind, sort;
+	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
+};
+
+struct work { /* what is known of a kernel, a copy or a set; -1 = not said */
+	int64_t device, stream, bytes, registers, shared;
+	uint32_t grid, block; /* texts */
+	double blocks_per_sm, occupancy; /* of a kernel; occupancy in percent */
+};
+
+struct gpu { /* a row of "deviceProperties" */
+	int64_t id, memory, major, minor, sms;
+	uint32_t name;
+};
+
+#endif
