@@ -78,7 +78,7 @@ static void input_types(struct reader *r)
 static void list_value(struct reader *r, uint32_t *id)
 {
 	dims_read(&r->dims, &r->p);
-	if (!r->v->details)
+	if (!r->v->details || !r->dims.len)
 		return;
 	*id = texts_add(r->v->texts, r->dims.text, r->dims.len);
 	r->full |= *id == TEXT_NONE;
