@@ -9,7 +9,7 @@
  * differs from the plugin.
  *
  * Threads  one at a time.
- * Memory   96 bytes a step; while they are made 32 bytes a slice; steps_free.
+ * Memory   88 bytes a step; while they are made up to 32 bytes a slice; steps_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds.
  */
