@@ -5,9 +5,10 @@
  * The definitions are those of the plugin's GPU summary (docs/report.md): utilization is
  * the share of time in which a kernel ran, copies and sets apart; SM efficiency the mean
  * over time of min(1, blocks per SM of what ran); occupancy the mean over kernels' time.
+ * All numbers are of that time. The model must have been read with WANT_DETAILS.
  *
  * Threads  one at a time.
- * Memory   devices_free.
+ * Memory   while they are made up to 64 bytes a piece of GPU work; devices_free.
  * Errors   false: not enough memory.
  * Units    shares from 0 to 1; nanoseconds.
  */
