@@ -65,7 +65,7 @@ reading  := -l:libz.a
 front_archives ?= $(archives) $(reading)
 # Symbols that newer C libraries renamed are bound to their old versions.
 floor   := -include base/libc_floor.h
-floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0
+floor_l := -Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -l:libm.so.6
 # A program's start is renamed, too: launcher/start.S takes the place of crt1.o.
 crt      = $(shell $(CC) -print-file-name=$(1))
 start_l  = -nostartfiles $(call crt,crti.o) $(call crt,crtbeginS.o)
@@ -96,7 +96,7 @@ $(BUILD)/libproflaunch.so: $(BUILD)/exports.map $(agent_o)
 
 $(BUILD)/proflaunch: $(front_o)
 	$(call say,LINK,$@)$(CC) $(san) -o $@.new $(if $(SAN),,$(start_l)) $^ $(LDFLAGS) $(front_archives) \
-		$(if $(SAN),-ldl,$(floor_l) $(end_l)) && mv $@.new $@
+		$(if $(SAN),-ldl -lm,$(floor_l) $(end_l)) && mv $@.new $@
 
 $(BUILD)/libunit.a: $(unit_o)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^

@@ -131,7 +131,8 @@ static double exact_p(const struct ranks *r, long *outside)
 
 static double normal_p(const struct ranks *r, long *outside)
 {
-	double middle = (double)r->n * (double)r->m / 2, deviation = sqrt(r->variance);
+	double middle = (double)r->n * (double)r->m / 2,
+	       deviation = sqrt(fmax(r->variance, 0));
 	double off = fabs(r->u - middle) - 0.5; /* 0.5: U is a whole number */
 
 	*outside = (long)floor(middle - QUANTILE * deviation - 0.5);

@@ -19,7 +19,7 @@ for binary in "$BUILD/libproflaunch.so" "$BUILD/proflaunch"; do
 	for library in $needed; do
 		case $library in
 		libc.so.6|ld-linux*.so.*) ;;
-		libdl.so.2|libpthread.so.0)
+		libdl.so.2|libpthread.so.0|libm.so.6)
 			case $binary in *.so) say "$binary" "needs $library" ;; esac ;;
 		*) say "$binary" "needs $library" ;;
 		esac

@@ -39,9 +39,10 @@ report: base report/memory
 report/memory: base report
 report/figures: base report
 report/advice: base report report/figures
-report/view: base report report/figures report/advice
+report/compare: base report report/figures
+report/view: base report report/figures report/advice report/compare
 report/export: base report report/memory report/figures
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
 launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols
