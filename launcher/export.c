@@ -187,15 +187,6 @@ static void add_path(struct request *r, const char *path)
 
 /* ---- output ---- */
 
-/* A link is another file: it is refused as such. */
-static bool is_same_file(const char *output, const char *trace)
-{
-	struct stat a, b;
-
-	return !lstat(output, &a) && !stat(trace, &b) && a.st_dev == b.st_dev &&
-	       a.st_ino == b.st_ino;
-}
-
 /* A trace that is written over would be lost. */
 static bool is_a_trace(const struct request *r, const char *path)
 {
@@ -204,11 +195,11 @@ static bool is_a_trace(const struct request *r, const char *path)
 	bool found = false;
 
 	for (unsigned i = 0; !found && i < r->traces_n; i++) {
-		found = is_same_file(path, r->traces[i]);
+		found = new_file_is(path, r->traces[i]);
 		if (found || folder_list(&f, r->traces[i], why, sizeof(why)))
 			continue;
 		for (size_t k = 0; !found && k < f.n; k++)
-			found = is_same_file(path, f.files[k].path);
+			found = new_file_is(path, f.files[k].path);
 		folder_free(&f);
 	}
 	return found;

@@ -11,8 +11,6 @@
 #include "report/memory/processes.h"
 #include "report/memory/timeline.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -51,28 +49,6 @@ static void print_help(const struct verb_options *o)
 
 /* ---- the command line ---- */
 
-static bool parse_number(const char *text, int64_t low, int64_t high, int64_t *to)
-{
-	char *end;
-
-	errno = 0;
-	*to = strtoll(text, &end, 10);
-	return !errno && end != text && !*end && *to >= low && *to <= high;
-}
-
-static bool step_range(const char *text, struct memory_options *o)
-{
-	char first[32];
-	const char *dash = strchr(text, '-');
-	size_t len = dash ? (size_t)(dash - text) : strlen(text);
-
-	snprintf(first, sizeof(first), "%.*s", (int)(len < 31 ? len : 31), text);
-	if (!parse_number(first, 0, INT64_MAX, &o->first))
-		return false;
-	o->last = o->first;
-	return !dash || parse_number(dash + 1, o->first, INT64_MAX, &o->last);
-}
-
 static bool *flag_of(struct asked *a, const char *name)
 {
 	if (!strcmp(name, "json"))
@@ -92,12 +68,14 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	else if (!strcmp(name, "timeline"))
 		a->timeline = value;
 	else if (!strcmp(name, "step"))
-		return step_range(value, &a->memory) ? NULL : "neither a step nor A-B";
+		return verb_options_range(value, &a->memory.first, &a->memory.last)
+			       ? NULL
+			       : "neither a step nor A-B";
 	else if (!strcmp(name, "max-growth"))
-		return parse_number(value, 0, INT64_MAX, &a->leak.growth)
+		return verb_options_number(value, 0, INT64_MAX, &a->leak.growth)
 			       ? NULL
 			       : "not a number of bytes";
-	else if (!parse_number(value, 1, 1000, &n))
+	else if (!verb_options_number(value, 1, 1000, &n))
 		return "not a number from 1 to 1000";
 	else if (!strcmp(name, "top"))
 		a->memory.top = (unsigned)n;

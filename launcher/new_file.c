@@ -23,6 +23,14 @@ static bool is_refused(const char *path, char *why, size_t size)
 	return true;
 }
 
+bool new_file_is(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return !lstat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev &&
+	       a.st_ino == b.st_ino;
+}
+
 bool new_file_open(struct new_file *f, const char *path, char *why, size_t size)
 {
 	f->path = path;

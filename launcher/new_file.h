@@ -19,6 +19,8 @@ struct new_file {
 	char part[4096]; /* its name until then */
 };
 
+/* Is it the other file, which would be written over? A link is refused as such. */
+bool new_file_is(const char *path, const char *other);
 /* Refuses a path that is a link, or anything but a file. */
 bool new_file_open(struct new_file *f, const char *path, char *why, size_t size);
 bool new_file_keep(struct new_file *f, char *why, size_t size);

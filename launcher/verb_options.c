@@ -5,7 +5,9 @@
 #include "base/near.h"
 #include "launcher/say.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void say_unknown(const struct verb_options *o, const char *arg, size_t len)
@@ -111,6 +113,28 @@ bool verb_options_read(const struct verb_options *o, char **argv, unsigned *n)
 		argv += took ? took : 1;
 	}
 	return true;
+}
+
+bool verb_options_number(const char *text, int64_t low, int64_t high, int64_t *to)
+{
+	char *end;
+
+	errno = 0;
+	*to = strtoll(text, &end, 10);
+	return !errno && end != text && !*end && *to >= low && *to <= high;
+}
+
+bool verb_options_range(const char *text, int64_t *first, int64_t *last)
+{
+	char begin[32];
+	const char *dash = strchr(text, '-');
+	size_t len = dash ? (size_t)(dash - text) : strlen(text);
+
+	snprintf(begin, sizeof(begin), "%.*s", (int)(len < 31 ? len : 31), text);
+	if (!verb_options_number(begin, 0, INT64_MAX, first))
+		return false;
+	*last = *first;
+	return !dash || verb_options_number(dash + 1, *first, INT64_MAX, last);
 }
 
 void verb_options_print(const struct verb_options *o)

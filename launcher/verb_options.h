@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct verb_option {
 	const char *name, *value, *text; /* value "" = it takes none */
@@ -28,6 +29,10 @@ struct verb_options {
 /* Takes the options, and moves the *n other words to the front of argv. -h is --help,
  * and -o is --output where there is such a row. */
 bool verb_options_read(const struct verb_options *o, char **argv, unsigned *n);
+/* A number from low to high, and all of the text. */
+bool verb_options_number(const char *text, int64_t low, int64_t high, int64_t *to);
+/* "3", or "3-5", from 0 on. */
+bool verb_options_range(const char *text, int64_t *first, int64_t *last);
 /* Prints the rows as --help has them. */
 void verb_options_print(const struct verb_options *o);
 
