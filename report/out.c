@@ -7,10 +7,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* A buffer for a text: eight texts may stand in one printf. */
-static char *next_buffer(void)
+char *out_buffer(void)
 {
-	static char ring[8][48];
+	static char ring[8][OUT_BUFFER];
 	static unsigned at;
 
 	return ring[at++ % 8];
@@ -19,7 +18,7 @@ static char *next_buffer(void)
 const char *out_bytes(int64_t bytes)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
-	char *out = next_buffer();
+	char *out = out_buffer();
 	double n = (double)bytes;
 	int unit = -1;
 
@@ -29,15 +28,15 @@ const char *out_bytes(int64_t bytes)
 		unit++;
 	}
 	if (unit < 0)
-		snprintf(out, 48, "%lld B", (long long)bytes);
+		snprintf(out, OUT_BUFFER, "%lld B", (long long)bytes);
 	else
-		snprintf(out, 48, "%.1f %s", n, units[unit]);
+		snprintf(out, OUT_BUFFER, "%.1f %s", n, units[unit]);
 	return out;
 }
 
 const char *out_count(int64_t n)
 {
-	char digits[24], *out = next_buffer(), *p = out;
+	char digits[24], *out = out_buffer(), *p = out;
 	int len = snprintf(digits, sizeof(digits), "%lld", (long long)n);
 
 	for (int i = 0; i < len; i++) {
@@ -51,9 +50,9 @@ const char *out_count(int64_t n)
 
 const char *out_ms(int64_t ns)
 {
-	char *out = next_buffer();
+	char *out = out_buffer();
 
-	snprintf(out, 48, "%.3f ms", (double)ns / 1e6);
+	snprintf(out, OUT_BUFFER, "%.3f ms", (double)ns / 1e6);
 	return out;
 }
 
@@ -192,6 +191,13 @@ void out_site(FILE *out, const char *text, int indent, size_t most)
 	}
 }
 
+/* The number of a character of two or three bytes. */
+static unsigned number_of(const unsigned char *p, size_t n)
+{
+	return n == 2 ? (*p & 0x1fu) << 6 | (p[1] & 0x3fu)
+		      : (*p & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+}
+
 void out_json(FILE *out, const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
@@ -206,6 +212,8 @@ void out_json(FILE *out, const char *text)
 			fprintf(out, "\\%c", *p);
 		else if (*p < 0x20 || *p == 0x7f)
 			fprintf(out, "\\u%04x", *p);
+		else if (!is_harmless(p, n))
+			fprintf(out, "\\u%04x", number_of(p, n));
 		else
 			fwrite(p, 1, n, out);
 		p += n ? n : 1;

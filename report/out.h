@@ -13,6 +13,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The next of the ring, for other texts of the kind. */
+#define OUT_BUFFER 48
+char *out_buffer(void);
 /* Sizes like "12.5 MiB", "-3.0 KiB", "96 B". */
 const char *out_bytes(int64_t bytes);
 /* Counts like "12,345". */
@@ -28,7 +31,8 @@ void out_text(FILE *out, const char *text, size_t most);
  * the others below. A name that is too long loses its parameters first, its file and line
  * never. */
 void out_site(FILE *out, const char *text, int indent, size_t most);
-/* Writes a JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD. */
+/* Writes a JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD, and what
+ * a terminal would obey is escaped. */
 void out_json(FILE *out, const char *text);
 
 #endif
