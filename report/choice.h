@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * choice - which file is meant: the one that is named, or of a directory the newest
+ * run's.
+ *
+ * A run is a job of proflaunch. The ranks of a distributed program, and files that no
+ * proflaunch wrote, are of one run where they lie in one directory. Of the run it is the
+ * newest finished file of the lowest rank; files without operators, and those of child
+ * processes, only where there is no other.
+ *
+ * Threads  one at a time.
+ * Memory   of fixed size.
+ * Errors   false with a line in `why`.
+ * Units    none.
+ */
+#ifndef REPORT_CHOICE_H
+#define REPORT_CHOICE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHOICE_ANY (-1)
+
+struct choice {
+	int64_t rank, window; /* what is wanted: CHOICE_ANY, or a number */
+	char path[PATH_MAX];
+	/* Which one it is, out of how many, and how to choose another; "" = a file was
+	 * named. */
+	char line[3 * PATH_MAX];
+};
+
+bool choice_make(struct choice *c, const char *place, char *why, size_t size);
+
+#endif
