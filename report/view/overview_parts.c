@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sentences that the screen and Markdown have in common. */
+#include "report/out.h"
+#include "report/view/overview.h"
+#include "report/view/trust.h"
+#include "report/view/units.h"
+
+#include <string.h>
+
+#define BIG 0.2 /* of a step: the advice is the sentence */
+
+static double worth_of(const struct subject *s, const struct advice *a)
+{
+	return s->evidence.step > 0 ? (double)a->gain / (double)s->evidence.step : 0;
+}
+
+const struct advice *overview_advice(const struct subject *s, unsigned place)
+{
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < s->advices.n; i++) {
+			const struct advice *a = &s->advices.row[i];
+
+			if ((a->gain > 0) != !pass || trust_says(s, a))
+				continue;
+			if (!place--)
+				return a;
+		}
+	return NULL;
+}
+
+void overview_sentence(const struct subject *s, char *to, size_t size)
+{
+	const struct advice *top = overview_advice(s, 0);
+	double worth = top ? worth_of(s, top) : 0;
+
+	if (worth >= BIG)
+		snprintf(to, size, "%s.", top->title);
+	else if (worth > 0)
+		snprintf(to, size,
+			 "No single big problem: the largest is worth %s%s of a step.",
+			 top->exact ? "" : "at most ", units_percent(worth));
+	else if (!s->steps.marked)
+		snprintf(to, size, "Nothing stands out.");
+	else
+		snprintf(to, size, "Nothing stands out in %s step%s.",
+			 out_count((int64_t)s->steps.n), s->steps.n == 1 ? "" : "s");
+}
+
+void overview_steps(const struct subject *s, char *to, size_t size)
+{
+	int64_t mean = units_whole(steps_mean(&s->steps)), off = subject_deviation(s);
+	size_t n;
+
+	if (!s->steps.marked) {
+		snprintf(to, size, "1 step of %s, the whole recording: none is marked",
+			 units_time(mean));
+		return;
+	}
+	n = (size_t)snprintf(to, size, "%s step%s of %s", out_count((int64_t)s->steps.n),
+			     s->steps.n == 1 ? "" : "s", units_time(mean));
+	if (s->steps.n > 1 && n < size)
+		snprintf(to + n, size - n, " (± %s)", units_time(off));
+}
+
+/* Adds ", WORD 56 %" where that is known. */
+static void add_share(char *to, size_t size, const char *word, double share)
+{
+	size_t n = strlen(to);
+
+	if (share >= 0)
+		snprintf(to + n, size - n, "%s %s", word, units_percent(share));
+}
+
+void overview_gpu(const struct subject *s, const struct device_figures *d, char *to,
+		  size_t size)
+{
+	subject_gpu(s, d, to, size);
+	add_share(to, size, " busy", d->utilization);
+	add_share(to, size, ", SM efficiency", d->sm_efficiency);
+	add_share(to, size, ", occupancy", d->occupancy);
+}
+
+void overview_gain(const struct subject *s, const struct advice *a, char *to, size_t size)
+{
+	if (a->gain > 0)
+		snprintf(to, size, "%s%s", a->exact ? "" : "≤ ",
+			 units_percent(worth_of(s, a)));
+	else
+		*to = '\0';
+}
+
+void overview_absent(const struct subject *s, char *to, size_t size)
+{
+	struct trust t;
+	size_t n = 0;
+
+	trust_make(&t, s);
+	*to = '\0';
+	for (unsigned i = 0; i < t.absents && n < size; i++)
+		n += (size_t)snprintf(to + n, size - n, "%s%s (%s)", i ? ", " : "",
+				      t.absent[i].what, t.absent[i].record);
+}
+
+bool overview_is_large(const struct subject *s, const struct operator_figures *f)
+{
+	return (f->kind == SLICE_OP || f->kind == SLICE_CALL) &&
+	       (!s->operators.device || f->self_device > 0);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows - the tables of the views, each in a file of its own: rows_operators.c, ...
+ *
+ * Threads  one at a time.
+ * Memory   table_free, before the subject goes; texts are the model's.
+ * Errors   false: not enough memory; the table can be freed all the same.
+ * Units    as the columns say.
+ */
+#ifndef REPORT_VIEW_ROWS_H
+#define REPORT_VIEW_ROWS_H
+
+#include "report/view/subject.h"
+#include "report/view/table.h"
+
+/* An operator, with torch's names for its columns. */
+bool rows_operators(struct table *t, struct subject *s);
+/* A kernel, copy or set. */
+bool rows_kernels(struct table *t, struct subject *s);
+/* A step, and where its time went. */
+bool rows_steps(struct table *t, struct subject *s);
+/* A share of the mean step. */
+bool rows_shares(struct table *t, struct subject *s);
+/* A device's tensor memory. */
+bool rows_memory(struct table *t, struct subject *s);
+/* A thread of the program. */
+bool rows_threads(struct table *t, struct subject *s);
+/* A GPU, and how well it was used. */
+bool rows_devices(struct table *t, struct subject *s);
+/* A fact about the recording. */
+bool rows_trace(struct table *t, struct subject *s);
+
+#endif

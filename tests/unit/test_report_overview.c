@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report/view/overview.h"
+#include "report/view/view.h"
+#include "tests/unit/report_trace.h"
+
+#include <stdlib.h>
+
+static struct subject subject;
+static struct screen screen;
+static bool made;
+static char why[1024];
+
+/* Ends the trace, and makes its figures. */
+static bool subject_of(const struct subject_options *o)
+{
+	char path[] = "/tmp/report_overview.XXXXXX";
+	int fd = mkstemp(path);
+
+	fputs("{\"ph\":\"M\",\"name\":\"end\"}]}", file);
+	fclose(file);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, text_len), text_len);
+	close(fd);
+	made = subject_make(&subject, path, o, why, sizeof(why));
+	subject.path = "x.json";
+	unlink(path);
+	return made;
+}
+
+static const char *shown(const struct view_order *o)
+{
+	FILE *out;
+
+	free(said);
+	out = open_memstream(&said, &said_len);
+	screen = (struct screen){ .out = out, .width = 80, .utf8 = true };
+	ck_assert_msg(view_print(&subject, o, &screen, why, sizeof(why)), "%s", why);
+	fclose(out);
+	return said;
+}
+
+static void done(void)
+{
+	if (made)
+		subject_free(&subject);
+	made = false;
+	free(text);
+	free(said);
+	text = said = NULL;
+}
+
+static const struct subject_options all = { .first = INT64_MIN, .last = INT64_MAX };
+static const struct view_order overview = { .view = VIEW_OVERVIEW };
+
+/* Four steps of 100 ms; half of each is one operator. */
+static void four_steps(const char *name)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		step(i + 3, 1000 + i * 100000, 100000);
+		op(name, 2000 + i * 100000, 50000);
+	}
+}
+
+START_TEST(the_screen_begins_with_a_sentence_and_where_a_step_goes)
+{
+	begin();
+	four_steps("aten::mm");
+	ck_assert_msg(subject_of(&all), "%s", why);
+	shown(&overview);
+	ck_assert_msg(strstr(said, "4 steps of 100 ms (± 0)\n") != NULL, "%s", said);
+	says(said, "\n  CPU Exec       50.0 ms   50 %  ████████████████████\n"
+		   "  Other          50.0 ms   50 %  ████████████████████\n");
+	says(said,
+	     "Operators, time of their own, per step            calls        host\n"
+	     "  aten::mm                                            1     50.0 ms\n");
+	says(said, "not recorded: input shapes (record_shapes=True)");
+	/* The first line is a sentence, and no judgement. */
+	ck_assert_int_eq(strchr(said, '\n')[-1], '.');
+	ck_assert_ptr_null(strstr(said, "good"));
+	done();
+}
+END_TEST
+
+START_TEST(no_line_is_wider_than_the_screen)
+{
+	char name[500];
+
+	memset(name, 'n', 499);
+	name[499] = '\0';
+	begin();
+	four_steps(name);
+	ck_assert(subject_of(&all));
+	for (unsigned at = 0; at < VIEWS; at++) {
+		if (at == VIEW_KERNELS || at == VIEW_MEMORY || at == VIEW_TRACE)
+			continue;
+		shown(&(struct view_order){ .view = (enum view)at });
+		for (const char *line = said; *line; line += strcspn(line, "\n") + 1) {
+			unsigned columns = 0;
+
+			for (const char *c = line; *c != '\n'; c++)
+				columns += (*c & 0xc0) != 0x80;
+			ck_assert_msg(columns <= 80, "%u: %s", columns, line);
+		}
+	}
+	done();
+}
+END_TEST
+
+START_TEST(doubts_stand_above_all)
+{
+	begin();
+	ours("\"window\":{\"number\":1,\"complete\":false},\"drops\":{\"operators\":7},"
+	     "\"cost\":{\"estimated overhead us\":200000}");
+	four_steps("a");
+	ck_assert(subject_of(&all));
+	shown(&overview);
+	ck_assert_msg(!strncmp(said, "INCOMPLETE: 7 records are missing", 33), "%s",
+		      said);
+	says(said, "\nINCOMPLETE: the process ended inside this window");
+	says(said, "\nOVERHEAD: recording took about 50 % of this window");
+	done();
+}
+END_TEST
+
+START_TEST(a_cost_of_a_tenth_is_no_doubt)
+{
+	begin();
+	ours("\"window\":{\"number\":1,\"complete\":true},"
+	     "\"cost\":{\"estimated overhead us\":30000}");
+	four_steps("a");
+	ck_assert(subject_of(&all));
+	ck_assert_ptr_null(strstr(shown(&overview), "OVERHEAD"));
+	done();
+}
+END_TEST
+
+START_TEST(only_the_steps_that_are_asked_for)
+{
+	begin();
+	four_steps("a");
+	ck_assert(subject_of(&(struct subject_options){ .first = 4, .last = 5 }));
+	ck_assert_uint_eq(subject.steps.n, 2);
+	ck_assert_int_eq(subject.steps.row[0].number, 4);
+	says(shown(&(struct view_order){ .view = VIEW_OPS, .format = VIEW_CSV }),
+	     "\na,,2,100000.000,");
+	done();
+	begin();
+	four_steps("a");
+	ck_assert(!subject_of(&(struct subject_options){ .first = 9, .last = 12 }));
+	says(why, "has no whole step from 9 to 12: its steps are 3 to 6");
+	done();
+	begin();
+	op("a", 1, 5);
+	ck_assert(!subject_of(&(struct subject_options){ .first = 9, .last = 9 }));
+	says(why, "its steps are not marked: leave --steps out");
+	done();
+}
+END_TEST
+
+START_TEST(a_trace_without_steps_is_one)
+{
+	begin();
+	op("a", 1000, 5000);
+	ck_assert(subject_of(&all));
+	says(shown(&overview),
+	     "Nothing stands out.\n1 step of 5.00 ms, the whole recording: none is marked\n");
+	says(said, "not recorded: steps (torch.profiler's schedule, and its step())");
+	done();
+}
+END_TEST
+
+START_TEST(an_empty_trace_is_nothing_to_report)
+{
+	begin();
+	ck_assert(!subject_of(&all));
+	says(why, "there is nothing to report: it has no operators, no steps and no GPU");
+	done();
+	begin();
+	memory(5, 1, 100);
+	ck_assert(!subject_of(&all));
+	says(why, "but memory: proflaunch memory shows it");
+	done();
+}
+END_TEST
+
+START_TEST(markdown_has_sixty_lines_at_most)
+{
+	unsigned lines = 0;
+	char name[32];
+
+	begin();
+	ours("\"window\":{\"number\":1,\"complete\":false},\"drops\":{\"operators\":7},"
+	     "\"cost\":{\"estimated overhead us\":200000}");
+	four_steps("a|b`");
+	for (unsigned i = 0; i < 50; i++) {
+		snprintf(name, sizeof(name), "op%u", i);
+		op(name, 60000 + 100 * i, 50);
+	}
+	ck_assert(subject_of(&all));
+	shown(&(struct view_order){ .format = VIEW_MARKDOWN });
+	for (const char *c = said; *c; c++)
+		lines += *c == '\n';
+	ck_assert_uint_le(lines, 60);
+	ck_assert_int_eq(*said, '#');
+	says(said, "| `a\\|b'` | 1 | ");
+	done();
+}
+END_TEST
+
+START_TEST(a_column_that_is_not_there_names_those_that_are)
+{
+	struct view_order o = { .view = VIEW_STEPS, .sort = "no" };
+
+	begin();
+	four_steps("a");
+	ck_assert(subject_of(&all));
+	screen = (struct screen){ .out = stdout, .width = 80 };
+	ck_assert(!view_print(&subject, &o, &screen, why, sizeof(why)));
+	says(why, "--sort no: the columns of steps are step, duration, kernel,");
+	o = (struct view_order){ .view = VIEW_KERNELS };
+	ck_assert(!view_print(&subject, &o, &screen, why, sizeof(why)));
+	says(why, "x.json: it has no GPU work there");
+	done();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("report_overview");
+
+	tcase_add_test(tc, the_screen_begins_with_a_sentence_and_where_a_step_goes);
+	tcase_add_test(tc, no_line_is_wider_than_the_screen);
+	tcase_add_test(tc, doubts_stand_above_all);
+	tcase_add_test(tc, a_cost_of_a_tenth_is_no_doubt);
+	tcase_add_test(tc, only_the_steps_that_are_asked_for);
+	tcase_add_test(tc, a_trace_without_steps_is_one);
+	tcase_add_test(tc, an_empty_trace_is_nothing_to_report);
+	tcase_add_test(tc, markdown_has_sixty_lines_at_most);
+	tcase_add_test(tc, a_column_that_is_not_there_names_those_that_are);
+	return unit_run(tc, "report_overview");
+}
