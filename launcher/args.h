@@ -24,8 +24,8 @@ struct args {
 	unsigned operands;
 	const char *output; /* recover's --output; NULL = each directory itself */
 	bool has_on_trace; /* on_trace is on the command line, not only in a file */
-	char **command; /* what is run, or what follows "memory" or "export"; NULL = none
-			 */
+	char **command; /* what is run, or what follows "report", "memory" or
+			 * "export"; NULL = none */
 	bool bare; /* the command's first word stands without "--" before it */
 	const char *flag; /* the option just before that word, if it had no value */
 	char bad[4096]; /* complaints, a line each */

@@ -185,6 +185,10 @@ void closing_say(const struct closing *c)
 	closing_losses(c);
 	if (s->files && (events_of(s) || !c->config->malloc))
 		say_viewer(c);
+	/* Of several files it finds the one that tells most itself. */
+	if (*s->last_file && s->events[REC_OP])
+		say_note("where the time went: proflaunch report %s",
+			 say_path(s->files == 1 ? s->last_file : c->config->logdir));
 	if (*s->last_file && (c->config->malloc || c->config->profile_memory))
 		say_note("what ate the memory: proflaunch memory %s",
 			 say_path(s->last_file));

@@ -10,6 +10,7 @@
 #include "launcher/memory.h"
 #include "launcher/recover/recover.h"
 #include "launcher/release.h"
+#include "launcher/report.h"
 #include "launcher/room.h"
 #include "launcher/run.h"
 #include "launcher/say.h"
@@ -53,7 +54,12 @@ static int export_of_args(struct args *a)
 	return export_main(a->command);
 }
 
-/* `help memory`, `help export`: these have options of their own. */
+static int report_of_args(struct args *a)
+{
+	return report_main(a->command, a->config.logdir);
+}
+
+/* `help memory`, `help report`: these have options of their own. */
 static int help_of_args(struct args *a)
 {
 	char *words[] = { "--help", NULL };
@@ -62,6 +68,8 @@ static int help_of_args(struct args *a)
 		return memory_main(words);
 	if (a->operands && !strcmp(a->operand[0], "export"))
 		return export_main(words);
+	if (a->operands && !strcmp(a->operand[0], "report"))
+		return report_main(words, NULL);
 	help_print();
 	return 0;
 }
@@ -75,6 +83,7 @@ static const struct {
 	bool alone; /* allows nothing else on the command line */
 } verbs[] = {
 	{ "recover", .main = recover_main },
+	{ "report", .main = report_of_args },
 	{ "memory", .main = memory_of_args },
 	{ "export", .main = export_of_args },
 	{ "help", .main = help_of_args, .whatever = true },
@@ -168,6 +177,8 @@ int main(int argc, char **argv)
 		return symbolize_main();
 	if (argc > 1 && !strcmp(argv[1], "memory"))
 		return memory_main(argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "report"))
+		return report_main(argv + 2, NULL);
 	if (argc > 1 && !strcmp(argv[1], "export"))
 		return export_main(argv + 2);
 	if (argc == 1) {

@@ -128,16 +128,17 @@ static const char description[] =
 	"same, and a line says why; those that a profiled program starts are counted at the end. A\n"
 	"proflaunch inside has a job of its own.\n"
 	".PP\n"
-	"\\fBproflaunch recover\\fR finishes the traces of killed programs, \\fBproflaunch memory\\fR says\n"
-	"what ate the memory, and \\fBproflaunch export\\fR writes stacks for flame graphs. Each subcommand\n"
-	"has a page of its own: \\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
+	"\\fBproflaunch recover\\fR finishes the traces of killed programs, \\fBproflaunch report\\fR says\n"
+	"where the time went, \\fBproflaunch memory\\fR what ate the memory, and \\fBproflaunch export\\fR\n"
+	"writes stacks for flame graphs. Each subcommand has a page of its own:\n"
+	"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
 	"\\fBproflaunch\\-export\\fR(1), \\fBproflaunch\\-doctor\\fR(1).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
 	"and what to do if not.\n"
 	".PP\n"
-	"The first word that is no option is \\fBrecover\\fR, \\fBmemory\\fR, \\fBexport\\fR, \\fBdoctor\\fR, \\fBhelp\\fR, or else\n"
-	"a command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
+	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBmemory\\fR, \\fBexport\\fR, \\fBdoctor\\fR, \\fBhelp\\fR,\n"
+	"or else a command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
 	"is run by PATH's \\fBpython3\\fR, and a line says so. Behind \\fB\\-\\-\\fR there is always a command, looked\n"
 	"up as without us. What follows a command belongs to it.\n";
 
@@ -201,6 +202,7 @@ static void print_command_page(void)
 		"SYNOPSIS",
 		"\\fBproflaunch\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n"
 		".br\n\\fBproflaunch recover\\fR [\\fB\\-\\-output\\fR \\fIdirectory\\fR] [\\fB\\-\\-on\\-trace\\fR \\fIcommand\\fR] [\\fIdirectory\\fR|\\fItrace ...\\fR]\n"
+		".br\n\\fBproflaunch report\\fR [\\fIoptions\\fR] [\\fItrace\\fR|\\fIdirectory\\fR]\n"
 		".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch export\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
@@ -221,7 +223,7 @@ static void print_command_page(void)
 	roff_section("EXAMPLES", examples);
 	roff_section(
 		"SEE ALSO",
-		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-memory\\fR(1), "
+		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-memory\\fR(1), "
 		"\\fBproflaunch\\-export\\fR(1),\n\\fBproflaunch\\-doctor\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
 }
 
@@ -269,6 +271,7 @@ static const struct {
 } pages[] = {
 	{ "proflaunch.1", print_command_page },
 	{ "proflaunch-recover.1", man_verbs_recover },
+	{ "proflaunch-report.1", man_verbs_report },
 	{ "proflaunch-memory.1", man_verbs_memory },
 	{ "proflaunch-export.1", man_verbs_export },
 	{ "proflaunch-doctor.1", man_verbs_doctor },

@@ -37,6 +37,7 @@ table() {
 	644 man         P/share/man/man1/proflaunch-recover.1
 	644 man         P/share/man/man1/proflaunch-memory.1
 	644 man         P/share/man/man1/proflaunch-export.1
+	644 man         P/share/man/man1/proflaunch-report.1
 	644 man         P/share/man/man1/proflaunch-doctor.1
 	644 man         P/share/man/man5/profile.conf.5
 	644 bash        P/share/bash-completion/completions/proflaunch

@@ -87,7 +87,7 @@ static const char bash_rest[] =
 	"\t\ti=$((i + 1))\n"
 	"\tdone\n"
 	"\tcase $cur,$verb in\n"
-	"\t-*,memory | -*,export) COMPREPLY=($(compgen -W \"$(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
+	"\t-*,report | -*,memory | -*,export) COMPREPLY=($(compgen -W \"$(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
 	"\t-*,) COMPREPLY=($(compgen -W \"$(_proflaunch_options '')\" -- \"$cur\")) ;;\n"
 	"\t-*) COMPREPLY=($(compgen -W \"$(_proflaunch_options '') $(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
 	"\t*,) COMPREPLY=($(compgen -W \"$_proflaunch_verbs\" -c -- \"$cur\")) ;;\n"
@@ -99,7 +99,7 @@ static const char bash_rest[] =
 
 void bash_print(void)
 {
-	static const char *const own[] = { "", "recover", "memory", "export" };
+	static const char *const own[] = { "", "recover", "report", "memory", "export" };
 
 	fputs("# bash completion of proflaunch: proflaunch --print-completion bash\n"
 	      "_proflaunch_verbs='",

@@ -37,6 +37,21 @@ static void put_row(word_put *put, const char *verb, const char *name,
 	put(&w);
 }
 
+/* The words that an option of report takes; "" = any. */
+static const char *report_choices(const char *name)
+{
+	static const char *const rows[][2] = {
+		{ "view", "overview|ops|kernels|steps|memory|threads|trace" },
+		{ "format", "table|csv|json|md" },
+		{ "group-by", "name|shape" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(name, rows[i][0]))
+			return rows[i][1];
+	return "";
+}
+
 /* Each option of each verb. */
 void word_each(word_put *put)
 {
@@ -53,6 +68,10 @@ void word_each(word_put *put)
 	put_row(put, "", "print-completion", COMPLETION_SHELLS, "shell",
 		"what a shell completes");
 	put_row(put, "recover", "output", "", "directory", "where the files go");
+#define OPTION(name, value, text) \
+	put_row(put, "report", name, report_choices(name), value, text);
+#include "launcher/report.def"
+#undef OPTION
 #define OPTION(name, value, text) put_row(put, "memory", name, "", value, text);
 #include "launcher/memory.def"
 #undef OPTION

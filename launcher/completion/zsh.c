@@ -45,9 +45,10 @@ void zsh_print(void)
 	     "# zsh completion of proflaunch: proflaunch --print-completion zsh\n"
 	     "_proflaunch() {\n"
 	     "\tlocal context state line\n"
-	     "\tlocal -a options recover memory export");
+	     "\tlocal -a options recover report memory export");
 	zsh_options("options", "");
 	zsh_options("recover", "recover");
+	zsh_options("report", "report");
 	zsh_options("memory", "memory");
 	zsh_options("export", "export");
 	puts("\toptions+=('-o[where trace files go]:directory:_files -/' '-s[which steps to record]:plan:'\n"
@@ -61,10 +62,11 @@ void zsh_print(void)
 	     "\trest)\n"
 	     "\t\tcase $words[1] in\n"
 	     "\t\trecover) _arguments $recover $options '*:trace:_files' ;;\n"
+	     "\t\treport) _arguments $report '*:trace:_files' ;;\n"
 	     "\t\tmemory) _arguments $memory '*:trace:_files' ;;\n"
 	     "\t\texport) _arguments $export '*:trace:_files' ;;\n"
 	     "\t\tdoctor) _arguments -S $options '(-)1:command:_command_names -e' '*::arguments:_normal' ;;\n"
-	     "\t\thelp) _values verb memory export ;;\n"
+	     "\t\thelp) _values verb report memory export ;;\n"
 	     "\t\t*) _normal ;;\n"
 	     "\t\tesac ;;\n"
 	     "\tesac\n"

@@ -50,7 +50,7 @@ mv out help
 run --print-man nothing.1
 want 2 $status "a page that is not there"
 pages=$(sed -n 's/.*the pages are //p' err | tr -d ,)
-want 6 "$(echo "$pages" | wc -w)" "pages that are named"
+want 7 "$(echo "$pages" | wc -w)" "pages that are named"
 for page in $pages; do
 	"$prof" --print-man "$page" > "$page" || fail "$page"
 done
@@ -70,6 +70,12 @@ done
 sed 's/\\-/-/g' proflaunch-memory.1 > plain
 while read -r name; do
 	has "fB--$name" plain "proflaunch-memory.1"
+done < names
+"$prof" report --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
+[ "$(wc -l < names)" -ge 12 ] || fail "too few options of report"
+sed 's/\\-/-/g' proflaunch-report.1 > plain
+while read -r name; do
+	has "fB--$name" plain "proflaunch-report.1"
 done < names
 "$prof" export --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
 [ "$(wc -l < names)" -ge 6 ] || fail "too few options of export"

@@ -26,6 +26,7 @@ LINES = [
     ("recover --outp", ["recover", "--output"]),
     ("memory --max", ["memory", "--max-growth"]),
     ("memory uniq", ["memory", "unique.txt"]),
+    ("report --format js", ["report", "--format", "json"]),
     ("export --by alloc", ["export", "--by", "allocated"]),
     ("-- cat uniq", ["--", "cat", "unique.txt"]),
     ("--quiet cat uniq", ["--quiet", "cat", "unique.txt"]),

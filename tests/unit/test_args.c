@@ -70,6 +70,7 @@ static const struct {
 	{ "--|recover", NULL, "recover" },
 	{ "-q|memory|--leaks|x", "memory", "--leaks" },
 	{ "-q|export|--folded|x", "export", "--folded" },
+	{ "-q|report|--view|ops", "report", "--view" },
 	{ "help|memory", "help", NULL },
 	{ "-odir|-s=active=1|x", NULL, "x" },
 	{ "-h", "--help", NULL },

@@ -268,6 +268,21 @@ START_TEST(what_goes_on_is_told)
 }
 END_TEST
 
+/* Of several files `report` finds the one that tells most. */
+START_TEST(where_the_time_went_is_said_of_operators)
+{
+	totals.files = 1;
+	strcpy(totals.last_file, "/tmp/log/a.pt.trace.json");
+	totals.events[REC_ALLOC] = 5;
+	say();
+	ck_assert_ptr_null(strstr(said, "where the time went"));
+	totals.events[REC_OP] = 5;
+	says("where the time went: proflaunch report /tmp/log/a.pt.trace.json\n");
+	totals.files = 2;
+	says("where the time went: proflaunch report /tmp/log\n");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("closing");
@@ -289,5 +304,6 @@ int main(void)
 	tcase_add_test(tc, costs_are_of_the_run);
 	tcase_add_test(tc, the_finisher_and_the_wait_are_numbers_of_their_own);
 	tcase_add_test(tc, what_goes_on_is_told);
+	tcase_add_test(tc, where_the_time_went_is_said_of_operators);
 	return unit_run(tc, "closing");
 }

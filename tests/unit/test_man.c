@@ -121,6 +121,9 @@ START_TEST(the_rows_of_a_subcommand_are_its_parsers)
 	ck_assert(has_row("\\fB\\-\\-json\\fR", "all"));
 	ck_assert_ptr_nonnull(
 		strstr(printed_text, "\n.TP\n\\fBgradients\\fR\nAllocated "));
+	page_of("proflaunch-report.1");
+	ck_assert(has_row("\\fB\\-\\-group\\-by\\fR \\fIWHAT\\fR", "operators"));
+	ck_assert(has_row("\\fB\\-\\-like\\-torch\\fR", "with"));
 	page_of("proflaunch-export.1");
 	ck_assert(has_row("\\fB\\-\\-by\\fR \\fIWHAT\\fR", "self"));
 	ck_assert(has_row("\\fB\\-\\-folded\\fR", "a line"));

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line of `proflaunch report`; report/view makes the output. It is made in
+ * memory, and shown when all of it is there. */
+#include "launcher/report.h"
+#include "config/config_file.h"
+#include "launcher/new_file.h"
+#include "launcher/pager.h"
+#include "launcher/say.h"
+#include "launcher/verb_options.h"
+#include "report/choice.h"
+#include "report/memory/processes.h"
+#include "report/view/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+struct request {
+	struct view_order order;
+	struct subject_options subject;
+	struct choice choice;
+	const char *explain, *output;
+	bool help;
+	char **places;
+	unsigned places_n;
+};
+
+static void print_help(const struct verb_options *o)
+{
+	printf("usage: proflaunch report [options] [TRACE|DIRECTORY]\n"
+	       "\n"
+	       "Where the time of a trace went, and what to fix first: of a file of proflaunch or of\n"
+	       "torch.profiler, plain or gzip; of a directory the newest run's file, of the lowest rank;\n"
+	       "without either, of the log directory.\n"
+	       "\n");
+	verb_options_print(o);
+	printf("\nA report that is longer than the terminal goes through $PAGER (less).\n"
+	       "\nExit status: 0; 2 when the options are wrong, the file is no trace, or there is nothing\n"
+	       "to report.\n");
+}
+
+static const struct verb_option known[] = {
+#define OPTION(name, value, text) { name, value, text },
+#include "launcher/report.def"
+#undef OPTION
+	{ NULL, NULL, NULL },
+};
+
+/* ---- the command line ---- */
+
+/* The row of a list that a word is; -1 = none. */
+static int find_word(const char *const *list, unsigned n, const char *word)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(word, list[i]))
+			return (int)i;
+	return -1;
+}
+
+static const char *take_view(struct request *r, const char *value)
+{
+	int i = find_word(view_names, VIEWS, value);
+
+	if (i < 0)
+		return "none of overview, ops, kernels, steps, memory, threads, trace";
+	r->order.view = (enum view)i;
+	return NULL;
+}
+
+static const char *take_format(struct request *r, const char *value)
+{
+	int i = find_word(view_formats, VIEW_FORMATS, value);
+
+	if (i < 0)
+		return "none of table, csv, json, md";
+	r->order.format = (enum view_format)i;
+	return NULL;
+}
+
+static const char *take_group(struct request *r, const char *value)
+{
+	static const char *const groups[] = {
+		[OPERATORS_BY_NAME] = "name", [OPERATORS_BY_SHAPE] = "shape"
+	};
+	int i = find_word(groups, 2, value);
+
+	if (i < 0)
+		return "neither name nor shape";
+	r->subject.by = (enum operators_by)i;
+	return NULL;
+}
+
+static const char *take_number(const char *value, int64_t low, int64_t high, int64_t *to)
+{
+	if (verb_options_number(value, low, high, to))
+		return NULL;
+	return low ? "not a number from 1 on" : "not a number from 0 on";
+}
+
+static const char *take_limit(struct request *r, const char *value)
+{
+	int64_t n = 0;
+	const char *why = take_number(value, 1, INT32_MAX, &n);
+
+	r->order.limit = (size_t)n;
+	return why;
+}
+
+static const char *take_option(void *arg, const char *name, const char *value)
+{
+	struct request *r = arg;
+
+	if (!strcmp(name, "view"))
+		return take_view(r, value);
+	if (!strcmp(name, "format"))
+		return take_format(r, value);
+	if (!strcmp(name, "group-by"))
+		return take_group(r, value);
+	if (!strcmp(name, "limit"))
+		return take_limit(r, value);
+	if (!strcmp(name, "steps"))
+		return verb_options_range(value, &r->subject.first, &r->subject.last)
+			       ? NULL
+			       : "neither a step nor A-B";
+	if (!strcmp(name, "rank"))
+		return take_number(value, 0, INT64_MAX, &r->choice.rank);
+	if (!strcmp(name, "window"))
+		return take_number(value, 0, INT64_MAX, &r->choice.window);
+	if (!strcmp(name, "sort"))
+		r->order.sort = value;
+	else if (!strcmp(name, "like-torch"))
+		r->order.like_torch = true;
+	else if (!strcmp(name, "output"))
+		r->output = value;
+	else if (!strcmp(name, "explain"))
+		r->explain = value;
+	else
+		r->help = true;
+	return NULL;
+}
+
+/* Says the first thing that does not fit together. */
+static bool fits_together(const struct request *r)
+{
+	const struct view_order *o = &r->order;
+
+	if (r->places_n > 1)
+		say_warn("%s: one trace or directory at a time", r->places[1]);
+	else if (o->like_torch && o->view != VIEW_OPS)
+		say_warn("--like-torch: is of operators: --view ops --like-torch");
+	else if (o->like_torch && o->format != VIEW_TABLE)
+		say_warn("--like-torch: is a table: no --format with it");
+	else if (r->subject.by != OPERATORS_BY_NAME && o->view != VIEW_OPS &&
+		 o->format != VIEW_JSON)
+		say_warn("--group-by: is of operators: --view ops --group-by shape");
+	else if (o->sort && o->view == VIEW_OVERVIEW && o->format != VIEW_JSON)
+		say_warn("--sort: the overview has an order of its own: name a --view");
+	else
+		return true;
+	return false;
+}
+
+/* ---- the trace ---- */
+
+static void say_bad_option(const char *where, const char *why, void *arg)
+{
+	(void)arg;
+	say_warn("%s: %s", where, why);
+}
+
+/* The log directory that a run would have. */
+static const char *find_logdir(void)
+{
+	static struct config c;
+
+	config_load(&c, NULL, environ, say_bad_option, NULL);
+	return c.logdir;
+}
+
+/* Finds the file that is meant. */
+static bool find_trace(struct request *r, const char *logdir)
+{
+	char why[3 * PATH_MAX];
+	const char *place = r->places_n ? r->places[0] : logdir ? logdir : find_logdir();
+	bool fine = choice_make(&r->choice, place, why, sizeof(why));
+
+	if (!fine && !r->places_n && r->choice.rank < 0 && r->choice.window < 0)
+		say_warn("%s; name a trace or a directory: proflaunch report "
+			 "TRACE|DIRECTORY",
+			 why);
+	else if (!fine)
+		say_warn("%s", why);
+	else if (*r->choice.line)
+		say_note("%s", r->choice.line);
+	if (fine && processes_is(r->choice.path)) {
+		say_warn("%s: its rows are whole processes: proflaunch memory shows them",
+			 r->choice.path);
+		return false;
+	}
+	return fine;
+}
+
+/* Says what was asked for and is not in the trace, beside what is. */
+static void say_missing(const struct request *r, const struct subject *s)
+{
+	if (r->subject.by == OPERATORS_BY_SHAPE && !s->operators.shapes)
+		say_warn("%s: it has no input shapes: record with proflaunch "
+			 "--record-shapes, or torch.profiler(record_shapes=True)",
+			 s->path);
+}
+
+/* ---- output ---- */
+
+static int fail_with(const char *why)
+{
+	say_warn("%s", why);
+	return 2;
+}
+
+/* Puts the text into a file of its own. */
+static int write_file(const struct request *r, const char *text, size_t len)
+{
+	struct new_file f;
+	char why[8192];
+
+	if (new_file_is(r->output, r->choice.path)) {
+		say_warn("%s: is the trace: name another file", r->output);
+		return 2;
+	}
+	if (!new_file_open(&f, r->output, why, sizeof(why)))
+		return fail_with(why);
+	fwrite(text, 1, len, f.out);
+	return new_file_keep(&f, why, sizeof(why)) ? 0 : fail_with(why);
+}
+
+static int show_text(const struct request *r, const char *text, size_t len)
+{
+	if (r->output)
+		return write_file(r, text, len);
+	if (pager_write(text, len))
+		return 0;
+	say_warn("standard output: %s", strerror(errno));
+	return 2;
+}
+
+static int print_subject(const struct request *r, struct subject *s)
+{
+	char why[1024], *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+	struct screen screen;
+	bool fine;
+	int status;
+
+	if (!out)
+		return fail_with(strerror(errno));
+	screen_begin(&screen, out,
+		     !r->output && isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1);
+	screen.colour &= r->order.format == VIEW_TABLE;
+	say_missing(r, s);
+	fine = view_print(s, &r->order, &screen, why, sizeof(why));
+	if (fclose(out))
+		status = fail_with(strerror(errno));
+	else
+		status = fine ? show_text(r, text, len) : fail_with(why);
+	free(text);
+	return status;
+}
+
+static int report_trace(struct request *r, const char *logdir)
+{
+	static struct subject s; /* its parts point at one another */
+	char why[PATH_MAX + 1024];
+	int status;
+
+	if (!find_trace(r, logdir))
+		return 2;
+	/* torch's table counts all of the file. */
+	r->subject.whole = r->order.like_torch && r->subject.first == INT64_MIN;
+	if (!subject_make(&s, r->choice.path, &r->subject, why, sizeof(why)))
+		return fail_with(why);
+	status = print_subject(r, &s);
+	subject_free(&s);
+	return status;
+}
+
+static int explain_rule(const struct request *r)
+{
+	const char *rule = strcmp(r->explain, "all") != 0 ? r->explain : NULL;
+
+	if (advice_explain(stdout, rule))
+		return fflush(stdout) ? 2 : 0;
+	say_warn("--explain %s: no such rule; --explain all lists them", r->explain);
+	return 2;
+}
+
+int report_main(char **argv, const char *logdir)
+{
+	struct request r = {
+		.subject = { .first = INT64_MIN, .last = INT64_MAX },
+		.choice = { .rank = CHOICE_ANY, .window = CHOICE_ANY },
+		.places = argv,
+	};
+	const struct verb_options o = { "report", known, take_option, &r };
+
+	if (!verb_options_read(&o, argv, &r.places_n))
+		return 2;
+	if (r.help) {
+		print_help(&o);
+		return fflush(stdout) ? 2 : 0;
+	}
+	if (!fits_together(&r))
+		return 2;
+	return r.explain ? explain_rule(&r) : report_trace(&r, logdir);
+}
