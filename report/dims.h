@@ -15,7 +15,7 @@
 
 #include "report/parse.h"
 
-#define DIMS_TEXT_MOST 2048u
+#define DIMS_TEXT_MOST 8192u
 #define DIMS_DEEPEST   8u
 
 struct dims {

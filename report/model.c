@@ -281,6 +281,8 @@ static bool take_event(void *arg, const struct event *e)
 		return true;
 	if (!strcmp(name, "[memory]"))
 		return add_memory(m, e, false);
+	if (!strcmp(name, "Iteration Start: PyTorch Profiler"))
+		m->recording = e->ts;
 	return strcmp(name, "[OutOfMemory]") || add_memory(m, e, true);
 }
 
@@ -322,6 +324,7 @@ int model_read(struct model *m, const char *path, unsigned want, char *why, size
 	*m = (struct model){ .want = want,
 			     .begin = INT64_MAX,
 			     .end = INT64_MIN,
+			     .recording = TIME_NONE,
 			     .whose = { .name = TEXT_NONE,
 					.script = TEXT_NONE,
 					.torch_version = TEXT_NONE,

@@ -77,6 +77,7 @@ struct model {
 	size_t slots_n;
 	int64_t moved; /* sum of all memory events */
 	int64_t begin, end; /* first and last time in the file */
+	int64_t recording; /* when it began; TIME_NONE = the file does not say */
 	int64_t base_ns;
 	bool ours, says_memory; /* written by proflaunch; memory was asked for */
 	bool says_shapes; /* shapes were asked for */
