@@ -33,13 +33,18 @@ bool launches_make(struct launches *l, const struct model *m)
 	return true;
 }
 
-uint32_t launches_op(const struct launches *l, const struct slice *device)
+uint32_t launches_numbered(const struct launches *l, uint32_t external)
 {
-	size_t at = SEARCH_FIRST(i, 0, l->n, l->rows[i].external >= device->external);
+	size_t at = SEARCH_FIRST(i, 0, l->n, l->rows[i].external >= external);
 
-	return device->external && at < l->n && l->rows[at].external == device->external
+	return external && at < l->n && l->rows[at].external == external
 		       ? l->rows[at].slice
 		       : NO_ROW;
+}
+
+uint32_t launches_op(const struct launches *l, const struct slice *device)
+{
+	return launches_numbered(l, device->external);
 }
 
 void launches_free(struct launches *l)

@@ -24,5 +24,6 @@ bool launches_make(struct launches *l, const struct model *m);
 void launches_free(struct launches *l);
 /* NO_ROW: the file does not say. */
 uint32_t launches_op(const struct launches *l, const struct slice *device);
+uint32_t launches_numbered(const struct launches *l, uint32_t external);
 
 #endif
