@@ -3,11 +3,16 @@
  * operators - a row for each operator, with torch's key_averages() definitions.
  *
  * Rows are by name, or by name and input shapes; "ProfilerStep#7" is "ProfilerStep*".
- * Annotations and calls of the CUDA API have rows, too. Times that lie in the operators
- * of which an operator consists are in `total` and not in `self`.
+ * Annotations, calls of the CUDA API and what runs on a GPU have rows, too, and functions
+ * of Python where the model was read with them; so have tensors that came and went in no
+ * event ("[memory]"). An annotation's row is not that of an operator of the same name.
+ * Times that lie in the events inside an event are in the totals and not in `self_`.
+ *
+ * Shapes are torch's: a list of tensors is [] in them, as no shapes at all are.
  *
  * Threads  one at a time.
- * Memory   72 bytes a row; while they are made 40 bytes a slice; operators_free.
+ * Memory   136 bytes a row; while they are made at most 70 bytes a slice;
+ *          operators_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds; sums stay at their ends.
  */
@@ -20,12 +25,16 @@ enum operators_by { OPERATORS_BY_NAME, OPERATORS_BY_SHAPE };
 
 struct operator_figures {
 	uint32_t name, shapes; /* texts of the model; shapes: TEXT_NONE unless by shape */
-	uint8_t kind; /* enum slice_kind: an operator, an annotation, a call, GPU work */
+	uint8_t kind; /* enum slice_kind of its first event on the first thread */
 	uint64_t count;
 	int64_t cpu, self_cpu; /* on the host */
 	int64_t device, self_device; /* of the GPU work that it launched */
 	int64_t cpu_memory, self_cpu_memory; /* bytes of tensors, signed */
 	int64_t device_memory, self_device_memory;
+	uint32_t first; /* by the row's first event: 0 has the earliest */
+	struct {
+		double cpu, self_cpu, device, self_device;
+	} torch; /* the four times in us, to the bit as torch adds them up */
 };
 
 struct operators {
