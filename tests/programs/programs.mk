@@ -4,6 +4,7 @@
 
 programs_apart := $(addprefix tests/programs/,heap_bump.c heap_early.c heap_own.c heap_plugins.c \
 	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c report_figures.c) \
+	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c report_table.c) \
 	$(wildcard tests/programs/unwind_* tests/programs/host_*)
 progs     := $(patsubst tests/programs/%.c,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.c)))
 cxx_progs := $(patsubst tests/programs/%.cc,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.cc)))
@@ -40,6 +41,12 @@ $(BUILD)/prog/report_figures: tests/programs/report_figures.c $(BUILD)/libunit.a
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(flags) $(san) -pthread -o $@.new $< $(BUILD)/libunit.a $(LDFLAGS) $(archives) $(reading) && \
 		mv $@.new $@
+# Parts of the report, without a command line around them.
+progs    += $(BUILD)/prog/report_table
+
+$(BUILD)/prog/report_table: tests/programs/report_table.c $(BUILD)/libunit.a
+	@mkdir -p $(@D)
+	$(call say,PROG,$@)$(CC) $(flags) -o $@.new $< $(BUILD)/libunit.a $(LDFLAGS) $(archives) $(reading) && mv $@.new $@
 
 # On the system's libtorch.
 $(cxx_progs): $(BUILD)/prog/%: tests/programs/%.cc
