@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes what a rule saw. Names come from the trace, and may be of any length. */
+#include "report/advice/phrase.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *phrase_room(void)
+{
+	static char ring[8][PHRASE];
+	static unsigned next;
+
+	return ring[next++ % 8];
+}
+
+const char *phrase_time(int64_t ns)
+{
+	static const struct {
+		double ns;
+		const char *unit;
+	} units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" } };
+	char *to = phrase_room();
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		double n = (double)ns / units[i].ns;
+
+		/* 999.6 us would read "1000 us". */
+		if (n < 0.9995)
+			continue;
+		snprintf(to, PHRASE, "%.*f %s",
+			 n < 9.995   ? 2
+			 : n < 99.95 ? 1
+				     : 0,
+			 n, units[i].unit);
+		return to;
+	}
+	snprintf(to, PHRASE, "%lld ns", (long long)ns);
+	return to;
+}
+
+unsigned phrase_percent(double part, double of)
+{
+	double share = of > 0 ? part / of * 100 + 0.5 : 0;
+
+	return share < 0 ? 0 : share > 100 ? 100 : (unsigned)share;
+}
+
+const char *phrase_name(const char *name, size_t most)
+{
+	char *to = phrase_room();
+	size_t n = strlen(name);
+
+	most = most < PHRASE ? most : PHRASE - 1;
+	if (n <= most)
+		return memcpy(to, name, n + 1);
+	snprintf(to, PHRASE, "%.*s...", (int)most - 3, name);
+	return to;
+}
+
+/* ---- places ---- */
+
+static bool is_torchs(const char *frame)
+{
+	return text_after(frame, "torch/") || text_after(frame, "<") ||
+	       strstr(frame, "site-packages/torch/") == frame;
+}
+
+/* The innermost frame of a stack that is not torch's own, or the innermost. */
+static const char *own_frame(const char *stack, size_t *len)
+{
+	const char *frame = stack;
+
+	while (is_torchs(frame)) {
+		const char *next = strchr(frame, ';');
+
+		if (!next || !next[1]) {
+			frame = stack;
+			break;
+		}
+		frame = next + 1;
+	}
+	*len = strcspn(frame, ";");
+	return frame;
+}
+
+struct place {
+	uint32_t op, note, stack, python; /* slices; NO_ROW = none */
+};
+
+static struct place place_of(const struct facts *f, uint32_t slice)
+{
+	const struct slice *s = f->m->slices;
+	struct place p = { NO_ROW, NO_ROW, NO_ROW, NO_ROW };
+	unsigned depth = 0;
+
+	if (slice != NO_ROW && s[slice].kind == SLICE_DEVICE)
+		slice = launches_op(&f->ops, &s[slice]);
+	if (slice != NO_ROW && s[slice].kind == SLICE_CALL && s[slice].parent == NO_ROW &&
+	    s[slice].stack == TEXT_NONE)
+		slice = launches_op(&f->ops, &s[slice]);
+	for (; slice != NO_ROW && depth < FACTS_DEPTH; slice = s[slice].parent, depth++) {
+		if (p.stack == NO_ROW && s[slice].stack != TEXT_NONE &&
+		    *texts_get(&f->m->texts, s[slice].stack))
+			p.stack = slice;
+		if (s[slice].kind == SLICE_OP)
+			p.op = slice;
+		if (s[slice].kind == SLICE_NOTE && p.note == NO_ROW &&
+		    !text_after(slice_name(f->m, slice), "ProfilerStep#"))
+			p.note = slice;
+		if (s[slice].kind == SLICE_PYTHON && p.python == NO_ROW &&
+		    !is_torchs(slice_name(f->m, slice)) &&
+		    strstr(slice_name(f->m, slice), ".py("))
+			p.python = slice;
+	}
+	return p;
+}
+
+const char *phrase_place(const struct facts *f, uint32_t slice)
+{
+	struct place p = place_of(f, slice);
+	char *to = phrase_room();
+	size_t len = 0;
+	const char *line = NULL, *name = NULL;
+
+	if (p.op != NO_ROW || p.note != NO_ROW)
+		name = phrase_name(slice_name(f->m, p.op != NO_ROW ? p.op : p.note), 80);
+	if (p.stack != NO_ROW) {
+		line = own_frame(texts_get(&f->m->texts, f->m->slices[p.stack].stack),
+				 &len);
+	} else if (p.python != NO_ROW) {
+		line = slice_name(f->m, p.python);
+		len = strlen(line);
+	}
+	if (len > 150) {
+		line += len - 150;
+		len = 150;
+	}
+	snprintf(to, PHRASE, "%s%s%.*s", name ?: "", name && line ? ", " : "", (int)len,
+		 line ?: "");
+	return to;
+}
+
+uint32_t phrase_key(const struct facts *f, uint32_t slice)
+{
+	struct place p = place_of(f, slice);
+	const struct slice *s = f->m->slices;
+
+	if (p.stack != NO_ROW)
+		return s[p.stack].stack;
+	if (p.python != NO_ROW)
+		return s[p.python].name;
+	if (p.op != NO_ROW)
+		return s[p.op].name;
+	return p.note != NO_ROW ? s[p.note].name : s[slice].name;
+}
