@@ -3,8 +3,7 @@
 # or C++; heap_* and unwind_* below, and host_* in tests/host/host.mk, have flags of their own.
 
 programs_apart := $(addprefix tests/programs/,heap_bump.c heap_early.c heap_own.c heap_plugins.c \
-	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c report_figures.c) \
-	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c report_table.c) \
+	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_malloc.c python_tool.c report_figures.c report_table.c report_advice.c) \
 	$(wildcard tests/programs/unwind_* tests/programs/host_*)
 progs     := $(patsubst tests/programs/%.c,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.c)))
 cxx_progs := $(patsubst tests/programs/%.cc,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.cc)))
@@ -34,19 +33,14 @@ $(BUILD)/prog/python_tool.so: tests/programs/python_tool.c agent/hooks/allocator
 	@mkdir -p $(@D)
 	$(call say,PROG,$@)$(CC) $(flags) -shared -fPIC -o $@.new $< && mv $@.new $@
 
-# What reads traces, without the launcher.
-progs    += $(BUILD)/prog/report_figures
-
-$(BUILD)/prog/report_figures: tests/programs/report_figures.c $(BUILD)/libunit.a
-	@mkdir -p $(@D)
-	$(call say,PROG,$@)$(CC) $(flags) $(san) -pthread -o $@.new $< $(BUILD)/libunit.a $(LDFLAGS) $(archives) $(reading) && \
-		mv $@.new $@
 # Parts of the report, without a command line around them.
-progs    += $(BUILD)/prog/report_table
+report_progs := $(addprefix $(BUILD)/prog/report_,figures table advice)
+progs        += $(report_progs)
 
-$(BUILD)/prog/report_table: tests/programs/report_table.c $(BUILD)/libunit.a
+$(report_progs): $(BUILD)/prog/%: tests/programs/%.c $(BUILD)/libunit.a
 	@mkdir -p $(@D)
-	$(call say,PROG,$@)$(CC) $(flags) -o $@.new $< $(BUILD)/libunit.a $(LDFLAGS) $(archives) $(reading) && mv $@.new $@
+	$(call say,PROG,$@)$(CC) $(flags) $(san) -pthread -o $@.new $< $(BUILD)/libunit.a $(LDFLAGS) -lm $(archives) $(reading) && \
+		mv $@.new $@
 
 # On the system's libtorch.
 $(cxx_progs): $(BUILD)/prog/%: tests/programs/%.cc
