@@ -59,11 +59,12 @@ static const char *missing_for(const struct facts *f, unsigned needs)
 	if (needs & NEED_KERNELS && !f->kernels)
 		return ours ? "the GPU: --activities cpu,cuda"
 			    : "the GPU: ProfilerActivity.CUDA";
-	if (needs & NEED_CALLS && f->host == NO_ROW)
+	if (f->host == NO_ROW &&
+	    (needs & NEED_CALLS || (needs & NEED_MEMORY && f->kernels)))
 		return "calls of CUDA, with the correlation of their work";
 	if (needs & NEED_GPU && !m->gpus_n)
 		return "the GPU's properties (deviceProperties in the file)";
-	if ((needs & NEED_MEMORY && !has_memory(m, false)) ||
+	if ((needs & NEED_MEMORY && !f->kernels && !has_memory(m, false)) ||
 	    (needs & NEED_GPU_MEMORY && !has_memory(m, true)))
 		return ours ? "memory: --profile-memory on"
 			    : "memory: profile_memory=True";

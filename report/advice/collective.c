@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Do several GPUs or processes work together as they should? */
 #include "base/text.h"
+
 #include "report/advice/blame.h"
+#include "report/advice/lineage.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include <stdlib.h>
 
 static bool has_name(const struct facts *f, const char *name)
 {
@@ -27,18 +30,39 @@ static bool has_nccl(const struct facts *f)
 
 /* ---- communication ---- */
 
+/* Without a GPU: collectives, and operators that compute outside of them. */
+static bool find_on_host(const struct facts *f, struct spans *talk, struct spans *compute)
+{
+	unsigned char *inside = lineage_make(f->m, steps_is_collective);
+	bool fine = inside;
+
+	for (uint32_t i = 0; fine && i < f->m->slices_n; i++) {
+		const struct slice *s = &f->m->slices[i];
+
+		if (s->kind != SLICE_OP && s->kind != SLICE_NOTE)
+			continue;
+		if (inside[i] & LINEAGE_ITSELF)
+			fine = spans_add(talk, s->begin, s->end);
+		else if (!inside[i] && text_after(slice_name(f->m, i), "aten::"))
+			fine = spans_add(compute, s->begin, s->end);
+	}
+	spans_join(talk);
+	spans_join(compute);
+	free(inside);
+	return fine;
+}
+
 /* f->time becomes the time of collectives that nothing hides. */
 static bool measure_talk(struct facts *f)
 {
-	struct spans bare = { 0 };
-	bool fine = spans_without(&bare, &f->talk, &f->compute);
+	struct spans talk = { 0 }, compute = { 0 }, bare = { 0 };
+	bool fine = f->kernels ? spans_without(&bare, &f->talk, &f->compute)
+			       : find_on_host(f, &talk, &compute) &&
+					 spans_without(&bare, &talk, &compute);
 
-	if (f->talk.n) {
-		facts_measure(f, &bare);
-	} else {
-		for (size_t i = 0; i < f->n; i++)
-			f->time[i] = f->step[i].share[SHARE_COMMUNICATION];
-	}
+	facts_measure(f, &bare);
+	spans_free(&talk);
+	spans_free(&compute);
 	spans_free(&bare);
 	return fine;
 }
@@ -53,7 +77,7 @@ static bool blame_talk(struct facts *f, struct advice *a)
 		if (f->work[i].talk)
 			blame_add(&blame, f->work[i].slice,
 				  f->work[i].end - f->work[i].begin);
-	for (uint32_t i = 0; !f->talk.n && i < f->m->slices_n; i++)
+	for (uint32_t i = 0; !f->kernels && i < f->m->slices_n; i++)
 		if (steps_is_collective(slice_name(f->m, i)) &&
 		    facts_step(f, f->m->slices[i].begin) >= 0)
 			blame_add(&blame, i, f->m->slices[i].end - f->m->slices[i].begin);
@@ -72,8 +96,9 @@ bool communication_look(struct facts *f, struct advice *a)
 	if (!v.holds)
 		return true;
 	ADVICE_SAY(a->title, "The step waits for collectives");
-	ADVICE_SAY(a->seen, "%s a step, %s, while no other kernel runs",
-		   phrase_time(v.median), verdict_steps(f, &v));
+	ADVICE_SAY(a->seen, "%s a step, %s, while %s", phrase_time(v.median),
+		   verdict_steps(f, &v),
+		   f->kernels ? "no other kernel runs" : "no operator computes");
 	ADVICE_SAY(
 		a->why,
 		"It is either the transfer, or waiting for a slower rank: one rank's file cannot "

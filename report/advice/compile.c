@@ -93,8 +93,8 @@ static void say_compiling(const struct facts *f, struct advice *a,
 		phrase_time(f->time[c->longest]));
 	ADVICE_SAY(
 		a->why,
-		"New shapes, types or values make torch.compile start again; each step that does "
-		"so waits.");
+		"Mostly, new shapes, types or values make torch.compile start again; the step "
+		"waits for it.");
 	ADVICE_SAY(
 		a->act,
 		"TORCH_LOGS=recompiles says which; mark_dynamic() or dynamic=True, or the same "

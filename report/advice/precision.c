@@ -61,13 +61,14 @@ static bool has_any(const char *name, const char *const *words)
 	return *words;
 }
 
-/* By the kernel's name: such an operator launches additions and copies, too, and tensor
- * cores have nothing to gain for doubles. */
+/* By the kernel's name: such an operator launches additions and copies, too, and what is
+ * no fp32 is no case for these rules. */
 static bool is_product(const char *kernel, bool by_op)
 {
 	static const char *const never[] = {
-		"elementwise", "reduce_kernel", "dgemm", "f64",     "<double", "fill",
-		"zgemm",       "cgemm",         "igemm", "convert", NULL
+		"elementwise", "reduce_kernel", "fill",     "convert",  "dgemm", "zgemm",
+		"cgemm",       "igemm",         "f64",      "<double",  "half",  "Half",
+		"fp16",        "bf16",          "BFloat16", "bfloat16", NULL
 	};
 	static const char *const yes[] = { "gemm",  "conv",  "cutlass",  "xmma",
 					   "dgrad", "wgrad", "winograd", NULL };

@@ -21,7 +21,7 @@ enum {
 	NEED_KERNELS = 4, /* only where the process used a GPU */
 	NEED_CALLS = 8, /* likewise: calls with the numbers of their work */
 	NEED_GPU = 16, /* likewise: what the GPU is */
-	NEED_MEMORY = 32,
+	NEED_MEMORY = 32, /* with a GPU its calls, without one memory of tensors */
 	NEED_GPU_MEMORY = 64, /* likewise, of the GPU */
 };
 

@@ -270,6 +270,35 @@ START_TEST(what_lies_in_the_hosts_memory_stops_nothing)
 }
 END_TEST
 
+START_TEST(collective_that_operators_hide_is_no_advice)
+{
+	begin_gpu(1000, 0);
+	steps_of(STEPS);
+	EACH(i)
+	{
+		note("gloo:all_reduce", at(i, 10), 400);
+		op("aten::copy_", at(i, 20), 300); /* its own */
+		slice(2, "cpu_op", "aten::mm", at(i, 15), 315, "");
+	}
+	advise();
+	ck_assert(!told("communication"));
+	advised_end();
+}
+END_TEST
+
+START_TEST(without_memory_its_rule_is_silent)
+{
+	with_loading(5);
+	advise();
+	ck_assert(is_silent("malloc-churn"));
+	advised_end();
+	with_block(5);
+	advise();
+	ck_assert(!is_silent("malloc-churn"));
+	advised_end();
+}
+END_TEST
+
 START_TEST(without_steps_their_rules_are_silent)
 {
 	begin_gpu(1000, 0);
@@ -303,6 +332,8 @@ int main(void)
 	tcase_add_test(t, rule_holds_in_the_median_step);
 	tcase_add_test(t, first_step_is_not_judged);
 	tcase_add_test(t, what_lies_in_the_hosts_memory_stops_nothing);
+	tcase_add_test(t, collective_that_operators_hide_is_no_advice);
+	tcase_add_test(t, without_memory_its_rule_is_silent);
 	tcase_add_test(t, without_steps_their_rules_are_silent);
 	tcase_add_test(t, without_operators_their_rules_are_silent);
 	return unit_run(t, "report_advice");
