@@ -4,7 +4,6 @@
  */
 #include "tests/unit/advice_trace.h"
 
-#define EACH(i)  for (unsigned i = 0; i < STEPS; i++)
 #define LOADER   "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define MANY     600
 #define LARGE    (2L << 20)
@@ -16,8 +15,7 @@ static void with_loading(double us)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		note(LOADER, at(i, 0), us);
 		op("aten::mm", at(i, us), 900 - us);
 	}
@@ -29,9 +27,9 @@ static void fill_ops(unsigned n, unsigned small, double step)
 {
 	begin_gpu(step, 0);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < n; k++)
-		op("aten::add", at(i, k * 6), k < small ? 4 : 5);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < n; k++)
+			op("aten::add", at(i, k * 6), k < small ? 4 : 5);
 }
 
 static void with_ops(double n)
@@ -49,20 +47,20 @@ static void with_rest(double step)
 {
 	begin_gpu(step, 0);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < MANY; k++)
-		op("aten::add", at(i, k * 4), 4);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < MANY; k++)
+			op("aten::add", at(i, k * 4), 4);
 }
 
 static void with_items(double n)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < n; k++) {
-		op("aten::item", at(i, k * 10), 5);
-		op("aten::_local_scalar_dense", at(i, k * 10 + 1), 2);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < n; k++) {
+			op("aten::item", at(i, k * 10), 5);
+			op("aten::_local_scalar_dense", at(i, k * 10 + 1), 2);
+		}
 }
 
 /* Two large blocks of one place, freed in their step, and `other` bytes that stay. */
@@ -70,14 +68,14 @@ static void fill_blocks(long bytes, double other, double us)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 2; k++) {
-		op("aten::empty", at(i, k * 100), us / 2);
-		memory(at(i, k * 100 + us / 4), 77, bytes);
-		memory(at(i, k * 100 + 50), 77, -bytes);
-		op("aten::mm", at(i, k * 100 + 60), 30);
-		memory(at(i, k * 100 + 70), 1000 + i * 2 + k, (long)other);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			op("aten::empty", at(i, k * 100), us / 2);
+			memory(at(i, k * 100 + us / 4), 77, bytes);
+			memory(at(i, k * 100 + 50), 77, -bytes);
+			op("aten::mm", at(i, k * 100 + 60), 30);
+			memory(at(i, k * 100 + 70), 1000 + i * 2 + k, (long)other);
+		}
 }
 
 static void with_block(double bytes)
@@ -99,8 +97,8 @@ static void with_compile(double at_step)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	op("aten::mm", at(i, 500), 400);
+	for (unsigned i = 0; i < STEPS; i++)
+		op("aten::mm", at(i, 500), 400);
 	note(COMPILES, at((unsigned)at_step, 0), 300);
 }
 
@@ -109,10 +107,14 @@ static void with_lookup(double us)
 {
 	begin_gpu(2000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		op("TorchDynamo Cache Lookup", at(i, 10), 10);
-		op("Torch-Compiled Region: 0/0", at(i, 20 + (i == 3 ? us : 5)), 500);
+		if (i != 4)
+			op("Torch-Compiled Region: 0/0", at(i, 20 + (i == 3 ? us : 5)),
+			   500);
+		else
+			op("aten::mm", at(i, 1500),
+			   20); /* what was found is not compiled */
 	}
 }
 
@@ -121,8 +123,7 @@ static void with_length(unsigned which, double us)
 	double begin = 1000;
 
 	begin_gpu(1000, 0);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		step(i, begin, i == which ? us : 1000);
 		op("aten::mm", begin, 900);
 		begin += i == which ? us : 1000;
@@ -157,17 +158,19 @@ static void with_events(double n)
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
 	/* The step itself is an event, too. */
-	EACH(i)
-	for (unsigned k = 0; k + 1 < n; k++)
-		op("a", at(i, k * 2), 1);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k + 1 < n; k++)
+			op("a", at(i, k * 2), 1);
 }
 
 static void with_collective(double us)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	note("gloo:all_reduce", at(i, 10), us);
+	for (unsigned i = 0; i < STEPS; i++) {
+		note("gloo:all_reduce", at(i, 10), us);
+		op("aten::copy_", at(i, 11), us - 2); /* its own */
+	}
 }
 
 static const struct turn turns[] = {
@@ -255,8 +258,7 @@ START_TEST(what_lies_in_the_hosts_memory_stops_nothing)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		note("Optimizer.step#Adam.step", at(i, 0), 500);
 		note(LOADER, at(i, 600), 40);
 		for (unsigned k = 0; k < 4; k++) {
@@ -274,8 +276,7 @@ START_TEST(collective_that_operators_hide_is_no_advice)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		note("gloo:all_reduce", at(i, 10), 400);
 		op("aten::copy_", at(i, 20), 300); /* its own */
 		slice(2, "cpu_op", "aten::mm", at(i, 15), 315, "");
@@ -283,6 +284,24 @@ START_TEST(collective_that_operators_hide_is_no_advice)
 	advise();
 	ck_assert(!told("communication"));
 	advised_end();
+}
+END_TEST
+
+/* A block that is freed in the next step, or that an operator allocates on its way. */
+START_TEST(churn_is_what_a_step_allocates_for_nothing)
+{
+	for (unsigned k = 0; k < 3; k++) {
+		begin_gpu(1000, 0);
+		steps_of(STEPS + 1);
+		for (unsigned i = 0; i < STEPS; i++) {
+			op(k == 1 ? "aten::mm" : "aten::empty", at(i, 0), 40);
+			memory(at(i, 10), 77 + i, LARGE);
+			memory(at(k == 2 ? i + 1 : i, 500), 77 + i, -LARGE);
+		}
+		advise();
+		ck_assert_int_eq(told("malloc-churn") != NULL, k == 0);
+		advised_end();
+	}
 }
 END_TEST
 
@@ -333,6 +352,7 @@ int main(void)
 	tcase_add_test(t, first_step_is_not_judged);
 	tcase_add_test(t, what_lies_in_the_hosts_memory_stops_nothing);
 	tcase_add_test(t, collective_that_operators_hide_is_no_advice);
+	tcase_add_test(t, churn_is_what_a_step_allocates_for_nothing);
 	tcase_add_test(t, without_memory_its_rule_is_silent);
 	tcase_add_test(t, without_steps_their_rules_are_silent);
 	tcase_add_test(t, without_operators_their_rules_are_silent);

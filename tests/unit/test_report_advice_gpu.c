@@ -2,9 +2,8 @@
 /* Rules about a GPU: a trace on each side of each threshold, and one without evidence. */
 #include "tests/unit/advice_trace.h"
 
-#define GEMM    "ampere_sgemm_128x64_nn"
-#define MM16    "ampere_fp16_s16816gemm_fp16_128x64"
-#define EACH(i) for (unsigned i = 0; i < STEPS; i++)
+#define GEMM "ampere_sgemm_128x64_nn"
+#define MM16 "ampere_fp16_s16816gemm_fp16_128x64"
 
 /* ---- input, copies, memory from the driver, collectives ---- */
 
@@ -12,8 +11,7 @@ static void with_loading(double us)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("k", at(i, 10), 300, 3);
 		note("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
 		     at(i, 310), us);
@@ -27,8 +25,7 @@ static void with_copy(double bytes)
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
 	snprintf(more, sizeof(more), ",\"bytes\":%.0f", bytes);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		work_of("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
 			"cudaMemcpyAsync", at(i, 10), 100, 3, more);
 		kernel("k", at(i, 110), 800, 3);
@@ -39,8 +36,7 @@ static void with_copy_time(double us)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		work_of("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
 			"cudaMemcpyAsync", at(i, 10), us, 3, ",\"bytes\":2000000");
 		kernel("k", at(i, 110), 800, 3);
@@ -52,8 +48,7 @@ static void with_malloc(double first)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("k", at(i, 10), 500, 3);
 		if (i >= first || !i)
 			call("cudaMalloc", at(i, 600), 200);
@@ -64,8 +59,7 @@ static void with_collective(double us)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("k", at(i, 10), 500, 3);
 		kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", at(i, 410), 100 + us,
 		       3);
@@ -76,8 +70,8 @@ static void with_idle(double dur)
 {
 	begin_gpu(10000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	kernel("k", at(i, 10), dur, 3);
+	for (unsigned i = 0; i < STEPS; i++)
+		kernel("k", at(i, 10), dur, 3);
 }
 
 /* ---- precision ---- */
@@ -85,8 +79,7 @@ static void with_idle(double dur)
 static void fill_products(const char *name, double us)
 {
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel(name, at(i, 50), us, 3);
 		work_of("kernel", "void vectorized_elementwise_kernel",
 			"cudaLaunchKernel", at(i, 50 + us), 500 - us, 40 + us, "");
@@ -112,8 +105,7 @@ static void with_ddp(double cc)
 {
 	begin_gpu(1000, (int)cc);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		note("DistributedDataParallel.forward", at(i, 5), 100);
 		kernel("k", at(i, 10), 900, 3);
 	}
@@ -123,8 +115,7 @@ static void with_device(double device)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		note("DataParallel.forward", at(i, 5), 100);
 		kernel("k", at(i, 10), 900, 3);
 		fprintf(file,
@@ -193,8 +184,7 @@ START_TEST(what_the_gpu_hides_is_no_gain)
 	/* Its end is the loader's, but the GPU was busy for all of it. */
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("elementwise", at(i, 10), 900, 3);
 		note("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
 		     at(i, 400), 500);
@@ -232,9 +222,9 @@ START_TEST(gain_of_products_is_half_of_what_is_waited_for)
 	/* The next launch comes long behind the product's end. */
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 2; k++)
-		kernel(GEMM, at(i, 50 + 500 * k), 300, 3);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 2; k++)
+			kernel(GEMM, at(i, 50 + 500 * k), 300, 3);
 	advise();
 	ck_assert(!told("fp32-matmul"));
 	advised_end();
@@ -256,14 +246,53 @@ START_TEST(tensor_cores_that_are_used_are_no_advice)
 }
 END_TEST
 
+START_TEST(copy_that_a_collective_hides_is_no_advice)
+{
+	begin_gpu(1000, 80);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		kernel("ncclDevKernel_AllGather", at(i, 10), 90, 3);
+		work_of("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)",
+			"cudaMemcpyAsync", at(i, 20), 70, 3, ",\"bytes\":9000000");
+		kernel("elementwise", at(i, 100), 900, 80);
+	}
+	advise();
+	ck_assert(!advices.n);
+	advised_end();
+}
+END_TEST
+
+START_TEST(one_kernel_on_tensor_cores_is_enough)
+{
+	for (unsigned cc = 70; cc <= 80; cc += 10) {
+		begin_gpu(1000, (int)cc);
+		fill_products(GEMM, 400);
+		kernel(MM16, at(4, 900), 20, 3);
+		advise();
+		ck_assert(!told("fp32-matmul") && !told("amp"));
+		advised_end();
+	}
+}
+END_TEST
+
+START_TEST(memory_of_the_host_is_none_of_the_gpu)
+{
+	with_peak(5e8);
+	memory_of(1, 0, -1, at(1, 200), 9, 5, 990000000);
+	advise();
+	ck_assert(!told("memory"));
+	advised_end();
+}
+END_TEST
+
 /* ---- without evidence ---- */
 
 START_TEST(without_kernels_rules_say_what_to_record)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	call("cudaLaunchKernel", at(i, 10), 5);
+	for (unsigned i = 0; i < STEPS; i++)
+		call("cudaLaunchKernel", at(i, 10), 5);
 	advise();
 	ck_assert(!advices.n);
 	ck_assert(is_silent("launch-bound") && is_silent("gpu-idle") &&
@@ -277,11 +306,11 @@ START_TEST(without_calls_rules_about_launches_are_silent)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	fprintf(file,
-		"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
-		"\"ts\":%f,\"dur\":100,\"args\":{\"device\":0,\"stream\":7}},",
-		GEMM, at(i, 10));
+	for (unsigned i = 0; i < STEPS; i++)
+		fprintf(file,
+			"{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"%s\",\"pid\":0,\"tid\":7,"
+			"\"ts\":%f,\"dur\":100,\"args\":{\"device\":0,\"stream\":7}},",
+			GEMM, at(i, 10));
 	advise();
 	ck_assert(is_silent("launch-bound") && is_silent("host-bound"));
 	ck_assert(is_silent("amp") && is_silent("fp32-matmul") && is_silent("memory"));
@@ -294,8 +323,8 @@ START_TEST(without_a_gpu_its_rules_do_not_apply)
 {
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
-	EACH(i)
-	op("aten::mm", at(i, 10), 900);
+	for (unsigned i = 0; i < STEPS; i++)
+		op("aten::mm", at(i, 10), 900);
 	advise();
 	ck_assert(!advices.n && advices.silent_n == 1 && is_silent("malloc-churn"));
 	advised_end();
@@ -312,6 +341,9 @@ int main(void)
 	tcase_add_test(t, gain_of_the_loader_is_its_time);
 	tcase_add_test(t, gain_of_products_is_half_of_what_is_waited_for);
 	tcase_add_test(t, tensor_cores_that_are_used_are_no_advice);
+	tcase_add_test(t, copy_that_a_collective_hides_is_no_advice);
+	tcase_add_test(t, one_kernel_on_tensor_cores_is_enough);
+	tcase_add_test(t, memory_of_the_host_is_none_of_the_gpu);
 	tcase_add_test(t, without_kernels_rules_say_what_to_record);
 	tcase_add_test(t, without_calls_rules_about_launches_are_silent);
 	tcase_add_test(t, without_a_gpu_its_rules_do_not_apply);

@@ -2,17 +2,15 @@
 /* Rules about launches and waits: a trace on each side of each threshold. */
 #include "tests/unit/advice_trace.h"
 
-#define EACH(i) for (unsigned i = 0; i < STEPS; i++)
-
 /* ---- launches ---- */
 
 /* Kernels of `dur` us every `every`, in [0, 1000). */
 static void fill_steps(double dur, double every, double lag)
 {
 	steps_of(STEPS);
-	EACH(i)
-	for (double t = 20; t + dur < 1000; t += every)
-		kernel("k", at(i, t), dur, lag);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (double t = 20; t + dur < 1000; t += every)
+			kernel("k", at(i, t), dur, lag);
 }
 
 static void with_gap(double gap)
@@ -31,9 +29,9 @@ static void with_busy(double dur)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 10; k++)
-		kernel("k", at(i, 100 * k), dur, k ? 3 : -5);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 10; k++)
+			kernel("k", at(i, 100 * k), dur, k ? 3 : -5);
 }
 
 /* So many of a hundred kernels begin at once. */
@@ -41,9 +39,9 @@ static void with_at_once(double n)
 {
 	begin_gpu(4000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 100; k++)
-		kernel("k", at(i, 40 + 39 * k), 15, k < n ? 3 : 15);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 100; k++)
+			kernel("k", at(i, 40 + 39 * k), 15, k < n ? 3 : 15);
 }
 
 /* Busy for half of the time, the kernels queued; launches in so many tenths. */
@@ -51,20 +49,20 @@ static void with_tenths(double n)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < n; k++) {
-		kernel("k", at(i, 40 + 100 * k), 30, 30);
-		kernel("k", at(i, 70 + 100 * k), 20, 50);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < n; k++) {
+			kernel("k", at(i, 40 + 100 * k), 30, 30);
+			kernel("k", at(i, 70 + 100 * k), 20, 50);
+		}
 }
 
 static void with_host_busy(double dur)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 10; k++)
-		kernel("k", at(i, 35 + 100 * k), dur, 30);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 10; k++)
+			kernel("k", at(i, 35 + 100 * k), dur, 30);
 }
 
 static void with_tiny(double dur)
@@ -77,9 +75,9 @@ static void with_tiny_share(double n)
 {
 	begin_gpu(1000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < n; k++)
-		kernel("k", at(i, 10 + 9 * k), 5, 3);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < n; k++)
+			kernel("k", at(i, 10 + 9 * k), 5, 3);
 }
 
 /* So many of ten kernels are tiny; they are enough of the time. */
@@ -87,9 +85,9 @@ static void with_tiny_kernels(double n)
 {
 	begin_gpu(160, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 10; k++)
-		kernel("k", at(i, 5 + 15 * k), k < n ? 9.5 : 10, 3);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 10; k++)
+			kernel("k", at(i, 5 + 15 * k), k < n ? 9.5 : 10, 3);
 }
 
 /* ---- waiting ---- */
@@ -99,22 +97,22 @@ static void with_wait(double us)
 {
 	begin_gpu(20000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 2; k++) {
-		kernel("k", at(i, 10 + 5000 * k), 1000, 3);
-		call("cudaStreamSynchronize", at(i, 1012 + 5000 * k - us), us);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			kernel("k", at(i, 10 + 5000 * k), 1000, 3);
+			call("cudaStreamSynchronize", at(i, 1012 + 5000 * k - us), us);
+		}
 }
 
 static void with_waits(double n)
 {
 	begin_gpu(20000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < n; k++) {
-		kernel("k", at(i, 10 + 5000 * k), 1000, 3);
-		call("cudaDeviceSynchronize", at(i, 500 + 5000 * k), 512);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < n; k++) {
+			kernel("k", at(i, 10 + 5000 * k), 1000, 3);
+			call("cudaDeviceSynchronize", at(i, 500 + 5000 * k), 512);
+		}
 }
 
 static const struct turn turns[] = {
@@ -157,12 +155,87 @@ START_TEST(gain_of_launches_is_the_idle_time_before_them)
 }
 END_TEST
 
+/* Ten kernels a step that begin at once, 60 us apart, and so many waits. */
+static void launch_and_wait(unsigned waits)
+{
+	begin_gpu(1000, 80);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 10; k++) {
+			kernel("k", at(i, 10 + 99 * k), 39, 3);
+			if (k < waits)
+				call("cudaStreamSynchronize", at(i, 11 + 99 * k), 40);
+		}
+	advise();
+}
+
+START_TEST(idle_time_is_told_once)
+{
+	launch_and_wait(9);
+	ck_assert_int_eq(told("sync-point")->gain, 9 * 60000);
+	ck_assert(!told("launch-bound") || told("launch-bound")->gain < 100000);
+	advised_end();
+	launch_and_wait(1);
+	ck_assert(!told("sync-point"));
+	ck_assert_int_eq(told("launch-bound")->gain, 10 * 60000 + 10000);
+	advised_end();
+}
+END_TEST
+
+START_TEST(loading_before_a_launch_is_the_loaders)
+{
+	begin_gpu(1000, 80);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		note("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+		     at(i, 110), 380);
+		for (unsigned k = 0; k < 3; k++)
+			kernel("k", at(i, 10 + 490 * k), k ? 10 : 100, 3);
+	}
+	advise();
+	ck_assert_int_eq(told("dataloader")->gain, 380000);
+	ck_assert_int_eq(told("launch-bound")->gain, 500000);
+	advised_end();
+}
+END_TEST
+
+START_TEST(host_is_told_what_others_leave)
+{
+	/* 500 us idle in each step, 300 of them in the loader, or 100, but for calls. */
+	for (unsigned k = 0; k < 2; k++) {
+		with_host_busy(50);
+		for (unsigned i = 0; i < STEPS; i++)
+			for (unsigned t = 0; t < (k ? 2 : 6); t++)
+				note("enumerate(DataLoader)#_SingleProcessDataLoaderIter."
+				     "__next__",
+				     at(i, 85 + 100 * t), 50);
+		advise();
+		ck_assert_int_eq(told("dataloader")->gain, k ? 98000 : 294000);
+		ck_assert_int_eq(told("host-bound") ? told("host-bound")->gain : 0,
+				 k ? 402000 : 0);
+		advised_end();
+	}
+}
+END_TEST
+
+START_TEST(launches_all_over_one_step_are_no_rule)
+{
+	begin_gpu(1000, 80);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 10; k++)
+			kernel("k", at(i, 40 + (i == 1 ? 95 : 40) * k), 30, 30);
+	advise();
+	ck_assert(!told("host-bound"));
+	advised_end();
+}
+END_TEST
+
 START_TEST(long_gap_is_no_launch)
 {
 	begin_gpu(4000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("k", at(i, 10), 100, 3);
 		kernel("k", at(i, 1109), 100, 3);
 		kernel("k", at(i, 2211), 100, 3);
@@ -178,12 +251,12 @@ START_TEST(wait_of_another_thread_is_none)
 {
 	begin_gpu(20000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 3; k++) {
-		kernel("k", at(i, 10 + 5000 * k), 1000, 3);
-		slice(2, "cuda_runtime", "cudaEventSynchronize", at(i, 500 + 5000 * k),
-		      512, "");
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			kernel("k", at(i, 10 + 5000 * k), 1000, 3);
+			slice(2, "cuda_runtime", "cudaEventSynchronize",
+			      at(i, 500 + 5000 * k), 512, "");
+		}
 	advise();
 	ck_assert(!told("sync-point"));
 	advised_end();
@@ -194,8 +267,7 @@ START_TEST(wait_that_ends_while_the_gpu_works_is_no_loss)
 {
 	begin_gpu(20000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		kernel("k", at(i, 10), 18000, 3);
 		call("cudaEventSynchronize", at(i, 500), 512);
 		call("cudaEventSynchronize", at(i, 5000), 512);
@@ -210,15 +282,16 @@ START_TEST(waits_that_cost_most_are_named)
 {
 	begin_gpu(20000, 80);
 	steps_of(STEPS);
-	EACH(i)
-	for (unsigned k = 0; k < 3; k++) {
-		kernel("k", at(i, 10 + 5000 * k), k ? 1000 : 4900, 3);
-		slice(1, "cpu_op", k ? "aten::item" : "aten::nonzero",
-		      at(i, 500 + 5000 * k), 4420,
-		      k ? "\"Call stack\":\"torch/_tensor.py(9): f;a.py(3): g;b.py(1): h\""
-			: "");
-		call("cudaStreamSynchronize", at(i, 505 + 5000 * k), k ? 506 : 4410);
-	}
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			kernel("k", at(i, 10 + 5000 * k), k ? 1000 : 4900, 3);
+			slice(1, "cpu_op", k ? "aten::item" : "aten::nonzero",
+			      at(i, 500 + 5000 * k), 4420,
+			      k ? "\"Call stack\":\"torch/_tensor.py(9): f;a.py(3): g;b.py(1): h\""
+				: "");
+			call("cudaStreamSynchronize", at(i, 505 + 5000 * k),
+			     k ? 506 : 4410);
+		}
 	advise();
 	ck_assert_str_eq(told("sync-point")->title,
 			 "The program waits for the GPU 3 times a step");
@@ -236,6 +309,10 @@ int main(void)
 			    (int)(sizeof(turns) / sizeof(*turns)));
 	tcase_add_test(t, gain_of_waits_is_the_idle_time_behind_them);
 	tcase_add_test(t, gain_of_launches_is_the_idle_time_before_them);
+	tcase_add_test(t, idle_time_is_told_once);
+	tcase_add_test(t, loading_before_a_launch_is_the_loaders);
+	tcase_add_test(t, host_is_told_what_others_leave);
+	tcase_add_test(t, launches_all_over_one_step_are_no_rule);
 	tcase_add_test(t, long_gap_is_no_launch);
 	tcase_add_test(t, wait_of_another_thread_is_none);
 	tcase_add_test(t, wait_that_ends_while_the_gpu_works_is_no_loss);

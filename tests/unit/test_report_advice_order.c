@@ -2,7 +2,6 @@
 /* What is first, what is not told, what rules say of themselves, and hostile files. */
 #include "tests/unit/advice_trace.h"
 
-#define EACH(i)  for (unsigned i = 0; i < STEPS; i++)
 #define LOADER   "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define COMPILES "_compile.compile_inner (dynamo_timed)"
 
@@ -11,8 +10,7 @@ static void with_length(unsigned which, double us)
 	double begin = 1000;
 
 	begin_gpu(1000, 0);
-	EACH(i)
-	{
+	for (unsigned i = 0; i < STEPS; i++) {
 		step(i, begin, i == which ? us : 1000);
 		op("aten::mm", begin, 900);
 		begin += i == which ? us : 1000;
@@ -24,9 +22,9 @@ static void with_events(double n)
 	begin_gpu(1000, 0);
 	steps_of(STEPS);
 	/* The step itself is an event, too. */
-	EACH(i)
-	for (unsigned k = 0; k + 1 < n; k++)
-		op("a", at(i, k * 2), 1);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k + 1 < n; k++)
+			op("a", at(i, k * 2), 1);
 }
 
 START_TEST(largest_gain_is_first_and_what_cannot_be_said_last)
@@ -55,8 +53,8 @@ END_TEST
 START_TEST(doubtful_times_are_said_before_all)
 {
 	with_events(400);
-	EACH(i)
-	slice(2, "user_annotation", "gloo:all_reduce", at(i, 810), 180, "");
+	for (unsigned i = 0; i < STEPS; i++)
+		slice(2, "user_annotation", "gloo:all_reduce", at(i, 810), 180, "");
 	advise();
 	ck_assert_str_eq(advices.row[0].rule, "overhead");
 	ck_assert_str_eq(advices.row[1].rule, "communication");
@@ -128,6 +126,27 @@ START_TEST(what_is_worth_less_than_a_hundredth_is_not_told)
 }
 END_TEST
 
+START_TEST(gain_is_a_step_at_most)
+{
+	with_length(3, 90000);
+	note(COMPILES, 1000 + 3000, 80000);
+	advise();
+	ck_assert_int_eq(told("recompile")->gain, evidence.step);
+	advised_end();
+}
+END_TEST
+
+START_TEST(steps_that_vary_evenly_cost_nothing)
+{
+	begin_gpu(1000, 0);
+	for (unsigned i = 0; i < 4; i++)
+		step(i, 1000 + 2000 * i, i == 1 ? 700 : i == 2 ? 1300 : 1000);
+	advise();
+	ck_assert(!advices.n);
+	advised_end();
+}
+END_TEST
+
 START_TEST(hostile_files_are_survived)
 {
 	static const char *const traces[] = {
@@ -188,6 +207,8 @@ int main(void)
 	tcase_add_test(t, consequence_is_dropped_or_below_its_cause);
 	tcase_add_test(t, few_steps_are_said);
 	tcase_add_test(t, what_is_worth_less_than_a_hundredth_is_not_told);
+	tcase_add_test(t, gain_is_a_step_at_most);
+	tcase_add_test(t, steps_that_vary_evenly_cost_nothing);
 	tcase_add_loop_test(t, hostile_files_are_survived, 0, 4);
 	tcase_add_test(t, rules_are_explained);
 	return unit_run(t, "report_advice_order");
