@@ -7,7 +7,7 @@
 
 bool speedscope_take(struct speedscope *s, struct fold *f, const char *name)
 {
-	struct profile p = { strdup(name), s->samples_n, s->samples_n };
+	struct speedscope_profile p = { strdup(name), s->samples_n, s->samples_n };
 	size_t n = 0;
 	uint32_t *nodes = p.name ? fold_sorted(f, &n) : NULL;
 	bool fine = nodes && GROW(s->profiles, s->profiles_room, s->profiles_n);
@@ -116,7 +116,7 @@ static void put_sample(FILE *out, const struct fold *f, uint32_t node)
 }
 
 static void put_profile(const struct speedscope *s, const struct fold *f,
-			const struct profile *p, bool bytes, FILE *out)
+			const struct speedscope_profile *p, bool bytes, FILE *out)
 {
 	unsigned __int128 sum = 0;
 

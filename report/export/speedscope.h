@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 struct speedscope {
-	struct profile {
+	struct speedscope_profile {
 		char *name;
 		size_t from, to; /* samples */
 	} * profiles;

@@ -3,11 +3,13 @@
  * Hostile trace files: what is damaged is refused or read, never obeyed.
  *
  * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
- * output of the memory view and of export.
+ * output of the memory view, of export, of the report and of a comparison.
  */
+#include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/memory/memory.h"
 #include "report/memory/timeline.h"
+#include "report/view/view.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <unistd.h>
@@ -95,6 +97,46 @@ static void look_at_stacks(const char *path, FILE *out)
 	fuzz_require(export_end(&x, true));
 }
 
+static void look_at_report(const char *path, FILE *out)
+{
+	struct subject_options o = { (enum operators_by)fuzz_below(2), INT64_MIN,
+				     INT64_MAX, fuzz_below(2) };
+	struct view_order order = { .view = (enum view)fuzz_below(VIEWS),
+				    .format = (enum view_format)fuzz_below(VIEW_FORMATS),
+				    .limit = fuzz_below(30) };
+	struct screen to = { out, 80 + (unsigned)fuzz_below(121), fuzz_below(2),
+			     fuzz_below(2) };
+	static struct subject s;
+	char why[256];
+
+	if (fuzz_below(2)) {
+		o.first = (int64_t)fuzz_below(10);
+		o.last = o.first + (int64_t)fuzz_below(10);
+	}
+	order.like_torch = order.view == VIEW_OPS && fuzz_below(2);
+	if (!subject_make(&s, path, &o, why, sizeof(why)))
+		return;
+	view_print(&s, &order, &to, why, sizeof(why));
+	subject_free(&s);
+}
+
+static void look_at_two(const char *path, const char *good)
+{
+	struct profile a, b;
+	struct compare c;
+	char why[256];
+
+	profile_start(&a);
+	profile_start(&b);
+	if (profile_add(&a, path, why, sizeof(why)) &&
+	    profile_add(&b, good, why, sizeof(why))) {
+		fuzz_require(compare_make(&c, &a, &b));
+		compare_free(&c);
+	}
+	profile_free(&a);
+	profile_free(&b);
+}
+
 static char *slurp(const char *path, size_t *len)
 {
 	FILE *in = fopen(path, "r");
@@ -133,6 +175,9 @@ int main(int argc, char **argv)
 		read++;
 		look(&m, out);
 		look_at_stacks(path, out);
+		look_at_report(path, out);
+		if (!fuzz_below(4))
+			look_at_two(path, argv[3]);
 		model_free(&m);
 	}
 	unlink(path);

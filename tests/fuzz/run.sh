@@ -14,7 +14,7 @@ BUILD=$san make --no-print-directory SAN=address,undefined "$san/libunit.a"
 for name in config text spool unwind trace symbols image; do
 	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -I. -O1 -g -fsanitize=address,undefined \
 		-fno-sanitize-recover=all -pthread -o "$san/fuzz_$name" \
-		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a -l:libz.a
+		"tests/fuzz/fuzz_$name.c" "$san/libunit.a" -l:libdeflate.a -l:libiberty.a -l:libz.a -lm
 done
 
 # Spools as a killed program leaves them, one for each way to record the heap.
@@ -35,5 +35,6 @@ done
 "$san/fuzz_spool" "$seconds" "$seed" $spools
 "$san/fuzz_unwind" "$seconds" "$seed"
 "$san/fuzz_trace" "$seconds" "$seed" tests/fuzz/trace.json
+"$san/fuzz_trace" "$seconds" "$seed" tests/golden/one_of_each_gpu.kineto.json
 "$san/fuzz_symbols" "$seconds" "$seed" "$plain/prog/symbols"
 "$san/fuzz_image" "$seconds" "$seed" "$plain/prog/symbols" "$plain/proflaunch"

@@ -117,7 +117,7 @@ START_TEST(doubts_stand_above_all)
 	ck_assert_msg(!strncmp(said, "INCOMPLETE: 7 records are missing", 33), "%s",
 		      said);
 	says(said, "\nINCOMPLETE: the process ended inside this window");
-	says(said, "\nOVERHEAD: recording took about 50 % of this window");
+	says(said, "\nOVERHEAD: recording took an estimated 50 % of this window");
 	done();
 }
 END_TEST
