@@ -122,10 +122,11 @@ void trust_make(struct trust *t, const struct subject *s)
 			  s->steps.left_out == 1 ? "" : "s",
 			  s->steps.left_out == 1 ? "is" : "are");
 	if (overhead > OVERHEAD_MOST)
-		add_doubt(t,
-			  "OVERHEAD: recording took an estimated %s of this window: short "
-			  "operators look longer than they are; %s",
-			  units_percent(overhead), less_overhead(s));
+		add_doubt(
+			t,
+			"OVERHEAD: recording took an estimated %s of this window: short "
+			"operators look longer than they are; %s",
+			units_percent(overhead), less_overhead(s));
 	find_absent(t, s);
 }
 
