@@ -17,8 +17,11 @@
 #define NAME_MOST 128
 
 /* Words that take the place of a command. */
-const char *const args_verbs[] = { "recover", "report", "memory", "export",
-				   "doctor",  "help",   NULL };
+const char *const args_verbs[] = { "recover", "report", "diff", "gate", "memory",
+				   "export",  "doctor", "help", NULL };
+const char *const args_own_verbs[] = {
+	"report", "diff", "gate", "memory", "export", NULL
+};
 static const char *const flags[] = {
 	"--help", "--version", "--print-config", "--print-man", "--print-completion", NULL
 };
@@ -172,8 +175,7 @@ static bool take_word(struct args *a, char **argv)
 		add_complaint(*argv, "no more than 16 words can be given", a);
 	else
 		a->command = argv;
-	if (first &&
-	    (is_verb(a, "report") || is_verb(a, "memory") || is_verb(a, "export")))
+	if (first && text_is_in(*argv, args_own_verbs))
 		a->command = argv + 1;
 	a->bare = a->command != NULL;
 	return !a->bare;

@@ -15,6 +15,8 @@
 #define ARGS_OPERANDS 16
 
 extern const char *const args_verbs[]; /* proflaunch's own verbs; ends with NULL */
+/* Those whose options are not a run's: they read the words behind them. */
+extern const char *const args_own_verbs[];
 
 struct args {
 	struct config config; /* default < file < environment < command line */

@@ -9,11 +9,13 @@
 #include "launcher/absent.h"
 #include "launcher/closing_words.h"
 #include "launcher/costs.h"
+#include "launcher/glance.h"
 #include "launcher/say.h"
 #include "launcher/tend.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAMES 8 /* names of processes in a line */
 
@@ -171,6 +173,21 @@ static void say_viewer(const struct closing *c)
 			calls ? "CUDA calls" : "");
 }
 
+/* Of several files the report finds the one that tells most itself. */
+static void say_report(const struct closing *c)
+{
+	const struct totals *s = c->totals;
+	const char *place = s->files == 1 ? s->last_file : c->config->logdir;
+
+	if (!*s->last_file || !s->events[REC_OP])
+		return;
+	if (c->config->report && glance_report(place))
+		return;
+	if (!say_quiet && isatty(STDERR_FILENO))
+		glance_say(place);
+	say_note("where the time went: proflaunch report %s", say_path(place));
+}
+
 void closing_say(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -185,10 +202,7 @@ void closing_say(const struct closing *c)
 	closing_losses(c);
 	if (s->files && (events_of(s) || !c->config->malloc))
 		say_viewer(c);
-	/* Of several files it finds the one that tells most itself. */
-	if (*s->last_file && s->events[REC_OP])
-		say_note("where the time went: proflaunch report %s",
-			 say_path(s->files == 1 ? s->last_file : c->config->logdir));
+	say_report(c);
 	if (*s->last_file && (c->config->malloc || c->config->profile_memory))
 		say_note("what ate the memory: proflaunch memory %s",
 			 say_path(s->last_file));

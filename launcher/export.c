@@ -260,5 +260,5 @@ int export_main(char **argv)
 	if (!r.help)
 		return r.output ? export_to_file(&r) : export_to_stdout(&r);
 	print_help(&o);
-	return fflush(stdout) ? 2 : 0;
+	return fflush(stdout) || ferror(stdout) ? 2 : 0;
 }

@@ -66,10 +66,10 @@ static void print_option(const struct config_option *o)
 
 #define USAGE                                                                    \
 	"usage: proflaunch [options] [--] command [arguments]\n"                 \
-	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
 	"       proflaunch report [options] [trace|directory]\n"                 \
-	"       proflaunch memory [options] trace|directory ...\n"               \
-	"       proflaunch export [options] trace|directory ...\n"               \
+	"       proflaunch diff A B, proflaunch gate --baseline A B\n"           \
+	"       proflaunch memory|export [options] trace|directory ...\n"        \
+	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
 	"       proflaunch doctor [options] [--] command [arguments]\n"          \
 	"       proflaunch help\n"
 
@@ -114,13 +114,15 @@ void help_print(void)
 	       "recover   finishes the traces of programs that were killed, and names the functions of\n"
 	       "          call stacks that are module and offset still; its files go there, or to --output\n"
 	       "report    says where the time went, and what to fix first (report --help)\n"
+	       "diff      says what takes longer in one run than in another, and whether that is sure\n"
+	       "gate      fails when a run is slower than its baseline, for automatic checks\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
 	       "export    writes stacks for flame graphs: torch's lines, folded, or for speedscope\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
-	       "The first word that is no option is recover, report, memory, export, doctor, help, or\n"
-	       "else a command; behind -- there is always a command. What follows a command belongs to\n"
-	       "it. A .py file that is not executable is run by python3.\n"
+	       "The first word that is no option is recover, report, diff, gate, memory, export, doctor,\n"
+	       "help, or else a command; behind -- there is always a command. What follows a command\n"
+	       "belongs to it. A .py file that is not executable is run by python3.\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
 }

@@ -4,8 +4,10 @@
 #include "base/log.h"
 #include "launcher/args.h"
 #include "launcher/completion/completion.h"
+#include "launcher/diff.h"
 #include "launcher/doctor/doctor.h"
 #include "launcher/export.h"
+#include "launcher/gate.h"
 #include "launcher/help.h"
 #include "launcher/memory.h"
 #include "launcher/recover/recover.h"
@@ -44,32 +46,47 @@ static int print_completion_main(struct args *a)
 	return 2;
 }
 
-static int memory_of_args(struct args *a)
+static int report_of_words(char **words)
 {
-	return memory_main(a->command);
+	return report_main(words, NULL);
 }
 
-static int export_of_args(struct args *a)
+typedef int own_main(char **words);
+
+/* The main of a verb with options of its own (args_own_verbs); NULL: it is none. */
+static own_main *find_own(const char *verb)
 {
-	return export_main(a->command);
+	static const struct {
+		const char *name;
+		own_main *main;
+	} own[] = { { "report", report_of_words },
+		    { "diff", diff_main },
+		    { "gate", gate_main },
+		    { "memory", memory_main },
+		    { "export", export_main } };
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (!strcmp(verb, own[i].name))
+			return own[i].main;
+	return NULL;
 }
 
-static int report_of_args(struct args *a)
+/* Options may stand before the verb: only report has a use for one, the log directory. */
+static int own_of_args(struct args *a)
 {
-	return report_main(a->command, a->config.logdir);
+	if (!strcmp(a->verb, "report"))
+		return report_main(a->command, a->config.logdir);
+	return find_own(a->verb)(a->command);
 }
 
 /* `help memory`, `help report`: these have options of their own. */
 static int help_of_args(struct args *a)
 {
+	own_main *own = a->operands ? find_own(a->operand[0]) : NULL;
 	char *words[] = { "--help", NULL };
 
-	if (a->operands && !strcmp(a->operand[0], "memory"))
-		return memory_main(words);
-	if (a->operands && !strcmp(a->operand[0], "export"))
-		return export_main(words);
-	if (a->operands && !strcmp(a->operand[0], "report"))
-		return report_main(words, NULL);
+	if (own)
+		return own(words);
 	help_print();
 	return 0;
 }
@@ -83,9 +100,11 @@ static const struct {
 	bool alone; /* allows nothing else on the command line */
 } verbs[] = {
 	{ "recover", .main = recover_main },
-	{ "report", .main = report_of_args },
-	{ "memory", .main = memory_of_args },
-	{ "export", .main = export_of_args },
+	{ "report", .main = own_of_args },
+	{ "diff", .main = own_of_args },
+	{ "gate", .main = own_of_args },
+	{ "memory", .main = own_of_args },
+	{ "export", .main = own_of_args },
 	{ "help", .main = help_of_args, .whatever = true },
 	{ "doctor", .main = doctor_main, .command = true },
 	{ "--help", .print = help_print, .whatever = true },
@@ -175,12 +194,8 @@ int main(int argc, char **argv)
 	/* The writer asks for `symbolize`: no option and no file concerns it. */
 	if (argc == 2 && !strcmp(argv[1], "symbolize"))
 		return symbolize_main();
-	if (argc > 1 && !strcmp(argv[1], "memory"))
-		return memory_main(argv + 2);
-	if (argc > 1 && !strcmp(argv[1], "report"))
-		return report_main(argv + 2, NULL);
-	if (argc > 1 && !strcmp(argv[1], "export"))
-		return export_main(argv + 2);
+	if (argc > 1 && find_own(argv[1]))
+		return find_own(argv[1])(argv + 2);
 	if (argc == 1) {
 		help_usage();
 		return 2;
@@ -190,7 +205,7 @@ int main(int argc, char **argv)
 	say_quiet = log_quiet = a.config.quiet;
 	status = run_verb(&a);
 	/* --help into a full disk or a closed pipe is a failure, too. */
-	if (fflush(stdout) && !status)
+	if ((fflush(stdout) || ferror(stdout)) && !status)
 		status = 1;
 	return status;
 }

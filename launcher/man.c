@@ -2,6 +2,7 @@
 /* The manual pages, from the table of options. */
 #include "agent/sched/schedule.h"
 #include "launcher/help.h"
+#include "launcher/man_runs.h"
 #include "launcher/man_verbs.h"
 #include "launcher/roff.h"
 
@@ -129,15 +130,18 @@ static const char description[] =
 	"proflaunch inside has a job of its own.\n"
 	".PP\n"
 	"\\fBproflaunch recover\\fR finishes the traces of killed programs, \\fBproflaunch report\\fR says\n"
-	"where the time went, \\fBproflaunch memory\\fR what ate the memory, and \\fBproflaunch export\\fR\n"
-	"writes stacks for flame graphs. Each subcommand has a page of its own:\n"
-	"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
+	"where the time went, \\fBproflaunch diff\\fR what takes longer in another run, \\fBproflaunch gate\\fR\n"
+	"fails a check when a run is slower, \\fBproflaunch memory\\fR says what ate the memory, and\n"
+	"\\fBproflaunch export\\fR writes stacks for flame graphs. Each subcommand has a page of its own:\n"
+	"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1),\n"
+	"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
 	"\\fBproflaunch\\-export\\fR(1), \\fBproflaunch\\-doctor\\fR(1).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
 	"and what to do if not.\n"
 	".PP\n"
-	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBmemory\\fR, \\fBexport\\fR, \\fBdoctor\\fR, \\fBhelp\\fR,\n"
+	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBdiff\\fR, \\fBgate\\fR, \\fBmemory\\fR, \\fBexport\\fR,\n"
+	"\\fBdoctor\\fR, \\fBhelp\\fR,\n"
 	"or else a command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
 	"is run by PATH's \\fBpython3\\fR, and a line says so. Behind \\fB\\-\\-\\fR there is always a command, looked\n"
 	"up as without us. What follows a command belongs to it.\n";
@@ -203,6 +207,8 @@ static void print_command_page(void)
 		"\\fBproflaunch\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n"
 		".br\n\\fBproflaunch recover\\fR [\\fB\\-\\-output\\fR \\fIdirectory\\fR] [\\fB\\-\\-on\\-trace\\fR \\fIcommand\\fR] [\\fIdirectory\\fR|\\fItrace ...\\fR]\n"
 		".br\n\\fBproflaunch report\\fR [\\fIoptions\\fR] [\\fItrace\\fR|\\fIdirectory\\fR]\n"
+		".br\n\\fBproflaunch diff\\fR [\\fIoptions\\fR] \\fIA B\\fR\n"
+		".br\n\\fBproflaunch gate \\-\\-baseline\\fR \\fIA\\fR [\\fIoptions\\fR] \\fIB\\fR\n"
 		".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch export\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
@@ -223,7 +229,8 @@ static void print_command_page(void)
 	roff_section("EXAMPLES", examples);
 	roff_section(
 		"SEE ALSO",
-		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-memory\\fR(1), "
+		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1), "
+		"\\fBproflaunch\\-gate\\fR(1),\n\\fBproflaunch\\-memory\\fR(1), "
 		"\\fBproflaunch\\-export\\fR(1),\n\\fBproflaunch\\-doctor\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
 }
 
@@ -271,7 +278,9 @@ static const struct {
 } pages[] = {
 	{ "proflaunch.1", print_command_page },
 	{ "proflaunch-recover.1", man_verbs_recover },
-	{ "proflaunch-report.1", man_verbs_report },
+	{ "proflaunch-report.1", man_runs_report },
+	{ "proflaunch-diff.1", man_runs_diff },
+	{ "proflaunch-gate.1", man_runs_gate },
 	{ "proflaunch-memory.1", man_verbs_memory },
 	{ "proflaunch-export.1", man_verbs_export },
 	{ "proflaunch-doctor.1", man_verbs_doctor },

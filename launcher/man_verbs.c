@@ -7,17 +7,6 @@
 
 #include <stdio.h>
 
-/* Prints a row of memory.def, report.def, export.def or recover.def. */
-static void put_row(const char *name, const char *value, const char *text)
-{
-	fputs(".TP\n\\fB\\-\\-", stdout);
-	roff_text(name);
-	fputs(*value ? "\\fR \\fI" : "\\fR", stdout);
-	roff_text(value);
-	fputs(*value ? "\\fR\n" : "\n", stdout);
-	roff_sentence(text);
-}
-
 static void put_run_option(const char *name)
 {
 	const struct config_option *o = config_find(name);
@@ -69,7 +58,7 @@ void man_verbs_recover(void)
 	roff_section("SYNOPSIS", recover_synopsis);
 	roff_section("DESCRIPTION", recover_description);
 	roff_section("OPTIONS", "");
-#define OPTION(name, value, text) put_row(name, value, text);
+#define OPTION(name, value, text) roff_row(name, value, text);
 #include "launcher/recover/recover.def"
 #undef OPTION
 	put_run_option("spool");
@@ -124,7 +113,7 @@ void man_verbs_memory(void)
 	roff_section("SYNOPSIS", memory_synopsis);
 	roff_section("DESCRIPTION", memory_description);
 	roff_section("OPTIONS", "");
-#define OPTION(name, value, text) put_row(name, value, text);
+#define OPTION(name, value, text) roff_row(name, value, text);
 #include "launcher/memory.def"
 #undef OPTION
 	roff_section("CATEGORIES OF A TIMELINE", "");
@@ -136,64 +125,6 @@ void man_verbs_memory(void)
 	roff_section("EXAMPLES", memory_examples);
 	roff_section("SEE ALSO",
 		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-recover\\fR(1)\n");
-}
-
-/* ---- report ---- */
-
-static const char report_synopsis[] =
-	"\\fBproflaunch report\\fR [\\fIoptions\\fR] [\\fItrace\\fR|\\fIdirectory\\fR]\n";
-
-static const char report_description[] =
-	"Says where the time of a trace went, and what to fix first. It reads files of \\fBproflaunch\\fR\n"
-	"and of torch.profiler, plain or packed by gzip. Of a directory it takes the newest run, and of that\n"
-	"the newest finished file of the lowest rank; a line says which one, and how another is chosen.\n"
-	"Without \\fItrace\\fR or \\fIdirectory\\fR it looks into \\fI./log\\fR, or where \\fBPROF_LOGDIR\\fR or\n"
-	"\\fIprofile.conf\\fR says.\n"
-	".PP\n"
-	"The overview begins with what makes its numbers doubtful: records that were lost, a process that\n"
-	"ended inside the window, a recording that cost more than 10 % of it. Then a sentence, where the time\n"
-	"of a step goes, what to fix first with the time that a step would gain (\\fIat most\\fR where that\n"
-	"cannot be known), and the largest operators. What was not recorded is named with the option that\n"
-	"records it.\n"
-	".PP\n"
-	"\\fB\\-\\-format csv\\fR has a view's rows, \\fBjson\\fR all that is known in one object, \\fBmd\\fR the overview in\n"
-	"60 lines of Markdown. In both first times are microseconds, in any locale; names of operators' columns\n"
-	"are torch's.\n"
-	".PP\n"
-	"A report that is longer than the terminal goes through \\fBPAGER\\fR (\\fBless\\fR with \\fILESS=FRX\\fR; empty or\n"
-	"\\fIcat\\fR: none). \\fBCOLUMNS\\fR is its width, from 80 to 200. There is no colour with \\fBNO_COLOR\\fR or\n"
-	"\\fITERM=dumb\\fR, and ASCII alone where the locale is not UTF-8.\n";
-
-static const char report_status[] =
-	".TP\n\\fB0\\fR\nThe report was written.\n"
-	".TP\n\\fB2\\fR\nThe options are wrong, the file is no trace, or there is nothing to report: a line says\n"
-	"why.\n";
-
-static const char report_examples[] =
-	"What to fix first in the run that has just ended:\n"
-	".PP\n.nf\nproflaunch report log\n.fi\n"
-	".PP\nThe operators of steps 3 to 5 by input shape, the largest memory first:\n"
-	".PP\n.nf\nproflaunch report \\-\\-view ops \\-\\-steps 3\\-5 \\-\\-group\\-by shape \\-\\-sort self_cpu_memory_usage log\n.fi\n"
-	".PP\nAs a comment for an issue, and as numbers for a script:\n"
-	".PP\n.nf\nproflaunch report \\-\\-format md log\n"
-	"proflaunch report \\-\\-format json \\-o report.json trace.pt.trace.json\n.fi\n";
-
-void man_verbs_report(void)
-{
-	roff_head("proflaunch\\-report", "1");
-	roff_section(
-		"NAME",
-		"proflaunch\\-report \\- where the time went, and what to fix first\n");
-	roff_section("SYNOPSIS", report_synopsis);
-	roff_section("DESCRIPTION", report_description);
-	roff_section("OPTIONS", "");
-#define OPTION(name, value, text) put_row(name, value, text);
-#include "launcher/report.def"
-#undef OPTION
-	roff_section("EXIT STATUS", report_status);
-	roff_section("EXAMPLES", report_examples);
-	roff_section("SEE ALSO",
-		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-memory\\fR(1)\n");
 }
 
 /* ---- export ---- */
@@ -241,7 +172,7 @@ void man_verbs_export(void)
 	roff_section("SYNOPSIS", export_synopsis);
 	roff_section("DESCRIPTION", export_description);
 	roff_section("OPTIONS", "");
-#define OPTION(name, value, text) put_row(name, value, text);
+#define OPTION(name, value, text) roff_row(name, value, text);
 #include "launcher/export.def"
 #undef OPTION
 	roff_section("EXIT STATUS", export_status);

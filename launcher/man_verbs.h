@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * man_verbs - the manual pages of recover, report, memory, export and doctor, on stdout.
+ * man_verbs - the manual pages of recover, memory, export and doctor, on stdout.
  *
  * Threads  one.
  * Memory   none.
@@ -11,7 +11,6 @@
 #define LAUNCHER_MAN_VERBS_H
 
 void man_verbs_recover(void);
-void man_verbs_report(void);
 void man_verbs_memory(void);
 void man_verbs_export(void);
 void man_verbs_doctor(void);

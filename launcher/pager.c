@@ -73,6 +73,12 @@ static bool page_text(const char *pager, const char *text, size_t len)
 
 	if (pipe(ends))
 		return false;
+	/* Where standard input is closed, the pipe is it. */
+	if (ends[0] == STDIN_FILENO || ends[1] == STDIN_FILENO) {
+		close(ends[0]);
+		close(ends[1]);
+		return false;
+	}
 	pid = fork();
 	if (!pid)
 		run_pager(pager, ends);
@@ -80,7 +86,6 @@ static bool page_text(const char *pager, const char *text, size_t len)
 	if (pid > 0) {
 		/* ^C is for the pager, which stays; `q` closes the pipe. */
 		signal(SIGINT, SIG_IGN);
-		signal(SIGPIPE, SIG_IGN);
 		write_all(ends[1], text, len);
 	}
 	close(ends[1]);
@@ -97,6 +102,8 @@ bool pager_write(const char *text, size_t len)
 {
 	const char *pager = is_long(text, len) ? find_pager() : NULL;
 
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL); /* inherited, it would hide how the pager ended */
 	return (pager && page_text(pager, text, len)) ||
 	       write_all(STDOUT_FILENO, text, len);
 }

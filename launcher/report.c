@@ -4,15 +4,13 @@
 #include "launcher/report.h"
 #include "config/config_file.h"
 #include "launcher/new_file.h"
-#include "launcher/pager.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
 #include "report/choice.h"
 #include "report/memory/processes.h"
 #include "report/view/view.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -214,60 +212,23 @@ static void say_missing(const struct request *r, const struct subject *s)
 
 /* ---- output ---- */
 
-static int fail_with(const char *why)
-{
-	say_warn("%s", why);
-	return 2;
-}
-
-/* Puts the text into a file of its own. */
-static int write_file(const struct request *r, const char *text, size_t len)
-{
-	struct new_file f;
-	char why[8192];
-
-	if (new_file_is(r->output, r->choice.path)) {
-		say_warn("%s: is the trace: name another file", r->output);
-		return 2;
-	}
-	if (!new_file_open(&f, r->output, why, sizeof(why)))
-		return fail_with(why);
-	fwrite(text, 1, len, f.out);
-	return new_file_keep(&f, why, sizeof(why)) ? 0 : fail_with(why);
-}
-
-static int show_text(const struct request *r, const char *text, size_t len)
-{
-	if (r->output)
-		return write_file(r, text, len);
-	if (pager_write(text, len))
-		return 0;
-	say_warn("standard output: %s", strerror(errno));
-	return 2;
-}
-
 static int print_subject(const struct request *r, struct subject *s)
 {
-	char why[1024], *text = NULL;
-	size_t len = 0;
-	FILE *out = open_memstream(&text, &len);
+	struct result text;
 	struct screen screen;
+	char why[1024];
 	bool fine;
-	int status;
 
-	if (!out)
-		return fail_with(strerror(errno));
-	screen_begin(&screen, out,
+	if (!result_begin(&text))
+		return 2;
+	screen_begin(&screen, text.out,
 		     !r->output && isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1);
 	screen.colour &= r->order.format == VIEW_TABLE;
 	say_missing(r, s);
 	fine = view_print(s, &r->order, &screen, why, sizeof(why));
-	if (fclose(out))
-		status = fail_with(strerror(errno));
-	else
-		status = fine ? show_text(r, text, len) : fail_with(why);
-	free(text);
-	return status;
+	if (!fine)
+		say_warn("%s", why);
+	return result_show(&text, r->output, fine) && fine ? 0 : 2;
 }
 
 static int report_trace(struct request *r, const char *logdir)
@@ -278,10 +239,16 @@ static int report_trace(struct request *r, const char *logdir)
 
 	if (!find_trace(r, logdir))
 		return 2;
+	if (r->output && new_file_is(r->output, r->choice.path)) {
+		say_warn("%s: is the trace: name another file", r->output);
+		return 2;
+	}
 	/* torch's table counts all of the file. */
 	r->subject.whole = r->order.like_torch && r->subject.first == INT64_MIN;
-	if (!subject_make(&s, r->choice.path, &r->subject, why, sizeof(why)))
-		return fail_with(why);
+	if (!subject_make(&s, r->choice.path, &r->subject, why, sizeof(why))) {
+		say_warn("%s", why);
+		return 2;
+	}
 	status = print_subject(r, &s);
 	subject_free(&s);
 	return status;
@@ -292,7 +259,7 @@ static int explain_rule(const struct request *r)
 	const char *rule = strcmp(r->explain, "all") != 0 ? r->explain : NULL;
 
 	if (advice_explain(stdout, rule))
-		return fflush(stdout) ? 2 : 0;
+		return fflush(stdout) || ferror(stdout) ? 2 : 0;
 	say_warn("--explain %s: no such rule; --explain all lists them", r->explain);
 	return 2;
 }
@@ -310,7 +277,7 @@ int report_main(char **argv, const char *logdir)
 		return 2;
 	if (r.help) {
 		print_help(&o);
-		return fflush(stdout) ? 2 : 0;
+		return fflush(stdout) || ferror(stdout) ? 2 : 0;
 	}
 	if (!fits_together(&r))
 		return 2;

@@ -78,3 +78,13 @@ void roff_help(const struct config_option *o)
 		fputs(".\n", stdout);
 	}
 }
+
+void roff_row(const char *name, const char *value, const char *text)
+{
+	fputs(".TP\n\\fB\\-\\-", stdout);
+	roff_text(name);
+	fputs(*value ? "\\fR \\fI" : "\\fR", stdout);
+	roff_text(value);
+	fputs(*value ? "\\fR\n" : "\n", stdout);
+	roff_sentence(text);
+}

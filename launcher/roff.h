@@ -26,5 +26,7 @@ void roff_option(const struct config_option *o);
 void roff_value(const struct config_option *o);
 /* Writes the option's meaning, range and default. */
 void roff_help(const struct config_option *o);
+/* An option of a verb of its own, a row of report.def, memory.def, ... */
+void roff_row(const char *name, const char *value, const char *text);
 
 #endif

@@ -38,6 +38,8 @@ table() {
 	644 man         P/share/man/man1/proflaunch-memory.1
 	644 man         P/share/man/man1/proflaunch-export.1
 	644 man         P/share/man/man1/proflaunch-report.1
+	644 man         P/share/man/man1/proflaunch-diff.1
+	644 man         P/share/man/man1/proflaunch-gate.1
 	644 man         P/share/man/man1/proflaunch-doctor.1
 	644 man         P/share/man/man5/profile.conf.5
 	644 bash        P/share/bash-completion/completions/proflaunch

@@ -1,156 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at the head of each file alone: what stands before its events. */
+/* Groups files by run, and orders them by what they tell of it. */
 #include "report/choice.h"
 #include "base/array.h"
 #include "base/order.h"
-#include "report/input.h"
+#include "report/head.h"
 #include "report/memory/folder.h"
-#include "report/parse.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-struct head {
-	const char *path; /* the folder's */
-	char run[160];
-	int64_t rank, window, changed;
-	bool ours, operators, child;
-};
 
 struct heads {
 	struct head *row;
 	size_t n, room, unfinished;
 };
 
-/* ---- the head of a file ---- */
-
-static ssize_t read_input(void *arg, void *bytes, size_t size, const char **why)
-{
-	return input_read(arg, bytes, size, why);
-}
-
-static int64_t number_value(struct parse *p)
-{
-	return parse_value(p, TOKEN_NUMBER) ? number_i64(p) : 0;
-}
-
-/* Takes "window", "process" or "events" of the object "proflaunch". */
-static void read_member(struct head *h, struct parse *p)
-{
-	if (!parse_value(p, TOKEN_OBJECT))
-		return;
-	while (parse_next(p) == TOKEN_KEY) {
-		if (parse_is(p, "number"))
-			h->window = number_value(p);
-		else if (parse_is(p, "operators"))
-			h->operators = number_value(p) > 0;
-		else if (!parse_is(p, "job"))
-			parse_skip(p, TOKEN_KEY);
-		else if (parse_value(p, TOKEN_STRING))
-			snprintf(h->run, sizeof(h->run), "job %.*s",
-				 (int)(p->len < 128 ? p->len : 128), p->text);
-	}
-}
-
-static void read_ours(struct head *h, struct parse *p)
-{
-	h->ours = true;
-	h->operators = false;
-	if (!parse_value(p, TOKEN_OBJECT))
-		return;
-	while (parse_next(p) == TOKEN_KEY)
-		if (parse_is(p, "window") || parse_is(p, "process") ||
-		    parse_is(p, "events"))
-			read_member(h, p);
-		else
-			parse_skip(p, TOKEN_KEY);
-}
-
-/* The only process of a job is no rank. */
-static void read_rank(struct head *h, struct parse *p)
-{
-	int64_t rank = CHOICE_ANY, size = 0;
-
-	if (!parse_value(p, TOKEN_OBJECT))
-		return;
-	while (parse_next(p) == TOKEN_KEY) {
-		if (parse_is(p, "rank"))
-			rank = number_value(p);
-		else if (parse_is(p, "world_size"))
-			size = number_value(p);
-		else
-			parse_skip(p, TOKEN_KEY);
-	}
-	h->rank = size > 1 ? rank : CHOICE_ANY;
-}
-
-static void read_members(struct head *h, struct parse *p)
-{
-	if (parse_next(p) != TOKEN_OBJECT)
-		return;
-	while (parse_next(p) == TOKEN_KEY && !parse_is(p, "traceEvents")) {
-		if (parse_is(p, "proflaunch"))
-			read_ours(h, p);
-		else if (parse_is(p, "distributedInfo"))
-			read_rank(h, p);
-		else
-			parse_skip(p, TOKEN_KEY);
-	}
-}
-
-/* Whatever cannot be read leaves the rest unknown: the reader says why, if the file is
- * chosen. */
-static void read_head(struct head *h)
-{
-	const char *why;
-	struct input *in = input_open(h->path, &why);
-	struct parse p;
-
-	if (!in)
-		return;
-	if (parse_start(&p, read_input, in)) {
-		read_members(h, &p);
-		parse_stop(&p);
-	}
-	input_close(in);
-}
-
 /* ---- candidates ---- */
-
-/* Does the file end as JSON does? What is packed is taken to be whole. */
-static bool is_finished(int fd, off_t size)
-{
-	char end[64] = "", begin[2] = "";
-	ssize_t n = pread(fd, end, sizeof(end), size > 64 ? size - 64 : 0);
-
-	if (pread(fd, begin, 2, 0) == 2 && !memcmp(begin, "\x1f\x8b", 2))
-		return true;
-	while (n > 0 && strchr(" \t\r\n", end[n - 1]))
-		n--;
-	return n > 0 && (end[n - 1] == '}' || end[n - 1] == ']');
-}
-
-static bool look_at(struct head *h, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat st;
-	bool fine = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-		    is_finished(fd, st.st_size);
-
-	*h = (struct head){ .path = path,
-			    .rank = CHOICE_ANY,
-			    .operators = true,
-			    .child = strstr(path, "/children/") != NULL };
-	if (fine)
-		h->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-	if (fd >= 0)
-		close(fd);
-	return fine;
-}
 
 /* Files of a directory, and of its "children", are of one run where their heads do not
  * say another. */
@@ -173,11 +40,10 @@ static bool add_heads(struct heads *all, const struct folder *f)
 	for (size_t i = 0; i < f->n; i++) {
 		struct head h;
 
-		if (!look_at(&h, f->files[i].path)) {
+		if (!head_read(&h, f->files[i].path)) {
 			all->unfinished++;
 			continue;
 		}
-		read_head(&h);
 		name_run(&h);
 		if (!GROW(all->row, all->room, all->n))
 			return false;
@@ -248,7 +114,8 @@ static void write_range(char *to, size_t size, const struct heads *all, const ch
 		const struct head *h = &all->row[i];
 		int64_t n = ranks ? h->rank : h->window;
 
-		if (strcmp(h->run, run) != 0 || n < 0 || !(ranks || h->ours))
+		if (strcmp(h->run, run) != 0 || n < 0 || !(ranks || h->ours) ||
+		    (!ranks && h->child))
 			continue;
 		low = n < low ? n : low;
 		high = n > high ? n : high;
@@ -283,12 +150,14 @@ static void say_choice(struct choice *c, const char *place, const struct heads *
 	if (strchr(ranks, ' '))
 		m = (size_t)snprintf(other, sizeof(other), "--rank (%s), ", ranks);
 	if (strchr(windows, ' '))
-		snprintf(other + m, sizeof(other) - m, "--window (%s), ", windows);
-	snprintf(c->line, sizeof(c->line),
-		 "%s: %sof the newest run; one of %zu traces below %s%s: %sor its path "
-		 "chooses another",
-		 c->path, which, all->n, place,
-		 all->unfinished ? ", where others are not finished" : "", other);
+		m += (size_t)snprintf(other + m, sizeof(other) - m, "--window (%s), ",
+				      windows);
+	snprintf(other + m, sizeof(other) - m, "%s", m ? "or its path" : "its path");
+	snprintf(
+		c->line, sizeof(c->line),
+		"%s: %sof the newest run; one of %zu traces below %s%s: %s chooses another",
+		c->path, which, all->n, place,
+		all->unfinished ? ", where others are not finished" : "", other);
 }
 
 static bool nothing_fits(const struct choice *c, const char *place,
@@ -302,12 +171,58 @@ static bool nothing_fits(const struct choice *c, const char *place,
 		snprintf(rank, sizeof(rank), " of rank %lld", (long long)c->rank);
 	if (c->window != CHOICE_ANY)
 		snprintf(window, sizeof(window), " of window %lld", (long long)c->window);
-	snprintf(why, size,
-		 "%s: no trace%s%s in the newest run: its ranks are %s, its "
-		 "windows %s",
-		 place, rank, window, *ranks ? ranks : "not said",
-		 *windows ? windows : "not said");
+	snprintf(why, size, "%s: no trace%s%s in the newest run: it has %s%s, and %s%s",
+		 place, rank, window, *ranks ? "ranks " : "no ranks", ranks,
+		 *windows ? "windows " : "no numbers of windows", windows);
 	return false;
+}
+
+/* ---- all windows ---- */
+
+static bool is_window_of(const struct head *h, const struct head *best)
+{
+	return !strcmp(h->run, best->run) && h->rank == best->rank &&
+	       h->pid == best->pid && h->ours == best->ours && !by_use(h, best);
+}
+
+static int by_window(const void *left, const void *right)
+{
+	const struct head *a = left, *b = right;
+
+	return order_of(a->window, b->window) ?: strcmp(a->path, b->path);
+}
+
+/* Keeps the paths of all windows of the process that the best file is of. Files that no
+ * proflaunch wrote do not say whose they are: then it is that file alone. */
+static bool keep_windows(struct choice *c, struct heads *all, const struct head *best)
+{
+	struct head process = *best;
+
+	if (all->n)
+		qsort(all->row, all->n, sizeof(*all->row), by_window);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct head *h = &all->row[i];
+		bool mine = process.ours && c->window == CHOICE_ANY
+				    ? is_window_of(h, &process)
+				    : !strcmp(h->path, process.path);
+
+		if (!mine)
+			continue;
+		if (!GROW(c->windows, c->windows_room, c->windows_n) ||
+		    !(c->windows[c->windows_n] = strdup(h->path)))
+			return false;
+		c->windows_n++;
+	}
+	return true;
+}
+
+void choice_free(struct choice *c)
+{
+	for (size_t i = 0; i < c->windows_n; i++)
+		free(c->windows[i]);
+	free(c->windows);
+	c->windows = NULL;
+	c->windows_n = c->windows_room = 0;
 }
 
 static bool choose_below(struct choice *c, const char *place, const struct folder *f,
@@ -328,9 +243,23 @@ static bool choose_below(struct choice *c, const char *place, const struct folde
 	} else {
 		snprintf(c->path, sizeof(c->path), "%s", h->path);
 		say_choice(c, place, &all, h);
+		fine = !c->all || keep_windows(c, &all, h);
+		if (!fine)
+			snprintf(why, size, "%s: %s", place, strerror(ENOMEM));
 	}
 	free(all.row);
 	return fine;
+}
+
+static bool keep_path(struct choice *c, const char *path, char *why, size_t size)
+{
+	if (GROW(c->windows, c->windows_room, c->windows_n) &&
+	    (c->windows[c->windows_n] = strdup(path))) {
+		c->windows_n++;
+		return true;
+	}
+	snprintf(why, size, "%s: %s", path, strerror(ENOMEM));
+	return false;
 }
 
 bool choice_make(struct choice *c, const char *place, char *why, size_t size)
@@ -347,7 +276,7 @@ bool choice_make(struct choice *c, const char *place, char *why, size_t size)
 	if (!S_ISDIR(st.st_mode)) {
 		snprintf(c->path, sizeof(c->path), "%s", place);
 		if (c->rank == CHOICE_ANY && c->window == CHOICE_ANY)
-			return true;
+			return !c->all || keep_path(c, place, why, size);
 		snprintf(why, size,
 			 "%s: is one trace: --rank and --window choose below a directory",
 			 place);

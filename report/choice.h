@@ -9,7 +9,7 @@
  * processes, only where there is no other.
  *
  * Threads  one at a time.
- * Memory   of fixed size.
+ * Memory   of fixed size, and the windows' paths; choice_free.
  * Errors   false with a line in `why`.
  * Units    none.
  */
@@ -29,8 +29,12 @@ struct choice {
 	/* Which one it is, out of how many, and how to choose another; "" = a file was
 	 * named. */
 	char line[3 * PATH_MAX];
+	bool all; /* wanted: all windows of the process that `path` is of */
+	char **windows; /* their paths, by number; of a file that was named, it alone */
+	size_t windows_n, windows_room;
 };
 
 bool choice_make(struct choice *c, const char *place, char *why, size_t size);
+void choice_free(struct choice *c);
 
 #endif

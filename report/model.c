@@ -154,8 +154,12 @@ static bool add_slice(struct model *m, const struct event *e)
 			   : kind_of(texts_get(&m->texts, e->cat), name, &sort);
 	uint32_t thread, work = NO_ROW;
 
-	if (kind < 0 || e->name == TEXT_NONE || e->dur < 0 || e->ts > INT64_MAX - e->dur)
+	if (kind < 0 || e->name == TEXT_NONE)
 		return true;
+	if (e->dur < 0 || e->ts > INT64_MAX - e->dur) {
+		m->unread++;
+		return true;
+	}
 	if (kind == SLICE_NOTE && !add_step(m, e, name))
 		return false;
 	if (!(m->want & WANT(kind)))
@@ -269,6 +273,8 @@ static bool take_event(void *arg, const struct event *e)
 	m->events++;
 	if (e->ph == 'M')
 		return name_thread(m, e);
+	m->unread += e->ph == 'B' || e->ph == 'E' ||
+		     (e->ph == 'X' && (!e->has_ts || e->ts < 0 || !e->has_dur));
 	if (!e->has_ts || e->ts < 0)
 		return true;
 	m->begin = e->ts < m->begin ? e->ts : m->begin;
@@ -314,6 +320,16 @@ const char *model_device(const struct model *m, unsigned device, char *to, size_
 	else
 		snprintf(to, size, "%s:%lld", name, (long long)index);
 	return to;
+}
+
+double model_window(const struct model *m)
+{
+	int64_t end = m->end;
+
+	/* Of files without a mark at their end the last event is the last beginning. */
+	for (size_t i = 0; i < m->steps_n; i++)
+		end = m->steps[i].end > end ? m->steps[i].end : end;
+	return (double)end - (double)m->begin;
 }
 
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size)

@@ -51,6 +51,7 @@ struct whose { /* as the file says; torch's own files do not */
 	int64_t overhead; /* estimated, in the program's threads; -1 = not said */
 	uint32_t torch_version; /* TEXT_NONE = not said */
 	bool broken_off; /* the window did not end as planned */
+	bool unmarked; /* no step ended: the only one is the whole recording */
 };
 
 struct model {
@@ -70,6 +71,7 @@ struct model {
 		int64_t type, index;
 	} devices[MODEL_DEVICES];
 	unsigned devices_n;
+	uint64_t unread; /* events with a begin or a length that cannot be used */
 	uint64_t events, dropped; /* in the file; what the recorder says it lost: */
 	uint64_t dropped_heap, dropped_memory, dropped_steps,
 		late; /* late: after the window */
@@ -95,10 +97,18 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken);
 /* How many of n lost records can be missing in the window, at most: the file does not
  * tell reasons by kind. */
 uint64_t model_missing(const struct model *m, uint64_t n);
+/* How long was recorded, in ns: up to the end of the last step. */
+double model_window(const struct model *m);
 /* The step that a moment lies in; -1 = in none. */
 long model_step(const struct model *m, int64_t ts);
 /* "cpu", "cuda:0", ... */
 const char *model_device(const struct model *m, unsigned device, char *to, size_t size);
+
+/* How many steps the program marked. */
+static inline size_t model_marked(const struct model *m)
+{
+	return m->whose.unmarked ? 0 : m->steps_n;
+}
 
 static inline const char *slice_name(const struct model *m, uint32_t slice)
 {

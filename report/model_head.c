@@ -74,6 +74,8 @@ static void take_window(struct model *m, struct parse *p)
 		m->whose.window = number_value(p);
 	else if (parse_is(p, "complete"))
 		m->whose.broken_off = !parse_value(p, TOKEN_TRUE);
+	else if (parse_is(p, "before the first step boundary"))
+		m->whose.unmarked = parse_value(p, TOKEN_TRUE);
 	else
 		parse_skip(p, TOKEN_KEY);
 }

@@ -31,6 +31,12 @@ uint32_t texts_find(const struct texts *t, const char *text);
 const char *texts_get(const struct texts *t, uint32_t id);
 void texts_free(struct texts *t);
 
+/* Does a name hold a word, in its first 4,096 bytes? A hostile one is longer. */
+static inline bool text_has(const char *name, const char *word)
+{
+	return memmem(name, strnlen(name, 4096), word, strlen(word));
+}
+
 static inline bool text_starts_with(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));

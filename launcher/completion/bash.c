@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What bash completes, with its framework (bash-completion) or without. */
 #include "launcher/completion/bash.h"
+#include "launcher/args.h"
 #include "launcher/completion/word.h"
 
 #include <stdio.h>
@@ -86,8 +87,11 @@ static const char bash_rest[] =
 	"\t\tesac\n"
 	"\t\ti=$((i + 1))\n"
 	"\tdone\n"
+	"\tif [[ $cur == -* && $verb && \" $_proflaunch_own \" == *\" $verb \"* ]]; then\n"
+	"\t\tCOMPREPLY=($(compgen -W \"$(_proflaunch_options \"$verb\")\" -- \"$cur\"))\n"
+	"\t\treturn\n"
+	"\tfi\n"
 	"\tcase $cur,$verb in\n"
-	"\t-*,report | -*,memory | -*,export) COMPREPLY=($(compgen -W \"$(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
 	"\t-*,) COMPREPLY=($(compgen -W \"$(_proflaunch_options '')\" -- \"$cur\")) ;;\n"
 	"\t-*) COMPREPLY=($(compgen -W \"$(_proflaunch_options '') $(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
 	"\t*,) COMPREPLY=($(compgen -W \"$_proflaunch_verbs\" -c -- \"$cur\")) ;;\n"
@@ -97,21 +101,30 @@ static const char bash_rest[] =
 	"}\n"
 	"complete -F _proflaunch proflaunch\n";
 
+/* The options of each verb of a list, for _proflaunch_options. */
+static void put_options(const char *const *verbs)
+{
+	for (; *verbs; verbs++) {
+		printf("\t'%s') echo '", *verbs);
+		listed = *verbs;
+		word_each(bash_name);
+		printf("' ;;\n");
+	}
+}
+
 void bash_print(void)
 {
-	static const char *const own[] = { "", "recover", "report", "memory", "export" };
+	static const char *const shared[] = { "", "recover", NULL };
 
 	fputs("# bash completion of proflaunch: proflaunch --print-completion bash\n"
 	      "_proflaunch_verbs='",
 	      stdout);
 	word_put_verbs();
+	printf("'\n_proflaunch_own='");
+	word_put_own();
 	printf("'\n\n_proflaunch_options() {\n\tcase $1 in\n");
-	for (unsigned i = 0; i < sizeof(own) / sizeof(*own); i++) {
-		printf("\t'%s') echo '", own[i]);
-		listed = own[i];
-		word_each(bash_name);
-		printf("' ;;\n");
-	}
+	put_options(shared);
+	put_options(args_own_verbs);
 	printf("\tesac\n}\n\n"
 	       "# may: must the option $1 have a value, or may it; kind, values: of which sort.\n"
 	       "_proflaunch_value() {\n\tmay= kind= values=\n\tcase $verb$1 in\n");

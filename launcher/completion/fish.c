@@ -62,12 +62,12 @@ static const char fish_rest[] =
 	"\tprintf '%s\\n' verb $verb\n"
 	"end\n"
 	"\n"
-	"# Options of the verb $argv[1] may stand here; '' has those that all but three verbs share.\n"
+	"# Options of the verb $argv[1] may stand here; '' has those that verbs without options of their own share.\n"
 	"function __proflaunch_at\n"
 	"\tset -l at (__proflaunch_scan)\n"
 	"\ttest \"$at[1]\" = verb; or return 1\n"
 	"\ttest \"$at[2]\" = \"$argv[1]\"; and return 0\n"
-	"\ttest -z \"$argv[1]\"; and not contains -- \"$at[2]\" report memory export\n"
+	"\ttest -z \"$argv[1]\"; and not contains -- \"$at[2]\" $__proflaunch_own\n"
 	"end\n"
 	"\n"
 	"function __proflaunch_command\n"
@@ -95,6 +95,8 @@ void fish_print(void)
 	      "set -g __proflaunch_verbs ",
 	      stdout);
 	word_put_verbs();
+	fputs("\nset -g __proflaunch_own ", stdout);
+	word_put_own();
 	fputs("\nset -g __proflaunch_must -o -s", stdout);
 	word_each(fish_must);
 	puts(fish_rest);

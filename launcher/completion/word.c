@@ -32,23 +32,27 @@ static void put_row(word_put *put, const char *verb, const char *name,
 	struct word w = { .verb = verb, .choices = choices, .unit = value, .text = text };
 
 	snprintf(w.name, sizeof(w.name), "%s", name);
-	if (!strcmp(value, "FILE"))
+	if (!strcmp(value, "FILE") || !strcmp(value, "TRACE|DIRECTORY"))
 		w.unit = "file";
 	put(&w);
 }
 
-/* The words that an option of report takes; "" = any. */
-static const char *report_choices(const char *name)
+/* The words that an option of a verb of its own takes; "" = any. */
+static const char *own_choices(const char *verb, const char *name)
 {
-	static const char *const rows[][2] = {
-		{ "view", "overview|ops|kernels|steps|memory|threads|trace" },
-		{ "format", "table|csv|json|md" },
-		{ "group-by", "name|shape" },
+	static const char *const rows[][3] = {
+		{ "report", "view", "overview|ops|kernels|steps|memory|threads|trace" },
+		{ "report", "format", "table|csv|json|md" },
+		{ "report", "group-by", "name|shape" },
+		{ "diff", "format", "table|csv|json|md" },
+		{ "gate", "format", "text|json|junit|github|md" },
+		{ "gate", "metric", "step|gpu|peak-memory" },
+		{ "export", "by", "cpu|cuda|allocated|live" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(name, rows[i][0]))
-			return rows[i][1];
+		if (!strcmp(verb, rows[i][0]) && !strcmp(name, rows[i][1]))
+			return rows[i][2];
 	return "";
 }
 
@@ -69,15 +73,23 @@ void word_each(word_put *put)
 		"what a shell completes");
 	put_row(put, "recover", "output", "", "directory", "where the files go");
 #define OPTION(name, value, text) \
-	put_row(put, "report", name, report_choices(name), value, text);
+	put_row(put, "report", name, own_choices("report", name), value, text);
 #include "launcher/report.def"
 #undef OPTION
-#define OPTION(name, value, text) put_row(put, "memory", name, "", value, text);
+#define OPTION(name, value, text) \
+	put_row(put, "diff", name, own_choices("diff", name), value, text);
+#include "launcher/diff.def"
+#undef OPTION
+#define OPTION(name, value, text) \
+	put_row(put, "gate", name, own_choices("gate", name), value, text);
+#include "launcher/gate.def"
+#undef OPTION
+#define OPTION(name, value, text) \
+	put_row(put, "memory", name, own_choices("memory", name), value, text);
 #include "launcher/memory.def"
 #undef OPTION
-#define OPTION(name, value, text)    \
-	put_row(put, "export", name, \
-		strcmp(name, "by") ? "" : "cpu|cuda|allocated|live", value, text);
+#define OPTION(name, value, text) \
+	put_row(put, "export", name, own_choices("export", name), value, text);
 #include "launcher/export.def"
 #undef OPTION
 }
@@ -111,4 +123,10 @@ void word_put_verbs(void)
 {
 	for (const char *const *verb = args_verbs; *verb; verb++)
 		printf("%s%s", verb == args_verbs ? "" : " ", *verb);
+}
+
+void word_put_own(void)
+{
+	for (const char *const *verb = args_own_verbs; *verb; verb++)
+		printf("%s%s", verb == args_own_verbs ? "" : " ", *verb);
 }

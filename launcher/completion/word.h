@@ -31,5 +31,6 @@ void word_put_choices(const char *choices);
  * need a backslash. */
 void word_put_text(const char *text, const char *quote, const char *before);
 void word_put_verbs(void); /* blanks between */
+void word_put_own(void); /* of these, those with options of their own alone */
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What zsh completes: specifications for its _arguments. */
 #include "launcher/completion/zsh.h"
+#include "launcher/args.h"
 #include "launcher/completion/word.h"
 
 #include <stdio.h>
@@ -45,12 +46,14 @@ void zsh_print(void)
 	     "# zsh completion of proflaunch: proflaunch --print-completion zsh\n"
 	     "_proflaunch() {\n"
 	     "\tlocal context state line\n"
-	     "\tlocal -a options recover report memory export");
+	     "\tlocal -a options recover");
+	fputs("\tlocal -a ", stdout);
+	word_put_own();
+	putchar('\n');
 	zsh_options("options", "");
 	zsh_options("recover", "recover");
-	zsh_options("report", "report");
-	zsh_options("memory", "memory");
-	zsh_options("export", "export");
+	for (const char *const *verb = args_own_verbs; *verb; verb++)
+		zsh_options(*verb, *verb);
 	puts("\toptions+=('-o[where trace files go]:directory:_files -/' '-s[which steps to record]:plan:'\n"
 	     "\t\t'-q[say nothing but warnings]' '-h[all options]' '-V[the version]')\n"
 	     "\t_arguments -S -C $options '(-)1: :->first' '(-)*:: :->rest'\n"
@@ -61,12 +64,13 @@ void zsh_print(void)
 	puts(")' 'commands:command:_command_names -e' ;;\n"
 	     "\trest)\n"
 	     "\t\tcase $words[1] in\n"
-	     "\t\trecover) _arguments $recover $options '*:trace:_files' ;;\n"
-	     "\t\treport) _arguments $report '*:trace:_files' ;;\n"
-	     "\t\tmemory) _arguments $memory '*:trace:_files' ;;\n"
-	     "\t\texport) _arguments $export '*:trace:_files' ;;\n"
+	     "\t\trecover) _arguments $recover $options '*:trace:_files' ;;");
+	for (const char *const *verb = args_own_verbs; *verb; verb++)
+		printf("\t\t%s) _arguments $%s '*:trace:_files' ;;\n", *verb, *verb);
+	fputs("\t\thelp) _values verb ", stdout);
+	word_put_own();
+	puts(" ;;\n"
 	     "\t\tdoctor) _arguments -S $options '(-)1:command:_command_names -e' '*::arguments:_normal' ;;\n"
-	     "\t\thelp) _values verb report memory export ;;\n"
 	     "\t\t*) _normal ;;\n"
 	     "\t\tesac ;;\n"
 	     "\tesac\n"

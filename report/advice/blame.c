@@ -43,6 +43,11 @@ void blame_add(struct blame *b, uint32_t slice, int64_t time)
 		b->most = key;
 }
 
+bool blame_is_most(const struct blame *b)
+{
+	return b->most != TEXT_NONE && b->time[b->most] > b->all / 2;
+}
+
 const char *blame_place(const struct blame *b)
 {
 	const char *place;

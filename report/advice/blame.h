@@ -23,6 +23,8 @@ struct blame {
 bool blame_start(struct blame *b, const struct facts *f);
 void blame_free(struct blame *b);
 void blame_add(struct blame *b, uint32_t slice, int64_t time);
+/* Is more than half of it at one place? */
+bool blame_is_most(const struct blame *b);
 /* "aten::item, train.py(14): main (80 % of it)" */
 const char *blame_place(const struct blame *b);
 

@@ -28,7 +28,9 @@ static bool is_driver_memory(const char *name)
 /* The first judged step that is steady. */
 static size_t steady_from(const struct facts *f)
 {
-	return STEADY_STEP - 1 - f->e->first;
+	size_t before = facts_before(f);
+
+	return before < STEADY_STEP - 1 ? STEADY_STEP - 1 - before : 0;
 }
 
 struct calls {

@@ -31,7 +31,7 @@ static bool add_compiling(struct facts *f, struct compiling *c, uint32_t slice,
 {
 	long step = facts_step(f, begin);
 
-	if (step < 0 || (size_t)step + f->e->first + 1 < STEADY_STEP)
+	if (step < 0 || (size_t)step + facts_before(f) + 1 < STEADY_STEP)
 		return true;
 	blame_add(&c->blame, slice, end - begin);
 	return spans_add(&c->spans, begin, end);

@@ -15,7 +15,7 @@ static bool is_pageable(const struct facts *f, const struct piece *p)
 
 	return s->sort == SORT_COPY && s->work != NO_ROW &&
 	       f->m->works[s->work].bytes >= COPY_MIB * MIB &&
-	       strstr(slice_name(f->m, p->slice), "Pageable");
+	       text_has(slice_name(f->m, p->slice), "Pageable");
 }
 
 struct copies {

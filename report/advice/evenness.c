@@ -89,8 +89,9 @@ bool first_look(struct facts *f, struct advice *a)
 		"Memory, libraries and compiled code are often set up in a first step. All other "
 		"advice here leaves it out.");
 	ADVICE_SAY(a->act,
-		   "nothing, if the run is long; when it is measured: more warmup "
-		   "(--schedule wait=1,warmup=3,active=5)");
+		   "nothing, if the run is long; when it is measured: more warmup (%s)",
+		   f->m->ours ? "--schedule wait=1,warmup=3,active=5"
+			      : "schedule(wait=1, warmup=3, active=5)");
 	ADVICE_SAY(a->where, "step %lld", (long long)first->number);
 	return true;
 }

@@ -22,7 +22,7 @@ bool evidence_make(struct evidence *e, const struct model *m, const struct steps
 		   const struct devices *devices, const struct operators *operators,
 		   const struct kernels *kernels)
 {
-	size_t first = steps->n > 1;
+	size_t first = !steps->before && steps->n > 1;
 	int64_t *lengths;
 
 	*e = (struct evidence){ .m = m,

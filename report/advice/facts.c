@@ -64,7 +64,7 @@ static bool is_talk(const struct facts *f, const struct slice *s)
 
 	if (s->sort != SORT_KERNEL)
 		return false;
-	if (strstr(name, "nccl") || strstr(name, "rccl"))
+	if (steps_is_collective_kernel(name))
 		return true;
 	op = launches_op(&f->ops, s);
 	return op != NO_ROW && steps_is_collective(slice_name(f->m, op));
@@ -127,8 +127,10 @@ static bool find_host(struct facts *f)
 			f->host = thread;
 		}
 	}
+	if (!launched)
+		return false;
 	free(launched);
-	return launched;
+	return true;
 }
 
 static bool join_calls(struct facts *f)

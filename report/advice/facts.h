@@ -71,4 +71,10 @@ static inline int64_t facts_time(double ns)
 	return ns < 9e18 ? (int64_t)ns : INT64_MAX;
 }
 
+/* Steps of the recording before the first one that is judged. */
+static inline size_t facts_before(const struct facts *f)
+{
+	return f->e->steps->before + f->e->first;
+}
+
 #endif

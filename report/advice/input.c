@@ -61,7 +61,7 @@ static uint32_t find_loader(const struct facts *f, bool *workers)
 		if (f->m->slices[i].begin < f->from ||
 		    !text_after(name, "enumerate(Data"))
 			continue;
-		*workers |= !!strstr(name, "MultiProcessing");
+		*workers |= text_has(name, "MultiProcessing");
 		loader = loader == NO_ROW ? i : loader;
 	}
 	return loader;

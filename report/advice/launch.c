@@ -210,6 +210,33 @@ static bool has_many(const struct facts *f, const struct ops *o)
 	return o->in_step[f->middle] >= SMALL_OPS && verdict_enough(f, held);
 }
 
+/* f->time becomes the short times between operators on each thread, no more of a step
+ * than nothing else was busy in. What is longer is no price of a call. */
+static void measure_gaps(struct facts *f)
+{
+	uint32_t thread = NO_ROW;
+	int64_t end = 0;
+
+	memset(f->time, 0, f->n * sizeof(*f->time));
+	for (uint32_t i = 0; i < f->m->slices_n; i++) {
+		const struct slice *s = &f->m->slices[i];
+		long step;
+
+		if (s->kind != SLICE_OP)
+			continue;
+		if (s->thread == thread && s->begin > end &&
+		    s->begin - end < GAP_US * US && (step = facts_step(f, end)) >= 0 &&
+		    step == facts_step(f, s->begin))
+			f->time[step] += s->begin - end;
+		if (s->thread != thread || s->end > end)
+			end = s->end;
+		thread = s->thread;
+	}
+	for (size_t i = 0; i < f->n; i++)
+		if (f->time[i] > f->step[i].share[SHARE_OTHER])
+			f->time[i] = f->step[i].share[SHARE_OTHER];
+}
+
 bool tiny_ops_look(struct facts *f, struct advice *a)
 {
 	struct ops o = { calloc(f->n + 1, sizeof(*o.in_step)), 0, 0 };
@@ -223,15 +250,14 @@ bool tiny_ops_look(struct facts *f, struct advice *a)
 		return fine;
 	}
 	count_ops(f, &o, &blame);
-	for (size_t i = 0; i < f->n; i++)
-		f->time[i] = f->step[i].share[SHARE_OTHER];
+	measure_gaps(f);
 	v = verdict_of(f, BOUND_AT_LEAST, SMALL_OTHER_PERCENT);
 	if (v.holds && has_many(f, &o) && o.small * 100 >= o.n * SMALL_SHARE) {
 		ADVICE_SAY(a->title, "Many small operators");
 		ADVICE_SAY(
 			a->seen,
-			"%zu operators a step, %u %% of them below %u us; between operators "
-			"%s, %s",
+			"%zu operators a step, %u %% of them below %u us; in gaps between "
+			"them %s, %s",
 			o.n / f->n, phrase_percent((double)o.small, (double)o.n),
 			SMALL_US, phrase_time(v.median), verdict_steps(f, &v));
 		ADVICE_SAY(
@@ -240,7 +266,8 @@ bool tiny_ops_look(struct facts *f, struct advice *a)
 		ADVICE_SAY(a->act,
 			   "work on whole tensors in place of loops; larger batches; "
 			   "torch.compile");
-		ADVICE_SAY(a->where, "%s", blame_place(&blame));
+		if (blame_is_most(&blame))
+			ADVICE_SAY(a->where, "%s", blame_place(&blame));
 		a->gain = v.median;
 	}
 	blame_free(&blame);

@@ -2,6 +2,7 @@
 /* Writes what a rule saw. Names come from the trace, and may be of any length. */
 #include "report/advice/phrase.h"
 #include "base/text.h"
+#include "report/lines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,28 +61,26 @@ const char *phrase_name(const char *name, size_t most)
 
 /* ---- places ---- */
 
-static bool is_torchs(const char *frame)
+/* The innermost frame of a stack that is the program's own, or the innermost. */
+static void own_frame(const char *stack, char frame[LINE_MOST + 1])
 {
-	return text_after(frame, "torch/") || text_after(frame, "<") ||
-	       strstr(frame, "site-packages/torch/") == frame;
+	const char *at = stack;
+
+	if (lines_next(&at, frame))
+		return;
+	snprintf(frame, LINE_MOST + 1, "%.*s", (int)strcspn(stack, ";"), stack);
 }
 
-/* The innermost frame of a stack that is not torch's own, or the innermost. */
-static const char *own_frame(const char *stack, size_t *len)
+/* Is it a function of the program's own, and no module or C function? */
+static bool is_own_function(const char *name)
 {
-	const char *frame = stack;
+	return line_is_own(name) && text_has(name, "): ");
+}
 
-	while (is_torchs(frame)) {
-		const char *next = strchr(frame, ';');
-
-		if (!next || !next[1]) {
-			frame = stack;
-			break;
-		}
-		frame = next + 1;
-	}
-	*len = strcspn(frame, ";");
-	return frame;
+/* Nodes of autograd's engine stand around every backward operator. */
+static bool is_engine(const char *name)
+{
+	return text_after(name, "autograd::engine::evaluate_function");
 }
 
 struct place {
@@ -103,14 +102,14 @@ static struct place place_of(const struct facts *f, uint32_t slice)
 		if (p.stack == NO_ROW && s[slice].stack != TEXT_NONE &&
 		    *texts_get(&f->m->texts, s[slice].stack))
 			p.stack = slice;
-		if (s[slice].kind == SLICE_OP)
+		if (s[slice].kind == SLICE_OP &&
+		    (p.op == NO_ROW || !is_engine(slice_name(f->m, slice))))
 			p.op = slice;
 		if (s[slice].kind == SLICE_NOTE && p.note == NO_ROW &&
 		    !text_after(slice_name(f->m, slice), "ProfilerStep#"))
 			p.note = slice;
 		if (s[slice].kind == SLICE_PYTHON && p.python == NO_ROW &&
-		    !is_torchs(slice_name(f->m, slice)) &&
-		    strstr(slice_name(f->m, slice), ".py("))
+		    is_own_function(slice_name(f->m, slice)))
 			p.python = slice;
 	}
 	return p;
@@ -120,24 +119,21 @@ const char *phrase_place(const struct facts *f, uint32_t slice)
 {
 	struct place p = place_of(f, slice);
 	char *to = phrase_room();
-	size_t len = 0;
-	const char *line = NULL, *name = NULL;
+	char line[LINE_MOST + 1] = "";
+	const char *name = NULL;
+	size_t len, from;
 
 	if (p.op != NO_ROW || p.note != NO_ROW)
 		name = phrase_name(slice_name(f->m, p.op != NO_ROW ? p.op : p.note), 80);
-	if (p.stack != NO_ROW) {
-		line = own_frame(texts_get(&f->m->texts, f->m->slices[p.stack].stack),
-				 &len);
-	} else if (p.python != NO_ROW) {
-		line = slice_name(f->m, p.python);
-		len = strlen(line);
-	}
-	if (len > 150) {
-		line += len - 150;
-		len = 150;
-	}
-	snprintf(to, PHRASE, "%s%s%.*s", name ?: "", name && line ? ", " : "", (int)len,
-		 line ?: "");
+	if (p.stack != NO_ROW)
+		own_frame(texts_get(&f->m->texts, f->m->slices[p.stack].stack), line);
+	else if (p.python != NO_ROW)
+		snprintf(line, sizeof(line), "%s", slice_name(f->m, p.python));
+	/* A path's end tells more than its begin. */
+	len = strlen(line);
+	from = len > 150 ? len - 150 : 0;
+	snprintf(to, PHRASE, "%s%s%s", name ?: "", name && *line ? ", " : "",
+		 line + from);
 	return to;
 }
 

@@ -56,7 +56,7 @@ static bool is_eligible(const char *name)
 
 static bool has_any(const char *name, const char *const *words)
 {
-	while (*words && !strstr(name, *words))
+	while (*words && !text_has(name, *words))
 		words++;
 	return *words;
 }
@@ -98,12 +98,15 @@ struct products {
 	double all, eligible; /* of kernels' time */
 };
 
-/* f->time becomes the eligible time of each step that something waits for. */
-static void find_products(struct facts *f, struct products *to,
+/* f->time becomes the eligible time of each step that something waits for, once where
+ * several GPUs or streams have it at the same time. False: no memory. */
+static bool find_products(struct facts *f, struct products *to,
 			  const unsigned char *of_op)
 {
-	memset(f->time, 0, f->n * sizeof(*f->time));
-	for (size_t i = 0; i < f->work_n; i++) {
+	struct spans waited = { 0 };
+	bool fine = true;
+
+	for (size_t i = 0; fine && i < f->work_n; i++) {
 		const struct piece *p = &f->work[i];
 		const struct slice *s = &f->m->slices[p->slice];
 		uint32_t op = launches_op(&f->ops, s);
@@ -116,9 +119,12 @@ static void find_products(struct facts *f, struct products *to,
 			continue;
 		to->eligible += (double)(p->end - p->begin);
 		blame_add(&to->blame, p->slice, p->end - p->begin);
-		if (is_waited_for(f, i))
-			facts_add(&f->time[step], p->end - p->begin);
+		fine = !is_waited_for(f, i) || spans_add(&waited, p->begin, p->end);
 	}
+	spans_join(&waited);
+	facts_measure(f, &waited);
+	spans_free(&waited);
+	return fine;
 }
 
 static const struct gpu *gpu_of(const struct facts *f)
@@ -147,7 +153,7 @@ static void say_products(struct facts *f, struct advice *a, const struct product
 	ADVICE_SAY(
 		a->seen,
 		"%s of kernels a step are matrix products and convolutions (%u %% of kernel "
-		"time), none of them uses tensor cores, which this GPU has",
+		"time), none of them uses tensor cores, which the GPU has",
 		phrase_time(facts_time(p->eligible / (double)f->n)),
 		phrase_percent(p->eligible, p->all));
 	ADVICE_SAY(
@@ -171,7 +177,7 @@ static bool look_at(struct facts *f, struct advice *a, const struct gpu *gpu)
 	bool fine = of_op && blame_start(&p.blame, f);
 
 	if (fine) {
-		find_products(f, &p, of_op);
+		fine = find_products(f, &p, of_op);
 		a->gain = evidence_median(f->time, f->n) / 2;
 		if (a->gain && p.eligible * 100 >= p.all * ELIGIBLE_PERCENT)
 			say_products(f, a, &p, gpu);

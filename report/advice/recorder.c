@@ -59,14 +59,16 @@ static bool count_events(const struct facts *f, size_t *most)
 		if (++of[s->thread] > *most)
 			*most = of[s->thread];
 	}
+	if (!of)
+		return false;
 	free(of);
-	return of;
+	return true;
 }
 
 bool recorder_look(struct facts *f, struct advice *a)
 {
 	const struct model *m = f->m;
-	double window = m->end > m->begin ? (double)(m->end - m->begin) : 0;
+	double window = model_window(m);
 	double rate;
 	size_t most;
 

@@ -37,7 +37,7 @@ static void mark_copies(const struct facts *f, unsigned char *waits)
 		const char *name = slice_name(f->m, f->work[i].slice);
 
 		if (s->sort == SORT_COPY && f->work[i].call != NO_ROW &&
-		    strstr(name, "DtoH") && strstr(name, "Pageable"))
+		    text_has(name, "DtoH") && text_has(name, "Pageable"))
 			waits[f->work[i].call] = 1;
 	}
 }

@@ -31,6 +31,7 @@
 #define TINY_PERCENT          20
 #define SMALL_OPS             500
 #define SMALL_US              5
+#define GAP_US                100 /* between operators; what is longer is something else */
 #define SMALL_SHARE           50
 #define SMALL_OTHER_PERCENT   15
 #define WAIT_US               50
@@ -50,6 +51,8 @@
 #define STEADY_STEP           3
 #define VARY_PERCENT          130
 #define FIRST_PERCENT         130
+#define GROWTH_KIB            64
+#define GROWTH_STEPS          3
 #define OVERHEAD_PERCENT      10
 #define EVENTS_PER_MS         300
 

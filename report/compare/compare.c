@@ -76,13 +76,33 @@ bool compare_values(struct shift *s, const struct profile *a, const struct profi
 
 /* ---- all rows ---- */
 
-/* Is the row at least a small part of a step, on one side? Peaks of memory always are. */
-static bool is_large(const struct compare *c, const struct compare_row *r)
+/* The median of a row's values. False: no memory. */
+static bool row_median(const struct profile *p, const struct profile_row *r, double *to)
 {
-	if (r->kind == PROFILE_PEAK)
-		return true;
-	return fabs(r->shift.a) >= COMPARE_LEAST * c->step.shift.a ||
-	       fabs(r->shift.b) >= COMPARE_LEAST * c->step.shift.b;
+	size_t n;
+	double *values = copy_values(p, r, false, &n);
+
+	if (!values)
+		return false;
+	qsort(values, n, sizeof(*values), by_value);
+	*to = shift_median(values, n);
+	free(values);
+	return true;
+}
+
+/* Is the row at least a small part of a step, on one side? Peaks of memory always are.
+ * The medians are cheap, all differences of a row are not. False: no memory. */
+static bool is_large(const struct compare *c, const struct profile *a,
+		     const struct profile_row *x, const struct profile *b,
+		     const struct profile_row *y, bool *large)
+{
+	double left, right;
+
+	if (!row_median(a, x, &left) || !row_median(b, y, &right))
+		return false;
+	*large = left >= COMPARE_LEAST * c->step.shift.a ||
+		 right >= COMPARE_LEAST * c->step.shift.b;
+	return true;
 }
 
 static bool add_row(struct compare *c, const struct profile *a, const struct profile *b,
@@ -91,16 +111,20 @@ static bool add_row(struct compare *c, const struct profile *a, const struct pro
 	const struct profile_row *x = profile_find(a, kind, name);
 	const struct profile_row *y = profile_find(b, kind, name);
 	struct compare_row r = { .name = name, .kind = kind, .in_a = x, .in_b = y };
+	bool large = true;
 
+	if (kind != PROFILE_STEP && kind != PROFILE_PEAK &&
+	    !is_large(c, a, x, b, y, &large))
+		return false;
+	if (!large) {
+		c->small[kind]++;
+		return true;
+	}
 	if (!compare_values(&r.shift, a, x, b, y))
 		return false;
 	r.p = r.shift.p;
 	if (kind == PROFILE_STEP) {
 		c->step = r;
-		return true;
-	}
-	if (!is_large(c, &r)) {
-		c->small[kind]++;
 		return true;
 	}
 	if (!GROW(c->row, c->room, c->n))

@@ -8,8 +8,9 @@
 #include <string.h>
 
 /* A hostile file has a name for each event; from here on all names are one row. */
-#define ROWS_MOST 20000u
-#define NAME_MOST 4096u
+#define ROWS_MOST   20000u
+#define NAME_MOST   4096u
+#define VALUES_MOST (32u << 20)
 
 struct adding {
 	struct profile *p;
@@ -51,9 +52,11 @@ static double *value_at(struct profile *p, uint32_t row, size_t step)
 		return NULL;
 	r = &p->rows[row];
 	while (r->n <= step) {
-		if (!GROW(r->value, r->room, r->n))
+		/* A hostile file has many names and many steps. */
+		if (p->values == VALUES_MOST || !GROW(r->value, r->room, r->n))
 			return NULL;
 		r->value[r->n++] = 0;
+		p->values++;
 	}
 	return &r->value[step];
 }

@@ -7,9 +7,8 @@
  * names are one row.
  *
  * Threads  one at a time.
- * Memory   8 bytes a row and step, each name once; of a file, while it is read, up to 130
- *          bytes a slice; profile_free.
- * Errors   false with a line in `why`.
+ * Memory   8 bytes a row and step, 256 MiB at most, each name once; of a file, while it
+ * is read, up to 130 bytes a slice; profile_free. Errors   false with a line in `why`.
  * Units    nanoseconds; bytes.
  */
 #ifndef REPORT_COMPARE_PROFILE_H
@@ -34,7 +33,7 @@ struct profile_row {
 struct profile {
 	struct texts names; /* a character for the kind, then the name; numbers of rows */
 	struct profile_row *rows;
-	size_t rows_n, rows_room;
+	size_t rows_n, rows_room, values; /* values: in all rows */
 	uint32_t *window; /* of each step: the number of its file */
 	size_t steps_n, window_room, windows_n;
 	bool unmarked; /* some file has no steps of its own */

@@ -3,7 +3,7 @@
 #include "report/export/weights.h"
 #include "report/figures/launches.h"
 #include "report/figures/self_time.h"
-#include "report/memory/lines.h"
+#include "report/lines.h"
 #include "report/memory/memory.h"
 
 #include <stdio.h>

@@ -46,12 +46,12 @@ static void span_all(struct bounds *b, const struct model *m)
 
 static bool mark_steps(struct bounds *b, const struct model *m)
 {
-	size_t n = m->steps_n ? m->steps_n : 1;
+	size_t n = model_marked(m) ? m->steps_n : 1;
 
 	b->row = malloc(n * sizeof(*b->row));
 	if (!b->row)
 		return false;
-	if (!m->steps_n) {
+	if (!model_marked(m)) {
 		span_all(b, m);
 		return true;
 	}

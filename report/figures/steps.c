@@ -26,10 +26,9 @@ bool steps_is_collective(const char *name)
 	return operation && text_is_in(operation, operations);
 }
 
-static bool is_nccl_kernel(const char *name)
+bool steps_is_collective_kernel(const char *name)
 {
-	return text_starts_with(name, "ncclDevKernel") ||
-	       text_starts_with(name, "ncclKernel");
+	return text_starts_with(name, "nccl") || text_starts_with(name, "rccl");
 }
 
 struct shares {
@@ -69,7 +68,7 @@ static bool is_communication(const struct shares *c, uint32_t kernel)
 	size_t at = SEARCH_FIRST(i, 0, c->collectives_n, c->collectives[i] >= id);
 
 	return (at < c->collectives_n && c->collectives[at] == id) ||
-	       is_nccl_kernel(slice_name(c->m, kernel));
+	       steps_is_collective_kernel(slice_name(c->m, kernel));
 }
 
 /* ---- the share of a slice ---- */
@@ -213,7 +212,7 @@ bool steps_make(struct steps *s, const struct model *m)
 	struct shares c = { .m = m };
 	bool fine;
 
-	*s = (struct steps){ .marked = m->steps_n };
+	*s = (struct steps){ .marked = model_marked(m) > 0 };
 	fine = take_bounds(s, m) && collect_shares(&c) && divide_steps(s, &c);
 	s->communication = c.seen[SHARE_COMMUNICATION];
 	s->gpu = c.seen[SHARE_KERNEL] || c.seen[SHARE_MEMCPY] || c.seen[SHARE_MEMSET] ||

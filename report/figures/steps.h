@@ -38,6 +38,7 @@ struct step_figures {
 struct steps {
 	struct step_figures *row; /* by time; at least one, unless the trace is empty */
 	size_t n, left_out; /* left_out: incomplete ones at the end */
+	size_t before; /* steps before the first row that nobody asked for */
 	bool marked; /* the trace has steps of its own */
 	bool gpu; /* there are kernels, copies, sets or calls */
 	bool communication;
@@ -57,5 +58,7 @@ double steps_mean_share(const struct steps *s, enum share share);
 long steps_at(const struct steps *s, int64_t ts);
 /* Does the event count as communication, by the plugin's list of names? */
 bool steps_is_collective(const char *name);
+/* Is it a kernel of NCCL or RCCL, by its name? */
+bool steps_is_collective_kernel(const char *name);
 
 #endif

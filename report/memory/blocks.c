@@ -3,7 +3,7 @@
  * operator and its call site. */
 #include "report/memory/blocks.h"
 #include "base/order.h"
-#include "report/memory/lines.h"
+#include "report/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>

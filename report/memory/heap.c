@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The heap of a trace as rows, by operator and by call site. */
 #include "base/frame_text.h"
-#include "report/memory/lines.h"
+#include "report/lines.h"
 #include "report/memory/memory.h"
 
 #include <string.h>

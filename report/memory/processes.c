@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct process {
 	int64_t pid, parent, peak, allocs, frees, resident, begin, length;
@@ -133,8 +134,13 @@ static void free_list(struct list *l)
 bool processes_is(const char *path)
 {
 	struct list l = { 0 };
-	bool is = read_list(&l, path);
+	struct stat st;
+	bool is;
 
+	/* A pipe can be read once. */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	is = read_list(&l, path);
 	free_list(&l);
 	return is;
 }

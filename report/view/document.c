@@ -2,9 +2,9 @@
 /* The members in the order of the screen. */
 #include "report/view/document.h"
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/overview.h"
 #include "report/view/trust.h"
-#include "report/view/units.h"
 
 static void put_text(FILE *out, const char *key, const char *text)
 {
@@ -51,13 +51,13 @@ static void put_recording(FILE *out, const struct subject *s)
 	struct trust t;
 
 	trust_make(&t, s);
-	fprintf(out,
-		",\n\"recording\": {\"events\": %llu, \"lost\": %llu, \"missing\": %llu, "
-		"\"complete\": %s, \"steps_left_out\": %zu, \"window\": %s",
-		(unsigned long long)m->events, (unsigned long long)m->dropped,
-		(unsigned long long)model_missing(m, m->dropped),
+	fprintf(out, ",\n\"recording\": {\"events\": %llu, \"unread\": %llu",
+		(unsigned long long)m->events, (unsigned long long)m->unread);
+	put_known(out, "lost", m->ours, (int64_t)m->dropped);
+	put_known(out, "missing", m->ours, (int64_t)model_missing(m, m->dropped));
+	fprintf(out, ", \"complete\": %s, \"steps_left_out\": %zu, \"window\": %s",
 		m->whose.broken_off ? "false" : "true", s->steps.left_out,
-		trust_window(m) > 0 ? units_us(units_whole(trust_window(m))) : "null");
+		model_window(m) > 0 ? units_us(units_whole(model_window(m))) : "null");
 	fprintf(out, ", \"overhead\": %s, \"doubts\": [",
 		m->whose.overhead >= 0 ? units_us(m->whose.overhead) : "null");
 	for (unsigned i = 0; i < t.doubts; i++) {

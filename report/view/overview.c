@@ -3,18 +3,37 @@
  * the matter, where does the time go, what would help, which operators. */
 #include "report/view/overview.h"
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/trust.h"
-#include "report/view/units.h"
 #include "report/whose.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SMALL     0.02 /* of a step: shares below have no line of their own */
 #define MOST      8u /* GPUs with a line of their own */
 #define ADVICES   5u
 #define OPERATORS 8u
+#define WIDE      110u /* columns */
 
 /* ---- the head ---- */
+
+/* A path of a script may be longer than a line. */
+static void print_whose(const struct subject *s, const struct screen *to)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	if (!out)
+		return;
+	whose_print(&s->model, out);
+	if (!fclose(out) && len) {
+		text[len - 1] = '\0'; /* the end of its line */
+		screen_wrap(to, SCREEN_PLAIN, text, 0, 2);
+	}
+	free(text);
+}
 
 static void print_head(const struct subject *s, const struct screen *to)
 {
@@ -39,7 +58,7 @@ static void print_head(const struct subject *s, const struct screen *to)
 	if (s->devices.n > n)
 		fprintf(to->out, "and %zu more GPUs: --format json has them\n",
 			s->devices.n - n);
-	whose_print(&s->model, to->out);
+	print_whose(s, to);
 	putc('\n', to->out);
 }
 
@@ -151,12 +170,30 @@ static void print_advices(const struct subject *s, const struct screen *to, size
 
 /* ---- the largest operators ---- */
 
+/* "53"; of what is not in each step "0.3". */
+static const char *count_words(double n)
+{
+	char *out;
+
+	if (n >= 9.95 || n == (double)(int64_t)n)
+		return out_count((int64_t)(n + 0.5));
+	out = out_buffer();
+	snprintf(out, OUT_BUFFER, n < 0.1 ? "<0.1" : "%.1f", n);
+	return out;
+}
+
+/* Numbers stay beside their name on a wide screen. */
+static size_t name_width(const struct screen *to)
+{
+	return (to->width < WIDE ? to->width : WIDE) - 37;
+}
+
 static void print_operator(const struct subject *s, const struct screen *to,
 			   const struct operator_figures *f)
 {
 	fputs("  ", to->out);
-	screen_left(to, texts_get(&s->model.texts, f->name), to->width - 37);
-	screen_right(to, out_count(subject_per_step(s, (int64_t)f->count)), 10);
+	screen_left(to, texts_get(&s->model.texts, f->name), name_width(to));
+	screen_right(to, count_words((double)f->count / (double)s->steps.n), 10);
 	if (s->operators.device)
 		screen_right(to, units_time(subject_per_step(s, f->self_device)), 12);
 	screen_right(to, units_time(subject_per_step(s, f->self_cpu)), 12);
@@ -178,7 +215,7 @@ static void print_operators(const struct subject *s, const struct screen *to)
 				    o->device
 					    ? "Operators, GPU time of their own, per step"
 					    : "Operators, time of their own, per step",
-				    to->width - 35);
+				    name_width(to) + 2);
 			screen_look(to, SCREEN_PLAIN);
 			screen_right(to, "calls", 10);
 			if (o->device)

@@ -19,7 +19,7 @@ void overview_print(const struct subject *s, const struct screen *screen, size_t
 void overview_markdown(const struct subject *s, const struct screen *screen,
 		       size_t limit);
 
-/* overview_parts.c: what both have. The sentence above all: */
+/* overview_sentences.c: what both have. The sentence above all: */
 void overview_sentence(const struct subject *s, char *to, size_t size);
 /* "6 steps of 177.6 ms (± 6.9)". */
 void overview_steps(const struct subject *s, char *to, size_t size);

@@ -2,10 +2,10 @@
 /* The overview for an issue, and for programs that read text: 60 lines at most. What
  * comes from the trace stands in code spans. */
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/overview.h"
 #include "report/view/table.h"
 #include "report/view/trust.h"
-#include "report/view/units.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every step with its shares, and the mean of them. */
+#include "report/units.h"
 #include "report/view/rows.h"
-#include "report/view/units.h"
 
 /* The shares are in the order of enum share. */
 static const struct table_column columns[] = {

@@ -22,15 +22,15 @@ enum column {
 
 static const struct table_column columns[] = {
 	[COLUMN_NAME] = { "name", "Thread or stream", TABLE_TEXT, 0 },
-	[COLUMN_PID] = { "pid", "Process or GPU", TABLE_ID, 2 },
-	[COLUMN_TID] = { "tid", "Number", TABLE_ID, 1 },
+	[COLUMN_PID] = { "pid", "Process or GPU", TABLE_ID, 0 },
+	[COLUMN_TID] = { "tid", "Number", TABLE_ID, 2 },
 	[COLUMN_OPS] = { "operators", "Operators", TABLE_COUNT, 3 },
 	[COLUMN_OPS_TIME] = { "operator_time", "in operators", TABLE_TIME, 0 },
 	[COLUMN_CALLS] = { "calls", "CUDA calls", TABLE_COUNT, 4 },
 	[COLUMN_CALLS_TIME] = { "call_time", "in calls", TABLE_TIME, 0 },
 	[COLUMN_WORKS] = { "gpu_work", "GPU work", TABLE_COUNT, 4 },
 	[COLUMN_WORKS_TIME] = { "gpu_time", "on the GPU", TABLE_TIME, 0 },
-	[COLUMN_SHARE] = { "share", "of the time", TABLE_SHARE, 0 },
+	[COLUMN_SHARE] = { "share", "of the time", TABLE_SHARE, 1 },
 };
 
 struct thread_sum {

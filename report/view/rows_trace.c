@@ -2,9 +2,9 @@
 /* Can the trace be trusted? What it is, what recording cost and lost, what was not
  * recorded and the option that records it. */
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/rows.h"
 #include "report/view/trust.h"
-#include "report/view/units.h"
 
 #include <stdarg.h>
 
@@ -68,18 +68,18 @@ static bool add_sizes(struct table *t, struct subject *s)
 
 	fine &= add_row(t, s, "steps", "%s%s", out_count((int64_t)s->steps.n),
 			s->steps.marked ? "" : ", as none is marked");
-	if (trust_window(m) > 0)
+	if (model_window(m) > 0)
 		fine &= add_row(t, s, "first to last event", "%s",
-				units_time(units_whole(trust_window(m))));
+				units_time(units_whole(model_window(m))));
 	if (overhead >= 0)
 		fine &= add_row(t, s, "cost of recording",
 				"about %s in the program's threads, %s of that",
 				units_time(m->whose.overhead), units_percent(overhead));
 	else
 		fine &= add_row(t, s, "cost of recording", "the file does not say");
-	return fine &&
-	       add_row(t, s, "records lost", "%s%s", out_count((int64_t)m->dropped),
-		       m->ours ? "" : " (the file does not say)");
+	return fine && add_row(t, s, "records lost", "%s",
+			       m->ours ? out_count((int64_t)m->dropped)
+				       : "the file does not say");
 }
 
 bool rows_trace(struct table *t, struct subject *s)

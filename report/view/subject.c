@@ -2,8 +2,9 @@
 /* Makes the figures once, in the order in which they need one another. */
 #include "report/view/subject.h"
 #include "report/out.h"
-#include "report/view/units.h"
+#include "report/units.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,12 @@ static void keep_steps(struct steps *s, const struct subject_options *o)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++)
+	for (size_t i = 0; i < s->n; i++) {
 		if (s->row[i].number >= o->first && s->row[i].number <= o->last)
 			s->row[n++] = s->row[i];
+		else if (!n)
+			s->before++;
+	}
 	s->n = n;
 }
 
@@ -29,7 +33,7 @@ static bool no_steps(const struct subject *s, const struct subject_options *o, c
 {
 	const struct model *m = &s->model;
 
-	if (!m->steps_n)
+	if (!model_marked(m))
 		snprintf(
 			why, size,
 			"%s: its steps are not marked: leave --steps out, or record with "
@@ -140,16 +144,6 @@ int64_t subject_per_step(const struct subject *s, int64_t all)
 	return all / (int64_t)s->steps.n;
 }
 
-/* Newton's, as the C library's would be another library. */
-static double square_root(double n)
-{
-	double root = n;
-
-	for (unsigned i = 0; n > 0 && i < 2000 && root * root > n * (1 + 1e-12); i++)
-		root = (root + n / root) / 2;
-	return root;
-}
-
 int64_t subject_deviation(const struct subject *s)
 {
 	double mean = steps_mean(&s->steps), sum = 0;
@@ -162,7 +156,7 @@ int64_t subject_deviation(const struct subject *s)
 
 		sum += off * off;
 	}
-	return units_whole(square_root(sum / (double)(s->steps.n - 1)));
+	return units_whole(sqrt(sum / (double)(s->steps.n - 1)));
 }
 
 const char *subject_gpu(const struct subject *s, const struct device_figures *d, char *to,

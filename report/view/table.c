@@ -3,7 +3,7 @@
 #include "report/view/table.h"
 #include "base/order.h"
 #include "report/out.h"
-#include "report/view/units.h"
+#include "report/units.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* A table for programs: numbers have no unit and no thousands' commas, and are the same
  * in every locale. */
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/table.h"
-#include "report/view/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,9 +49,11 @@ static void put_quoted(FILE *out, const char *text)
 	putc('"', out);
 	while (*text) {
 		char part[256];
-		size_t n = strcspn(text, "\"");
+		size_t n = strnlen(text, sizeof(part));
+		const char *quote = memchr(text, '"', n);
 
 		/* A part ends at a quote, or before the first byte of a character. */
+		n = quote ? (size_t)(quote - text) : n;
 		if (n > sizeof(part) - 1) {
 			n = sizeof(part) - 1;
 			while (n > sizeof(part) - 5 && (text[n] & 0xc0) == 0x80)

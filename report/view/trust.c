@@ -3,7 +3,7 @@
  * judged. */
 #include "report/view/trust.h"
 #include "report/out.h"
-#include "report/view/units.h"
+#include "report/units.h"
 #include "report/whose.h"
 
 #include <stdarg.h>
@@ -40,19 +40,9 @@ static void add_missing(struct trust *t, const struct model *m)
 	free(text);
 }
 
-double trust_window(const struct model *m)
-{
-	int64_t end = m->end;
-
-	/* Of files without a mark at their end the last event is the last beginning. */
-	for (size_t i = 0; i < m->steps_n; i++)
-		end = m->steps[i].end > end ? m->steps[i].end : end;
-	return (double)end - (double)m->begin;
-}
-
 double trust_overhead(const struct model *m)
 {
-	double window = trust_window(m);
+	double window = model_window(m);
 
 	if (m->whose.overhead < 0 || !(window > 0))
 		return -1;
@@ -112,6 +102,11 @@ void trust_make(struct trust *t, const struct subject *s)
 
 	*t = (struct trust){ 0 };
 	add_missing(t, m);
+	if (m->unread)
+		add_doubt(t,
+			  "%s event%s could not be used: no time or length that makes "
+			  "sense, or a begin and an end apart",
+			  out_count((int64_t)m->unread), m->unread == 1 ? "" : "s");
 	if (m->whose.broken_off)
 		add_doubt(t, "INCOMPLETE: the process ended inside this window: what it "
 			     "was doing then may be cut short, and later steps are not "

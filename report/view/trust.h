@@ -27,8 +27,6 @@ void trust_make(struct trust *t, const struct subject *s);
 void trust_print(const struct trust *t, const struct screen *to);
 /* Is that advice one of the doubts? */
 bool trust_says(const struct subject *s, const struct advice *a);
-/* From the first event to the last, ns; 0 or less: there is none. */
-double trust_window(const struct model *m);
 /* What our recording cost, as a share of the window; below 0: not said. */
 double trust_overhead(const struct model *m);
 

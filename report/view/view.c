@@ -99,8 +99,10 @@ static void print_table(struct subject *s, const struct table *t,
 static bool no_column(const struct table *t, const struct view_order *o, char *why,
 		      size_t size)
 {
+	/* JSON has every view's rows: those of operators can be sorted. */
+	enum view view = o->format == VIEW_JSON ? VIEW_OPS : o->view;
 	size_t n = (size_t)snprintf(why, size, "--sort %s: the columns of %s are ",
-				    o->sort, view_names[o->view]);
+				    o->sort, view_names[view]);
 
 	for (unsigned i = 0; i < t->columns_n && n < size; i++)
 		n += (size_t)snprintf(why + n, size - n, "%s%s", i ? ", " : "",

@@ -308,7 +308,7 @@ def test_options():
 def test_a_reader_that_leaves_early_is_no_fault():
     with prof.folder() as log:
         path = write(log, "t.json", [event("cpu_op", f"operator {i}", 5 + 10 * i, 5) for i in range(20000)])
-        run = prof.plain(["bash", "-c", f"{prof.LAUNCHER} report --view ops --format csv {path} | head -n 1"])
+        run = prof.plain(["bash", "-c", f"set -o pipefail; {prof.LAUNCHER} report --view ops --format csv {path} | head -n 1"])
         assert run.returncode == 0 and run.stdout.startswith("key,") and not run.stderr, run
         full = prof.plain(["sh", "-c", f"{prof.LAUNCHER} report {path} > /dev/full"])
         assert full.returncode == 2 and "No space left" in full.stderr, full

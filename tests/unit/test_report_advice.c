@@ -42,14 +42,26 @@ static void with_small(double n)
 	fill_ops(MANY, (unsigned)n, MANY * 6);
 }
 
-/* 600 operators of 4 us, and nothing else, in `step` us: 15 % of 2400 / 0.85. */
-static void with_rest(double step)
+/* 600 operators of 4 us, and `gap` us between them: 15 % is 0.706 us. */
+static void with_rest(double gap)
 {
-	begin_gpu(step, 0);
+	begin_gpu(MANY * (4 + gap), 0);
 	steps_of(STEPS);
 	for (unsigned i = 0; i < STEPS; i++)
 		for (unsigned k = 0; k < MANY; k++)
-			op("aten::add", at(i, k * 4), 4);
+			op("aten::add", at(i, k * (4 + gap)), 4);
+}
+
+/* One pause of 50 ms, a checkpoint say, is no price of small operators. */
+static void with_pause(double small_gaps)
+{
+	double gap = small_gaps > 0 ? 100 : 0;
+
+	begin_gpu(60000 + MANY * gap, 0);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < MANY; k++)
+			op("aten::add", at(i, k * (4 + gap * 0.99)), 4);
 }
 
 static void with_items(double n)
@@ -177,7 +189,8 @@ static const struct turn turns[] = {
 	{ "dataloader", with_loading, 50, 51 },
 	{ "tiny-ops", with_ops, 499, 500 },
 	{ "tiny-ops", with_small, 299, 300 },
-	{ "tiny-ops", with_rest, 2820, 2825 },
+	{ "tiny-ops", with_rest, 0.70, 0.72 },
+	{ "tiny-ops", with_pause, 0, 1 },
 	{ "sync-point", with_items, 1, 2 },
 	{ "malloc-churn", with_block, (1 << 20) - 1, 1 << 20 },
 	{ "malloc-churn", with_other, 7100000, 6900000 },

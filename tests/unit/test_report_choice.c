@@ -88,8 +88,7 @@ START_TEST(the_newest_run_counts)
 	wish(CHOICE_ANY, 1);
 	ck_assert_str_eq(chosen(), "new.pt.trace.json");
 	wish(CHOICE_ANY, 7);
-	refused("no trace of window 7 in the newest run: its ranks are not said, its "
-		"windows 1 to 2");
+	refused("no trace of window 7 in the newest run: it has no ranks, and windows 1 to 2");
 }
 END_TEST
 
@@ -105,7 +104,7 @@ START_TEST(the_lowest_rank_counts)
 	wish(3, CHOICE_ANY);
 	ck_assert_str_eq(chosen(), "c.pt.trace.json");
 	wish(2, CHOICE_ANY);
-	refused("no trace of rank 2 in the newest run: its ranks are 0 to 3");
+	refused("no trace of rank 2 in the newest run: it has ranks 0 to 3");
 }
 END_TEST
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sentences that the screen and Markdown have in common. */
 #include "report/out.h"
+#include "report/units.h"
 #include "report/view/overview.h"
 #include "report/view/trust.h"
-#include "report/view/units.h"
 
 #include <string.h>
 
@@ -46,6 +46,15 @@ void overview_sentence(const struct subject *s, char *to, size_t size)
 			 out_count((int64_t)s->steps.n), s->steps.n == 1 ? "" : "s");
 }
 
+/* Is the first step so long that a mean says little of the others? */
+static bool is_first_apart(const struct subject *s)
+{
+	const struct step_figures *first = s->steps.row;
+
+	return s->evidence.first && s->evidence.step > 0 &&
+	       (double)first->end - (double)first->begin > 2 * (double)s->evidence.step;
+}
+
 void overview_steps(const struct subject *s, char *to, size_t size)
 {
 	int64_t mean = units_whole(steps_mean(&s->steps)), off = subject_deviation(s);
@@ -59,7 +68,10 @@ void overview_steps(const struct subject *s, char *to, size_t size)
 	n = (size_t)snprintf(to, size, "%s step%s of %s", out_count((int64_t)s->steps.n),
 			     s->steps.n == 1 ? "" : "s", units_time(mean));
 	if (s->steps.n > 1 && n < size)
-		snprintf(to + n, size - n, " (± %s)", units_time(off));
+		n += (size_t)snprintf(to + n, size - n, " (± %s)", units_time(off));
+	if (is_first_apart(s) && n < size)
+		snprintf(to + n, size - n, "; without the first, the median is %s",
+			 units_time(s->evidence.step));
 }
 
 /* Adds ", WORD 56 %" where that is known. */
@@ -103,6 +115,11 @@ void overview_absent(const struct subject *s, char *to, size_t size)
 
 bool overview_is_large(const struct subject *s, const struct operator_figures *f)
 {
-	return (f->kind == SLICE_OP || f->kind == SLICE_CALL) &&
+	const char *name = texts_get(&s->model.texts, f->name);
+
+	if (f->kind == SLICE_NOTE && (text_starts_with(name, "ProfilerStep") ||
+				      text_starts_with(name, "enumerate(Data")))
+		return false;
+	return (f->kind == SLICE_OP || f->kind == SLICE_CALL || f->kind == SLICE_NOTE) &&
 	       (!s->operators.device || f->self_device > 0);
 }

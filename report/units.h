@@ -7,8 +7,8 @@
  * Errors   none.
  * Units    in the names.
  */
-#ifndef REPORT_VIEW_UNITS_H
-#define REPORT_VIEW_UNITS_H
+#ifndef REPORT_UNITS_H
+#define REPORT_UNITS_H
 
 #include <stdint.h>
 

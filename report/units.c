@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Three digits are what a reader compares. Programs get all of them, without a unit. */
-#include "report/view/units.h"
+#include "report/units.h"
 #include "report/out.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/memory/lines.h"
+#include "report/lines.h"
 #include "report/texts.h"
 
 #include <stdio.h>

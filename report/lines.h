@@ -8,8 +8,8 @@
  * Errors   none.
  * Units    bytes.
  */
-#ifndef REPORT_MEMORY_LINES_H
-#define REPORT_MEMORY_LINES_H
+#ifndef REPORT_LINES_H
+#define REPORT_LINES_H
 
 #include <stdbool.h>
 

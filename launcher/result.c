@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps a text until it is whole, so that no half of one is shown. */
+#include "launcher/result.h"
+#include "launcher/new_file.h"
+#include "launcher/pager.h"
+#include "launcher/say.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool result_begin(struct result *r)
+{
+	*r = (struct result){ 0 };
+	r->out = open_memstream(&r->text, &r->len);
+	if (!r->out)
+		say_warn("%s", strerror(errno));
+	return r->out;
+}
+
+static bool write_file(const char *path, const char *text, size_t len)
+{
+	struct new_file f;
+	char why[8192];
+
+	if (!new_file_open(&f, path, why, sizeof(why))) {
+		say_warn("%s", why);
+		return false;
+	}
+	fwrite(text, 1, len, f.out);
+	if (new_file_keep(&f, why, sizeof(why)))
+		return true;
+	say_warn("%s", why);
+	return false;
+}
+
+bool result_show(struct result *r, const char *path, bool keep)
+{
+	bool fine = !fclose(r->out);
+
+	if (!fine)
+		say_warn("%s", strerror(errno));
+	else if (keep && path)
+		fine = write_file(path, r->text, r->len);
+	else if (keep && !(fine = pager_write(r->text, r->len)))
+		say_warn("standard output: %s", strerror(errno));
+	free(r->text);
+	return fine;
+}

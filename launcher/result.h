@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * result - a text that is made in memory, and shown when all of it is there: on standard
+ * output, through a pager where that is a terminal, or as a new file.
+ *
+ * Threads  one.
+ * Memory   the text; result_show frees it.
+ * Errors   false after a line on stderr.
+ * Units    none.
+ */
+#ifndef LAUNCHER_RESULT_H
+#define LAUNCHER_RESULT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct result {
+	FILE *out;
+	char *text;
+	size_t len;
+};
+
+bool result_begin(struct result *r);
+/* `path`: NULL = standard output. With `keep` false the text is dropped. */
+bool result_show(struct result *r, const char *path, bool keep);
+
+#endif

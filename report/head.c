@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a trace file up to its events, and looks whether it has an end. */
+#include "report/head.h"
+#include "report/input.h"
+#include "report/parse.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static ssize_t read_input(void *arg, void *bytes, size_t size, const char **why)
+{
+	return input_read(arg, bytes, size, why);
+}
+
+static int64_t number_value(struct parse *p)
+{
+	return parse_value(p, TOKEN_NUMBER) ? number_i64(p) : 0;
+}
+
+/* Takes "window", "process" or "events" of the object "proflaunch". */
+static void read_member(struct head *h, struct parse *p)
+{
+	if (!parse_value(p, TOKEN_OBJECT))
+		return;
+	while (parse_next(p) == TOKEN_KEY) {
+		if (parse_is(p, "number"))
+			h->window = number_value(p);
+		else if (parse_is(p, "pid"))
+			h->pid = number_value(p);
+		else if (parse_is(p, "operators"))
+			h->operators = number_value(p) > 0;
+		else if (!parse_is(p, "job"))
+			parse_skip(p, TOKEN_KEY);
+		else if (parse_value(p, TOKEN_STRING))
+			snprintf(h->run, sizeof(h->run), "job %.*s",
+				 (int)(p->len < 128 ? p->len : 128), p->text);
+	}
+}
+
+static void read_ours(struct head *h, struct parse *p)
+{
+	h->ours = true;
+	h->operators = false;
+	if (!parse_value(p, TOKEN_OBJECT))
+		return;
+	while (parse_next(p) == TOKEN_KEY)
+		if (parse_is(p, "window") || parse_is(p, "process") ||
+		    parse_is(p, "events"))
+			read_member(h, p);
+		else
+			parse_skip(p, TOKEN_KEY);
+}
+
+/* The only process of a job is no rank. */
+static void read_rank(struct head *h, struct parse *p)
+{
+	int64_t rank = -1, size = 0;
+
+	if (!parse_value(p, TOKEN_OBJECT))
+		return;
+	while (parse_next(p) == TOKEN_KEY) {
+		if (parse_is(p, "rank"))
+			rank = number_value(p);
+		else if (parse_is(p, "world_size"))
+			size = number_value(p);
+		else
+			parse_skip(p, TOKEN_KEY);
+	}
+	h->rank = size > 1 ? rank : -1;
+}
+
+static void read_members(struct head *h, struct parse *p)
+{
+	if (parse_next(p) != TOKEN_OBJECT)
+		return;
+	while (parse_next(p) == TOKEN_KEY && !parse_is(p, "traceEvents")) {
+		if (parse_is(p, "proflaunch"))
+			read_ours(h, p);
+		else if (parse_is(p, "distributedInfo"))
+			read_rank(h, p);
+		else
+			parse_skip(p, TOKEN_KEY);
+	}
+}
+
+/* Whatever cannot be read leaves the rest unknown: the reader says why, if the file is
+ * chosen. */
+static void read_head(struct head *h)
+{
+	const char *why;
+	struct input *in = input_open(h->path, &why);
+	struct parse p;
+
+	if (!in)
+		return;
+	if (parse_start(&p, read_input, in)) {
+		read_members(h, &p);
+		parse_stop(&p);
+	}
+	input_close(in);
+}
+
+/* Does the file end as JSON does? What is packed is taken to be whole. */
+static bool is_finished(int fd, off_t size)
+{
+	char end[64] = "", begin[2] = "";
+	ssize_t n = pread(fd, end, sizeof(end), size > 64 ? size - 64 : 0);
+
+	if (pread(fd, begin, 2, 0) == 2 && !memcmp(begin, "\x1f\x8b", 2))
+		return true;
+	while (n > 0 && strchr(" \t\r\n", end[n - 1]))
+		n--;
+	return n > 0 && (end[n - 1] == '}' || end[n - 1] == ']');
+}
+
+/* Is the file's own folder "children"? */
+static bool is_in_children(const char *path)
+{
+	static const char folder[] = "/children";
+	const char *slash = strrchr(path, '/');
+	size_t len = sizeof(folder) - 1;
+
+	return slash && (size_t)(slash - path) >= len &&
+	       !memcmp(slash - len, folder, len);
+}
+
+bool head_read(struct head *h, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	bool fine = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		    is_finished(fd, st.st_size);
+
+	*h = (struct head){
+		.path = path, .rank = -1, .operators = true, .child = is_in_children(path)
+	};
+	if (fine)
+		h->changed = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	if (fd >= 0)
+		close(fd);
+	if (fine)
+		read_head(h);
+	return fine;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When tensors grow with each step, and when they do not. */
+#include "tests/unit/advice_trace.h"
+
+/* What the CPU's allocator has at that moment. */
+static void level(double ts, double bytes)
+{
+	fprintf(file,
+		"{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\","
+		"\"pid\":1,\"tid\":1,\"ts\":%.3f,\"args\":{\"Device Type\":0,"
+		"\"Device Id\":-1,\"Addr\":1,\"Bytes\":8,\"Total Allocated\":%.0f}},\n",
+		ts, bytes);
+}
+
+/* Each step keeps so many bytes more. */
+static void with_growth(double bytes)
+{
+	begin_gpu(1000, 0);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		op("aten::mm", at(i, 0), 900);
+		level(at(i, 500), 1000000 + (i + 1) * bytes);
+	}
+}
+
+static const struct turn turn = { "memory-growth", with_growth, 65535, 65536 };
+
+START_TEST(growth_turns_at_its_threshold)
+{
+	check_turn(&turn);
+}
+END_TEST
+
+/* A step that ends with as much as the one before: it levelled off. */
+START_TEST(memory_that_levels_off_is_not_told)
+{
+	begin_gpu(1000, 0);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		op("aten::mm", at(i, 0), 900);
+		level(at(i, 500), 1000000 + (i < 3 ? i : 3) * 1e6);
+	}
+	advise();
+	ck_assert_ptr_null(told("memory-growth"));
+	advised_end();
+}
+END_TEST
+
+/* Two steps are no trend. */
+START_TEST(two_steps_do_not_tell)
+{
+	begin_gpu(1000, 0);
+	steps_of(2);
+	for (unsigned i = 0; i < 2; i++) {
+		op("aten::mm", at(i, 0), 900);
+		level(at(i, 500), 1000000 + i * 1e6);
+	}
+	advise();
+	ck_assert_ptr_null(told("memory-growth"));
+	advised_end();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *t = tcase_create("growth");
+
+	tcase_add_test(t, growth_turns_at_its_threshold);
+	tcase_add_test(t, memory_that_levels_off_is_not_told);
+	tcase_add_test(t, two_steps_do_not_tell);
+	return unit_run(t, "report_advice_growth");
+}
