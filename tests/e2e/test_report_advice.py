@@ -254,6 +254,7 @@ def test_a_healthy_transformer():
     left_in_peace("transformer")
 
 
+@prof.full
 def test_healthy_workers():
     left_in_peace("workers")
 

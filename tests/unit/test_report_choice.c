@@ -57,6 +57,19 @@ static void put_ours(const char *name, const char *job, int rank, int window, in
 	put(name, text);
 }
 
+/* The same, of another process. */
+static void put_of(int pid, const char *name, int window)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"proflaunch\": {\"window\": {\"number\": %d}, \"process\": {\"pid\": "
+		 "%d, \"job\": \"j\"}, \"events\": {\"operators\": 3}}, "
+		 "\"traceEvents\": []}",
+		 window, pid);
+	put(name, text);
+}
+
 static void wish(int64_t rank, int64_t window)
 {
 	choice = (struct choice){ .rank = rank, .window = window };
@@ -89,6 +102,24 @@ START_TEST(the_newest_run_counts)
 	ck_assert_str_eq(chosen(), "new.pt.trace.json");
 	wish(CHOICE_ANY, 7);
 	refused("no trace of window 7 in the newest run: it has no ranks, and windows 1 to 2");
+}
+END_TEST
+
+/* In their order; other processes' and other runs' are left out. */
+START_TEST(all_windows_of_a_process_are_found)
+{
+	put_ours("old.pt.trace.json", "a", -1, 1, 9);
+	put_of(7, "second.pt.trace.json", 2);
+	put_of(8, "other.pt.trace.json", 1);
+	put_of(7, "first.pt.trace.json", 1);
+	wish(CHOICE_ANY, CHOICE_ANY);
+	choice.all = true;
+	ck_assert_str_eq(chosen(), "first.pt.trace.json");
+	ck_assert_uint_eq(choice.windows_n, 2);
+	ck_assert_str_eq(choice.windows[0] + strlen(dir) + 1, "first.pt.trace.json");
+	ck_assert_str_eq(choice.windows[1] + strlen(dir) + 1, "second.pt.trace.json");
+	choice_free(&choice);
+	ck_assert_uint_eq(choice.windows_n, 0);
 }
 END_TEST
 
@@ -169,6 +200,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, the_newest_run_counts);
+	tcase_add_test(tc, all_windows_of_a_process_are_found);
 	tcase_add_test(tc, the_lowest_rank_counts);
 	tcase_add_test(tc, what_has_operators_comes_before_what_is_newer);
 	tcase_add_test(tc, unfinished_files_are_passed_over);

@@ -1,65 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "report/view/overview.h"
-#include "report/view/view.h"
-#include "tests/unit/report_trace.h"
-
-#include <stdlib.h>
-
-static struct subject subject;
-static struct screen screen;
-static bool made;
-static char why[1024];
-
-/* Ends the trace, and makes its figures. */
-static bool subject_of(const struct subject_options *o)
-{
-	char path[] = "/tmp/report_overview.XXXXXX";
-	int fd = mkstemp(path);
-
-	fputs("{\"ph\":\"M\",\"name\":\"end\"}]}", file);
-	fclose(file);
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, text, text_len), text_len);
-	close(fd);
-	made = subject_make(&subject, path, o, why, sizeof(why));
-	subject.path = "x.json";
-	unlink(path);
-	return made;
-}
-
-static const char *shown(const struct view_order *o)
-{
-	FILE *out;
-
-	free(said);
-	out = open_memstream(&said, &said_len);
-	screen = (struct screen){ .out = out, .width = 80, .utf8 = true };
-	ck_assert_msg(view_print(&subject, o, &screen, why, sizeof(why)), "%s", why);
-	fclose(out);
-	return said;
-}
-
-static void done(void)
-{
-	if (made)
-		subject_free(&subject);
-	made = false;
-	free(text);
-	free(said);
-	text = said = NULL;
-}
-
-static const struct subject_options all = { .first = INT64_MIN, .last = INT64_MAX };
-static const struct view_order overview = { .view = VIEW_OVERVIEW };
-
-/* Four steps of 100 ms; half of each is one operator. */
-static void four_steps(const char *name)
-{
-	for (unsigned i = 0; i < 4; i++) {
-		step(i + 3, 1000 + i * 100000, 100000);
-		op(name, 2000 + i * 100000, 50000);
-	}
-}
+/* The first screen, on small traces. */
+#include "tests/unit/overview_trace.h"
 
 START_TEST(the_screen_begins_with_a_sentence_and_where_a_step_goes)
 {
