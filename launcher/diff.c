@@ -21,13 +21,6 @@ struct request {
 	unsigned places_n;
 };
 
-static const struct verb_option known[] = {
-#define OPTION(name, value, text) { name, value, text },
-#include "launcher/diff.def"
-#undef OPTION
-	{ NULL, NULL, NULL },
-};
-
 static void print_help(const struct verb_options *o)
 {
 	printf("usage: proflaunch diff [options] A B\n"
@@ -41,19 +34,23 @@ static void print_help(const struct verb_options *o)
 	       "options are wrong, a file is no trace, or there is nothing to compare.\n");
 }
 
+static const struct verb_option diff_options[] = {
+#define OPTION(name, value, text) { name, value, text },
+#include "launcher/diff.def"
+#undef OPTION
+	{ NULL, NULL, NULL },
+};
+
 static const char *take_option(void *arg, const char *name, const char *value)
 {
 	struct request *r = arg;
 	int64_t n = 0;
 
 	if (!strcmp(name, "format")) {
-		for (unsigned i = 0; i < VIEW_FORMATS; i++) {
-			if (strcmp(value, view_formats[i]) != 0)
-				continue;
-			r->format = (enum view_format)i;
-			return NULL;
-		}
-		return "none of table, csv, json, md";
+		int i = verb_options_word(view_formats, VIEW_FORMATS, value);
+
+		r->format = (enum view_format)i;
+		return i < 0 ? "none of table, csv, json, md" : NULL;
 	}
 	if (!strcmp(name, "rank"))
 		return verb_options_number(value, 0, INT64_MAX, &r->rank)
@@ -129,18 +126,18 @@ static int diff_sides(const struct request *r)
 int diff_main(char **argv)
 {
 	struct request r = { .format = VIEW_TABLE, .rank = CHOICE_ANY, .places = argv };
-	const struct verb_options o = { "diff", known, take_option, &r };
+	const struct verb_options o = { "diff", diff_options, take_option, &r };
 
 	if (!verb_options_read(&o, argv, &r.places_n))
 		return 2;
-	if (r.help) {
-		print_help(&o);
-		return fflush(stdout) || ferror(stdout) ? 2 : 0;
-	}
-	if (r.places_n == 2)
+	if (!r.help && r.places_n == 2)
 		return diff_sides(&r);
-	say_warn(
-		"two runs are compared: proflaunch diff A B, each a trace or a directory "
-		"(to record the program diff: proflaunch -- diff ...)");
-	return 2;
+	if (!r.help) {
+		say_warn(
+			"two runs are compared: proflaunch diff A B, each a trace or a "
+			"directory (to record the program diff: proflaunch -- diff ...)");
+		return 2;
+	}
+	print_help(&o);
+	return verb_options_printed();
 }

@@ -65,13 +65,10 @@ static const char *take_by(struct request *r, const char *what)
 					     [EXPORT_ALLOCATED] = "allocated",
 					     [EXPORT_LIVE] = "live" };
 
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (strcmp(what, kinds[i]))
-			continue;
-		r->by = (enum export_by)i;
-		return NULL;
-	}
-	return "none of cpu, cuda, allocated, live";
+	int i = verb_options_word(kinds, sizeof(kinds) / sizeof(*kinds), what);
+
+	r->by = (enum export_by)i;
+	return i < 0 ? "none of cpu, cuda, allocated, live" : NULL;
 }
 
 static const char *take_option(void *arg, const char *name, const char *value)
@@ -260,5 +257,5 @@ int export_main(char **argv)
 	if (!r.help)
 		return r.output ? export_to_file(&r) : export_to_stdout(&r);
 	print_help(&o);
-	return fflush(stdout) || ferror(stdout) ? 2 : 0;
+	return verb_options_printed();
 }

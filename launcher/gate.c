@@ -19,16 +19,9 @@ struct request {
 	double limit;
 	enum gate_format format;
 	int64_t rank;
-	bool strict, help;
 	char **places;
 	unsigned places_n;
-};
-
-static const struct verb_option known[] = {
-#define OPTION(name, value, text) { name, value, text },
-#include "launcher/gate.def"
-#undef OPTION
-	{ NULL, NULL, NULL },
+	bool strict, help;
 };
 
 static void print_help(const struct verb_options *o)
@@ -59,15 +52,19 @@ static const char *take_limit(struct request *r, const char *value)
 	return NULL;
 }
 
+static const struct verb_option gate_options[] = {
+#define OPTION(name, value, text) { name, value, text },
+#include "launcher/gate.def"
+#undef OPTION
+	{ NULL, NULL, NULL },
+};
+
 static const char *take_format(struct request *r, const char *value)
 {
-	for (unsigned i = 0; i < GATE_FORMATS; i++) {
-		if (strcmp(value, gate_formats[i]) != 0)
-			continue;
-		r->format = (enum gate_format)i;
-		return NULL;
-	}
-	return "none of text, json, junit, github, md";
+	int i = verb_options_word(gate_formats, GATE_FORMATS, value);
+
+	r->format = (enum gate_format)i;
+	return i < 0 ? "none of text, json, junit, github, md" : NULL;
 }
 
 static const char *take_option(void *arg, const char *name, const char *value)
@@ -98,7 +95,7 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	return NULL;
 }
 
-static bool is_complete(const struct request *r)
+static bool fits_together(const struct request *r)
 {
 	if (!r->baseline)
 		say_warn("no baseline: proflaunch gate --baseline TRACE|DIRECTORY "
@@ -187,12 +184,12 @@ int gate_main(char **argv)
 	struct request r = {
 		.metric = "step", .limit = LIMIT, .rank = CHOICE_ANY, .places = argv
 	};
-	const struct verb_options o = { "gate", known, take_option, &r };
+	const struct verb_options o = { "gate", gate_options, take_option, &r };
 
 	if (!verb_options_read(&o, argv, &r.places_n))
 		return 2;
 	if (!r.help)
-		return is_complete(&r) ? gate_sides(&r) : 2;
+		return fits_together(&r) ? gate_sides(&r) : 2;
 	print_help(&o);
-	return fflush(stdout) || ferror(stdout) ? 2 : 0;
+	return verb_options_printed();
 }

@@ -49,18 +49,9 @@ static const struct verb_option known[] = {
 
 /* ---- the command line ---- */
 
-/* The row of a list that a word is; -1 = none. */
-static int find_word(const char *const *list, unsigned n, const char *word)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(word, list[i]))
-			return (int)i;
-	return -1;
-}
-
 static const char *take_view(struct request *r, const char *value)
 {
-	int i = find_word(view_names, VIEWS, value);
+	int i = verb_options_word(view_names, VIEWS, value);
 
 	if (i < 0)
 		return "none of overview, ops, kernels, steps, memory, threads, trace";
@@ -70,7 +61,7 @@ static const char *take_view(struct request *r, const char *value)
 
 static const char *take_format(struct request *r, const char *value)
 {
-	int i = find_word(view_formats, VIEW_FORMATS, value);
+	int i = verb_options_word(view_formats, VIEW_FORMATS, value);
 
 	if (i < 0)
 		return "none of table, csv, json, md";
@@ -83,7 +74,7 @@ static const char *take_group(struct request *r, const char *value)
 	static const char *const groups[] = {
 		[OPERATORS_BY_NAME] = "name", [OPERATORS_BY_SHAPE] = "shape"
 	};
-	int i = find_word(groups, 2, value);
+	int i = verb_options_word(groups, 2, value);
 
 	if (i < 0)
 		return "neither name nor shape";
@@ -259,7 +250,7 @@ static int explain_rule(const struct request *r)
 	const char *rule = strcmp(r->explain, "all") != 0 ? r->explain : NULL;
 
 	if (advice_explain(stdout, rule))
-		return fflush(stdout) || ferror(stdout) ? 2 : 0;
+		return verb_options_printed();
 	say_warn("--explain %s: no such rule; --explain all lists them", r->explain);
 	return 2;
 }
@@ -277,7 +268,7 @@ int report_main(char **argv, const char *logdir)
 		return 2;
 	if (r.help) {
 		print_help(&o);
-		return fflush(stdout) || ferror(stdout) ? 2 : 0;
+		return verb_options_printed();
 	}
 	if (!fits_together(&r))
 		return 2;

@@ -146,3 +146,16 @@ void verb_options_print(const struct verb_options *o)
 		printf("%-22s %s\n", left, row->text);
 	}
 }
+
+int verb_options_word(const char *const *list, unsigned n, const char *word)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(word, list[i]))
+			return (int)i;
+	return -1;
+}
+
+int verb_options_printed(void)
+{
+	return fflush(stdout) || ferror(stdout) ? 2 : 0;
+}

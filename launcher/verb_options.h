@@ -33,6 +33,10 @@ bool verb_options_read(const struct verb_options *o, char **argv, unsigned *n);
 bool verb_options_number(const char *text, int64_t low, int64_t high, int64_t *to);
 /* "3", or "3-5", from 0 on. */
 bool verb_options_range(const char *text, int64_t *first, int64_t *last);
+/* The place of a word in a list; -1 = it is none of them. */
+int verb_options_word(const char *const *list, unsigned n, const char *word);
+/* Ends a verb that printed: 0, or 2 where standard output did not take it. */
+int verb_options_printed(void);
 /* Prints the rows as --help has them. */
 void verb_options_print(const struct verb_options *o);
 

@@ -128,7 +128,7 @@ static void levels_of(const struct facts *f, unsigned device, const struct steps
 }
 
 /* Does each step end with more than the one before? */
-static bool grows(const int64_t *level, size_t n)
+static bool rises_always(const int64_t *level, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (level[i - 1] < 0 || level[i] <= level[i - 1])
@@ -160,7 +160,7 @@ bool growth_look(struct facts *f, struct advice *a)
 
 	for (unsigned d = 0; level && d < f->m->devices_n && !*a->title; d++) {
 		levels_of(f, d, steps, level);
-		if (grows(level, steps->n))
+		if (rises_always(level, steps->n))
 			say_growth(f, a, d,
 				   (level[steps->n - 1] - level[0]) /
 					   (int64_t)(steps->n - 1),
