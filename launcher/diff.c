@@ -15,10 +15,10 @@ struct request {
 	enum view_format format;
 	size_t limit;
 	int64_t rank;
-	const char *output;
-	bool help;
 	char **places;
 	unsigned places_n;
+	const char *output;
+	bool help;
 };
 
 static void print_help(const struct verb_options *o)

@@ -95,7 +95,7 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	return NULL;
 }
 
-static bool fits_together(const struct request *r)
+static bool names_both_runs(const struct request *r)
 {
 	if (!r->baseline)
 		say_warn("no baseline: proflaunch gate --baseline TRACE|DIRECTORY "
@@ -189,7 +189,7 @@ int gate_main(char **argv)
 	if (!verb_options_read(&o, argv, &r.places_n))
 		return 2;
 	if (!r.help)
-		return fits_together(&r) ? gate_sides(&r) : 2;
+		return names_both_runs(&r) ? gate_sides(&r) : 2;
 	print_help(&o);
 	return verb_options_printed();
 }
