@@ -65,24 +65,21 @@ done < names
 for section in NAME SYNOPSIS DESCRIPTION OPTIONS ENVIRONMENT FILES 'EXIT STATUS' EXAMPLES; do
 	has ".SH $section" proflaunch.1 "proflaunch.1"
 done
-"$prof" memory --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
-[ "$(wc -l < names)" -ge 10 ] || fail "too few options of memory"
-sed 's/\\-/-/g' proflaunch-memory.1 > plain
-while read -r name; do
-	has "fB--$name" plain "proflaunch-memory.1"
-done < names
-"$prof" report --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
-[ "$(wc -l < names)" -ge 12 ] || fail "too few options of report"
-sed 's/\\-/-/g' proflaunch-report.1 > plain
-while read -r name; do
-	has "fB--$name" plain "proflaunch-report.1"
-done < names
-"$prof" export --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
-[ "$(wc -l < names)" -ge 6 ] || fail "too few options of export"
-sed 's/\\-/-/g' proflaunch-export.1 > plain
-while read -r name; do
-	has "fB--$name" plain "proflaunch-export.1"
-done < names
+# Verbs with options of their own: their pages have what their --help has.
+while read -r verb least; do
+	"$prof" "$verb" --help | sed -n 's/^  --\([a-z-]*\) .*/\1/p' > names
+	[ "$(wc -l < names)" -ge "$least" ] || fail "too few options of $verb"
+	sed 's/\\-/-/g' "proflaunch-$verb.1" > plain
+	while read -r name; do
+		has "fB--$name" plain "proflaunch-$verb.1"
+	done < names
+done << 'T'
+memory 10
+report 12
+diff 5
+gate 8
+export 6
+T
 make -s -C "$top" -o all install BUILD="$(dirname "$prof")" DESTDIR="$work" PREFIX=/usr || fail "make install"
 for page in $pages; do
 	cmp "$page" "usr/share/man/man${page##*.}/$page" || fail "make install: $page"
