@@ -264,9 +264,8 @@ void thread_forget(void)
 
 /* ---- chunks ---- */
 
-/* The size grows with the chunks that the thread has had in this cycle, and its first one
- * may be what a dead thread left: a program may start thousands of threads that write a
- * few records each. */
+/* The size grows with the chunks of this thread in this cycle. The first may be what a
+ * dead thread left: a program may start thousands that write a few records each. */
 static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 {
 	uint32_t size = t->chunks == 0  ? CHUNK_SMALL
@@ -275,6 +274,7 @@ static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 	struct chunk *c = t->chunks == 0 ? inherit_chunk(cycle, need) : NULL;
 
 	if (!c) {
+		struct cycle_info *info = emit_info(); /* a handler's child has none */
 		uint64_t at;
 
 		while (size < need + sizeof(*c) && size < CHUNK_LARGE)
@@ -287,8 +287,8 @@ static bool new_chunk(struct thread *t, uint64_t cycle, uint32_t need)
 		if (!at)
 			return false;
 		c = chunk_at(at);
-		if (at + size > atomic_load(&spool.head->ready) && emit_info())
-			atomic_fetch_add(&emit_info()->faulted, 1);
+		if (info && at + size > atomic_load(&spool.head->ready))
+			atomic_fetch_add(&info->faulted, 1);
 	}
 	t->chunk = c;
 	t->at = (uint8_t *)c + atomic_load_explicit(&c->used, memory_order_relaxed);

@@ -6,6 +6,9 @@
 #include "tests/unit/emit_bench.h"
 #include "tests/unit/step.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #define CAP (1 << 20)
 
 /* ---- a thread's end ---- */
@@ -62,6 +65,55 @@ START_TEST(a_window_may_end_while_a_thread_does)
 }
 END_TEST
 
+/* ---- a thread's first chunk ---- */
+
+static bool in_child;
+
+/* A handler that forks: its child goes on where it was interrupted, with the gate that
+ * the kernel has wiped. */
+static void go_on_in_a_child(void)
+{
+	int status;
+	pid_t child = fork();
+
+	ck_assert_int_ge(child, 0);
+	if (!child) {
+		in_child = true;
+		gate_set(0, 0);
+		return;
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
+static void emit_first(void)
+{
+	emit_one(1);
+}
+
+START_TEST(a_child_of_a_handler_goes_on_from_each_instruction)
+{
+	uint64_t used, passes = 0;
+	bool more = true;
+
+	bench_open(WAY_OWN, CAP);
+	bench_cycle(1);
+	used = atomic_load(&spool.head->used);
+	/* Nothing is ready: the chunk is one that counts as such. */
+	for (; more; passes++) {
+		atomic_store(&spool.head->ready, 0);
+		more = step_run(emit_first, (unsigned)passes, go_on_in_a_child);
+		if (in_child)
+			_exit(0);
+		*thread_mine = (struct thread){ .live = 1,
+						.next = thread_mine->next,
+						.tid = thread_mine->tid };
+		atomic_store(&spool.head->used, used);
+	}
+	ck_assert_uint_ge(atomic_load(&bench_info()->faulted), passes);
+}
+END_TEST
+
 /* ---- facts ---- */
 
 /* With " = ", its newline and the zero that ends all. */
@@ -110,6 +162,7 @@ int main(void)
 
 	unit_not_under_thread_sanitizer("a signal behind each instruction waits there");
 	tcase_add_loop_test(tc, a_window_may_end_while_a_thread_does, 0, WAYS);
+	tcase_add_test(tc, a_child_of_a_handler_goes_on_from_each_instruction);
 	tcase_add_test(tc, the_last_fact_fits_or_is_not_there);
 	tcase_add_test(tc, a_part_of_a_word_is_no_flag);
 	return unit_run(tc, "core edges");
