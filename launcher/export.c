@@ -150,6 +150,10 @@ static void add_trace(struct request *r, const char *path)
 		say_warn("%s", why);
 		r->failed = true;
 	} else {
+		if (damage_is(&found.damage)) {
+			damage_words(&found.damage, why, sizeof(why));
+			say_warn("%s: %s", path, why);
+		}
 		say_missing(r, &found, path);
 		r->any |= found.values;
 	}

@@ -34,7 +34,8 @@ static void print_help(const struct verb_options *o)
 	       "\n");
 	verb_options_print(o);
 	printf("\nExit status: 0: no regression beyond the limit; 1: a regression; 2: nobody can tell\n"
-	       "(too few steps, other GPUs, records are missing, no trace), or wrong options.\n");
+	       "(too few steps, other GPUs, a broken file, records are missing, no trace), or wrong\n"
+	       "options.\n");
 }
 
 /* ---- the command line ---- */
@@ -121,6 +122,8 @@ static void doubt_verdict(struct gate *g, const struct profile *a,
 
 	if (*a->gpu && *b->gpu && strcmp(a->gpu, b->gpu) != 0)
 		why = "the runs are of different GPUs";
+	else if (a->damaged || b->damaged)
+		why = "part of a file could not be read: proflaunch report says where";
 	else if (a->dropped || b->dropped)
 		why = "records are missing: the buffer was too small (--buffer-mb)";
 	if (!why)

@@ -334,8 +334,8 @@ double model_window(const struct model *m)
 
 int model_read(struct model *m, const char *path, unsigned want, char *why, size_t size)
 {
-	struct read_visitor v = { &m->texts, take_event, model_take_top, m,
-				  want & WANT_DETAILS };
+	struct read_visitor v = { &m->texts, take_event,          model_take_top,
+				  m,         want & WANT_DETAILS, &m->damage };
 
 	*m = (struct model){ .want = want,
 			     .begin = INT64_MAX,

@@ -84,6 +84,7 @@ struct model {
 	bool ours, says_memory; /* written by proflaunch; memory was asked for */
 	bool says_shapes; /* shapes were asked for */
 	struct whose whose;
+	struct damage damage; /* of the file: what could not be read */
 	struct sites *heap; /* NULL = the file has none */
 };
 

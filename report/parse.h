@@ -21,6 +21,8 @@
 
 #define PARSE_TEXT_MOST  (16u << 20)
 #define PARSE_DEPTH_MOST 512u
+#define PARSE_MARGIN     64u
+#define PARSE_AHEAD_MOST (1u << 20)
 
 enum token {
 	TOKEN_END,
@@ -46,12 +48,14 @@ struct parse {
 	size_t size, at, end, start; /* start: of the token being read */
 	uint64_t before; /* bytes of the stream that have left the buffer */
 	uint8_t kind[PARSE_DEPTH_MOST / 8]; /* a bit a level: 1 object, 0 array */
-	unsigned depth, expect;
+	unsigned depth, expect; /* expect: enum parse_expect */
 	bool ended;
 	const char
 		*text; /* of a key or a string, NUL behind it; of a number: `len` bytes */
 	size_t len;
 	const char *why; /* NULL = no error */
+	const char *source_why; /* the source's own error; NULL = none */
+	uint64_t odd; /* words such as N/A, and control characters in texts */
 	uint64_t offset; /* of the error */
 };
 

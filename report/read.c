@@ -1,269 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives the events of a Kineto-schema file to a visitor, one at a time. Unknown members
- * are passed by: writers add members with each version. */
+/* Gives the events of a Kineto-schema file to a visitor, one at a time. */
 #include "report/read.h"
-#include "report/dims.h"
+#include "report/events.h"
 #include "report/input.h"
+#include "report/parse_bytes.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct reader {
-	const struct read_visitor *v;
-	struct parse p;
-	struct event e;
-	struct dims dims; /* the list that is being read */
-	int64_t elements; /* of the first input; -1 = not a tensor */
-	unsigned element; /* size of its element; 0 = not known */
-	bool full; /* not enough memory */
-	bool events; /* the file has an array of events */
-};
-
-static uint32_t keep_text(struct reader *r)
-{
-	uint32_t id = texts_add(r->v->texts, r->p.text, r->p.len);
-
-	r->full |= id == TEXT_NONE;
-	return id;
-}
-
-/* ---- shapes: how large is the first input? ---- */
-
-/* The size of a dtype in C++'s spelling, old files' spellings among them; 0: it is not
- * known. */
-static unsigned element_size(const struct parse *p)
-{
-	static const struct {
-		const char *type;
-		unsigned size;
-	} types[] = {
-		{ "float", 4 },
-		{ "double", 8 },
-		{ "c10::Half", 2 },
-		{ "c10::BFloat16", 2 },
-		{ "long int", 8 },
-		{ "int", 4 },
-		{ "short int", 2 },
-		{ "short", 2 },
-		{ "long", 8 },
-		{ "unsigned char", 1 },
-		{ "signed char", 1 },
-		{ "bool", 1 },
-		{ "c10::complex<float>", 8 },
-		{ "c10::complex<double>", 16 },
-	};
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (parse_is(p, types[i].type))
-			return types[i].size;
-	return 0;
-}
-
-/* Reads the types of the inputs, ["float", ...]: the first one's counts. */
-static void input_types(struct reader *r)
-{
-	enum token token;
-	bool is_first = true;
-
-	if (!parse_value(&r->p, TOKEN_ARRAY))
-		return;
-	for (; parse_element(&r->p, &token); is_first = false) {
-		if (is_first && token == TOKEN_STRING)
-			r->element = element_size(&r->p);
-		parse_skip(&r->p, token);
-	}
-}
-
-/* Reads a list of lists, such as shapes; its text is kept where a view wants it. */
-static void list_value(struct reader *r, uint32_t *id)
-{
-	dims_read(&r->dims, &r->p);
-	if (!r->v->details || !r->dims.len)
-		return;
-	*id = texts_add(r->v->texts, r->dims.text, r->dims.len);
-	r->full |= *id == TEXT_NONE;
-}
-
-static void input_dims(struct reader *r)
-{
-	list_value(r, &r->e.shapes);
-	r->elements = r->dims.first;
-}
-
-/* ---- arguments ---- */
-
-static void text_value(struct reader *r, uint32_t *id)
-{
-	if (parse_value(&r->p, TOKEN_STRING))
-		*id = keep_text(r);
-}
-
-/* Reads a number. Addresses have 64 bits and no sign. */
-static void read_number_arg(struct reader *r, enum event_arg arg)
-{
-	if (!parse_value(&r->p, TOKEN_NUMBER))
-		return;
-	r->e.arg[arg] = arg == ARG_ADDR ? (int64_t)number_u64(&r->p) : number_i64(&r->p);
-	r->e.has |= 1u << arg;
-}
-
-/* Reads a share of a kernel, a number with a fraction; no number is none. */
-static void read_share(struct reader *r, double *share)
-{
-	if (parse_value(&r->p, TOKEN_NUMBER))
-		*share = number_double(&r->p);
-}
-
-static void read_series_value(struct reader *r)
-{
-	uint32_t key = keep_text(r);
-	struct event *e = &r->e;
-
-	if (!parse_value(&r->p, TOKEN_NUMBER) || e->series == EVENT_SERIES)
-		return;
-	e->value[e->series].key = key;
-	e->value[e->series++].value = number_i64(&r->p);
-}
-
-static void one_arg(struct reader *r)
-{
-	static const char *const names[] = {
-#define ARG(json, c) json,
-		EVENT_ARGS(ARG)
-#undef ARG
-	};
-	unsigned arg = 0;
-
-	while (arg < ARGS && !parse_is(&r->p, names[arg]))
-		arg++;
-	if (r->e.ph == 'C')
-		read_series_value(r);
-	else if (parse_is(&r->p, "Input Dims"))
-		input_dims(r);
-	else if (parse_is(&r->p, "Input type"))
-		input_types(r);
-	else if (parse_is(&r->p, "Call stack"))
-		text_value(r, &r->e.stack);
-	else if (parse_is(&r->p, "Call stack of"))
-		r->e.of_forward = parse_value(&r->p, TOKEN_STRING);
-	else if (arg < ARGS)
-		read_number_arg(r, arg);
-	else if (parse_is(&r->p, "grid"))
-		list_value(r, &r->e.grid);
-	else if (parse_is(&r->p, "block"))
-		list_value(r, &r->e.block);
-	else if (parse_is(&r->p, "blocks per SM"))
-		read_share(r, &r->e.blocks_per_sm);
-	else if (parse_is(&r->p, "est. achieved occupancy %"))
-		read_share(r, &r->e.occupancy);
-	else if (r->e.ph == 'M' && parse_is(&r->p, "name"))
-		text_value(r, &r->e.label);
-	else
-		parse_skip(&r->p, TOKEN_KEY);
-}
-
-static void read_args(struct reader *r)
-{
-	if (parse_value(&r->p, TOKEN_OBJECT))
-		while (parse_next(&r->p) == TOKEN_KEY)
-			one_arg(r);
-}
-
-/* ---- events ---- */
-
-/* Reads "pid" or "tid". Kineto's own rows have texts there: these become numbers below
- * zero. */
-static void id_value(struct reader *r, int64_t *id)
-{
-	enum token token = parse_next(&r->p);
-
-	if (token == TOKEN_NUMBER)
-		*id = number_i64(&r->p);
-	else if (token == TOKEN_STRING)
-		*id = -1 - (int64_t)keep_text(r);
-	parse_skip(&r->p, token);
-}
-
-static void time_value(struct reader *r, int64_t *ns, bool *has)
-{
-	enum token token = parse_next(&r->p);
-
-	/* Some writers put times in quotes. */
-	if (token == TOKEN_NUMBER || token == TOKEN_STRING) {
-		*ns = number_us(&r->p);
-		*has = true;
-	}
-	parse_skip(&r->p, token);
-}
-
-static void read_phase(struct reader *r)
-{
-	if (parse_value(&r->p, TOKEN_STRING) && r->p.len == 1)
-		r->e.ph = *r->p.text;
-}
-
-static void read_member(struct reader *r)
-{
-	struct event *e = &r->e;
-
-	if (parse_is(&r->p, "ph"))
-		read_phase(r);
-	else if (parse_is(&r->p, "cat"))
-		text_value(r, &e->cat);
-	else if (parse_is(&r->p, "name"))
-		text_value(r, &e->name);
-	else if (parse_is(&r->p, "pid"))
-		id_value(r, &e->pid);
-	else if (parse_is(&r->p, "tid"))
-		id_value(r, &e->tid);
-	else if (parse_is(&r->p, "ts"))
-		time_value(r, &e->ts, &e->has_ts);
-	else if (parse_is(&r->p, "dur"))
-		time_value(r, &e->dur, &e->has_dur);
-	else if (parse_is(&r->p, "args"))
-		read_args(r);
-	else
-		parse_skip(&r->p, TOKEN_KEY);
-}
-
-/* Reads an event; one that breaks off is not given to the visitor. */
-static void one_event(struct reader *r)
-{
-	struct event *e = &r->e;
-	enum token token;
-
-	/* The arguments need no clearing: `has` and `series` say which count. */
-	e->ph = 0;
-	e->name = e->cat = e->label = e->stack = TEXT_NONE;
-	e->shapes = e->grid = e->block = TEXT_NONE;
-	e->blocks_per_sm = e->occupancy = -1;
-	e->pid = e->tid = e->ts = e->dur = 0;
-	e->has_ts = e->has_dur = e->of_forward = false;
-	e->has = e->series = 0;
-	r->elements = -1;
-	r->element = 0;
-	while ((token = parse_next(&r->p)) == TOKEN_KEY && !r->full)
-		read_member(r);
-	if (token != TOKEN_OBJECT_END || r->full)
-		return;
-	if (r->elements < 0 || !r->element ||
-	    __builtin_mul_overflow(r->elements, (int64_t)r->element, &e->input_bytes))
-		e->input_bytes = -1;
-	r->full |= !r->v->event(r->v->arg, e);
-}
-
-static void all_events(struct reader *r)
-{
-	enum token token;
-
-	r->events = true;
-	while (!r->full && parse_element(&r->p, &token)) {
-		if (token == TOKEN_OBJECT)
-			one_event(r);
-		else
-			parse_skip(&r->p, token);
-	}
-}
 
 /* Copies the key, as its text is gone with the next token. A key too long for the copy is
  * none that anybody wants. */
@@ -272,27 +15,27 @@ static void top_key(struct reader *r)
 	char key[64];
 	bool taken = false;
 
-	snprintf(key, sizeof(key), "%s", r->p.text);
+	snprintf(key, sizeof(key), "%s", r->p->text);
 	if (!strcmp(key, "traceEvents")) {
-		if (parse_value(&r->p, TOKEN_ARRAY))
-			all_events(r);
+		if (parse_value(r->p, TOKEN_ARRAY))
+			events_read(r);
 		return;
 	}
-	r->full |= !r->v->top(r->v->arg, key, &r->p, &taken);
+	r->full |= !r->v->top(r->v->arg, key, r->p, &taken);
 	if (!taken)
-		parse_skip(&r->p, TOKEN_KEY);
+		parse_skip(r->p, TOKEN_KEY);
 }
 
 static enum token whole_file(struct reader *r)
 {
-	enum token token = parse_next(&r->p);
+	enum token token = parse_next(r->p);
 
 	if (token == TOKEN_ARRAY)
-		all_events(r);
+		events_read(r);
 	else if (token == TOKEN_OBJECT)
-		while (!r->full && parse_next(&r->p) == TOKEN_KEY)
+		while (!r->full && parse_next(r->p) == TOKEN_KEY)
 			top_key(r);
-	return r->full ? TOKEN_ERROR : parse_next(&r->p);
+	return r->full ? TOKEN_ERROR : parse_next(r->p);
 }
 
 static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)
@@ -300,29 +43,62 @@ static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)
 	return input_read(arg, bytes, size, why);
 }
 
+/* What lies behind the last event that could be read is said, not judged: without any
+ * event the file is refused. */
+static bool keep_damage(struct reader *r)
+{
+	if (!r->v->damage || !r->events)
+		return false;
+	r->damage.broken_why = r->p->why ? r->p->why : "no JSON";
+	r->damage.broken_at = r->p->offset;
+	return true;
+}
+
+static int say_broken(const struct reader *r, const char *name, char *why, size_t size)
+{
+	if (r->full)
+		snprintf(why, size, "%s: not enough memory", name);
+	else
+		snprintf(why, size, "%s: %s at byte %llu: no trace file, or a broken one",
+			 name, r->p->why ? r->p->why : "no JSON",
+			 (unsigned long long)r->p->offset);
+	return -1;
+}
+
+int read_stream(parse_source *source, void *arg, const char *name,
+		const struct read_visitor *v, char *why, size_t size)
+{
+	struct parse p;
+	struct reader reader = { .v = v, .p = &p }, *r = &reader;
+	enum token token;
+	int result = 0;
+
+	r->full = !parse_start(&p, source, arg);
+	token = r->full ? TOKEN_ERROR : whole_file(r);
+	if (r->full || (token != TOKEN_END && !keep_damage(r))) {
+		result = say_broken(r, name, why, size);
+	} else if (!r->list) {
+		snprintf(why, size, "%s: no trace file: \"traceEvents\" is missing",
+			 name);
+		result = -1;
+	}
+	if (v->damage)
+		*v->damage = r->damage;
+	parse_stop(&p);
+	return result;
+}
+
 int read_trace(const char *path, const struct read_visitor *v, char *why, size_t size)
 {
 	const char *reason = NULL;
 	struct input *in = input_open(path, &reason);
-	struct reader room = { .v = v }, *r = &room;
-	enum token token;
+	int result;
 
 	if (!in) {
 		snprintf(why, size, "%s: %s", path, reason);
 		return -1;
 	}
-	r->full = !parse_start(&r->p, from_input, in);
-	token = r->full ? TOKEN_ERROR : whole_file(r);
-	if (r->full)
-		snprintf(why, size, "%s: not enough memory", path);
-	else if (token != TOKEN_END)
-		snprintf(why, size, "%s: %s at byte %llu: no trace file, or a broken one",
-			 path, r->p.why ? r->p.why : "no JSON",
-			 (unsigned long long)r->p.offset);
-	else if (!r->events)
-		snprintf(why, size, "%s: no trace file: \"traceEvents\" is missing",
-			 path);
-	parse_stop(&r->p);
+	result = read_stream(from_input, in, path, v, why, size);
 	input_close(in);
-	return token == TOKEN_END && r->events ? 0 : -1;
+	return result;
 }

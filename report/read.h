@@ -7,12 +7,15 @@
  *
  * Threads  one at a time.
  * Memory   bounded by the longest text of the file; texts that are kept go to `texts`.
- * Errors   0, or -1 with a line in `why` (path, reason and place).
+ * Errors   0, or -1 with a line in `why` (path, reason and place). Of a broken file the
+ *          events that are whole are read; -1 where it has none, or nobody asks for
+ *          `damage`.
  * Units    nanoseconds.
  */
 #ifndef REPORT_READ_H
 #define REPORT_READ_H
 
+#include "report/damage.h"
 #include "report/parse.h"
 #include "report/texts.h"
 
@@ -91,10 +94,15 @@ struct read_visitor {
 	bool (*top)(void *arg, const char *key, struct parse *p, bool *taken);
 	void *arg;
 	bool details; /* texts of shapes, grids and blocks are wanted */
+	/* Where a broken file's damage is noted; NULL: such a file is an error. */
+	struct damage *damage;
 };
 
 /* Reads the file, event by event, in its own order. The visitor keeps what it got after
  * an error, too. */
 int read_trace(const char *path, const struct read_visitor *v, char *why, size_t size);
+/* The same of any bytes; `name` is theirs in `why`. */
+int read_stream(parse_source *source, void *arg, const char *name,
+		const struct read_visitor *v, char *why, size_t size);
 
 #endif

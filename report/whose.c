@@ -49,6 +49,7 @@ void whose_print_missing(const struct model *m, FILE *out)
 {
 	uint64_t missing = model_missing(m, m->dropped);
 
+	damage_print(&m->damage, out);
 	if (missing)
 		print_missing_records(m, missing, out);
 	if (m->whose.unseen)

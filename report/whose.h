@@ -17,7 +17,7 @@
 /* Prints "process: python train.py (pid 7, rank 3), window 2"; nothing where the file
  * does not say. */
 void whose_print(const struct model *m, FILE *out);
-/* Prints "INCOMPLETE: ..."; nothing where the trace is complete. */
+/* Prints "INCOMPLETE: ...", and what was repaired; nothing where the trace is whole. */
 void whose_print_missing(const struct model *m, FILE *out);
 /* The --buffer-mb that would have held all records; 0: another reason lost some, too. */
 uint64_t whose_buffer(const struct model *m);

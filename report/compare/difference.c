@@ -83,6 +83,12 @@ __attribute__((format(printf, 2, 3))) static void add_doubt(struct difference *d
 
 static void doubt_side(struct difference *d, const char *side, const struct profile *p)
 {
+	if (p->damaged)
+		add_doubt(
+			d,
+			"INCOMPLETE: part of a file of %s could not be read (proflaunch "
+			"report says where): its steps may have less than they did",
+			side);
 	if (p->dropped)
 		add_doubt(d,
 			  "INCOMPLETE: %s records of %s are missing: its steps may have "

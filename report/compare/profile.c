@@ -191,6 +191,7 @@ static void add_facts(struct profile *p, const struct model *m)
 	keep_text(p->script, sizeof(p->script), m, m->whose.script);
 	if (m->gpus_n)
 		keep_text(p->gpu, sizeof(p->gpu), m, m->gpus[0].name);
+	p->damaged |= damage_is(&m->damage);
 	p->dropped += m->dropped > m->late ? m->dropped - m->late : 0;
 }
 

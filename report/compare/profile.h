@@ -38,6 +38,7 @@ struct profile {
 	size_t steps_n, window_room, windows_n;
 	bool unmarked; /* some file has no steps of its own */
 	uint64_t dropped; /* records that are missing */
+	bool damaged; /* part of some file could not be read */
 	char torch[64], gpu[96], script[128]; /* of the first file that says so */
 };
 

@@ -140,6 +140,7 @@ bool export_add(struct export *x, const char *path, struct export_found *found, 
 	*found = (struct export_found){ 0 };
 	if (model_read(&m, path, wanted_slices(x->by), why, size))
 		return false;
+	found->damage = m.damage;
 	fine = add_model(x, &m, path, found);
 	if (!fine)
 		snprintf(why, size, "%s: not enough memory", path);

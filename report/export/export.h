@@ -12,6 +12,7 @@
 #ifndef REPORT_EXPORT_EXPORT_H
 #define REPORT_EXPORT_EXPORT_H
 
+#include "report/damage.h"
 #include "report/export/speedscope.h"
 
 enum export_format {
@@ -41,6 +42,7 @@ struct export_found {
 	bool seen; /* it has slices, kernels or memory ... */
 	bool values; /* ... and some are no 0: something was exported */
 	bool stacks; /* slices with a stack of Python; or there are no slices */
+	struct damage damage; /* of the file */
 };
 
 void export_begin(struct export *x, enum export_format format, enum export_by by,

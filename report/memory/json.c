@@ -119,7 +119,9 @@ void memory_json(const struct memory_view *v, const char *path, FILE *out)
 {
 	fputs("{\"trace\": ", out);
 	out_json(out, path);
-	fprintf(out, ", \"dropped\": %" PRIu64 ", \"spaces\": [\n", v->model->dropped);
+	fprintf(out, ", \"dropped\": %" PRIu64 ", ", v->model->dropped);
+	damage_json(&v->model->damage, out);
+	fputs(", \"spaces\": [\n", out);
 	for (size_t i = 0; i < v->spaces_n; i++) {
 		put_space(v, &v->spaces[i], out);
 		fputs(i + 1 < v->spaces_n ? ",\n" : "\n", out);

@@ -213,6 +213,8 @@ static const char *find_unjudged_reason(const struct judge *j)
 {
 	const struct sites *h = j->v->model->heap;
 
+	if (damage_is(&j->v->model->damage))
+		return "part of the file could not be read";
 	if (lost_records(j))
 		return "records are missing";
 	if (j->n < TREND_LEAST)

@@ -20,6 +20,7 @@ struct list {
 	struct process *at;
 	size_t n, room;
 	bool is; /* the file says that its rows are processes */
+	struct damage damage;
 };
 
 /* ---- the file ---- */
@@ -76,6 +77,7 @@ static void print_table(const struct list *l, const char *path, unsigned top, FI
 		allocs += l->at[i].allocs;
 		frees += l->at[i].frees;
 	}
+	damage_print(&l->damage, out);
 	out_text(out, path, 1000);
 	fprintf(out, ": %s processes, %s allocations, %s frees\n\n",
 		out_count((int64_t)l->n), out_count(allocs), out_count(frees));
@@ -111,15 +113,19 @@ static void print_json(const struct list *l, FILE *out)
 			(long long)p->length, (long long)p->peak, (long long)p->allocs,
 			(long long)p->frees, (long long)p->resident);
 	}
-	fputs("]}\n", out);
+	fputs("], ", out);
+	damage_json(&l->damage, out);
+	fputs("}\n", out);
 }
 
 /* Reads the list; any event of another view's file ends the reading. */
 static bool read_list(struct list *l, const char *path)
 {
-	struct read_visitor v = {
-		.texts = &l->texts, .event = take_event, .top = take_top, .arg = l
-	};
+	struct read_visitor v = { .texts = &l->texts,
+				  .event = take_event,
+				  .top = take_top,
+				  .arg = l,
+				  .damage = &l->damage };
 	char why[1024];
 
 	return !read_trace(path, &v, why, sizeof(why)) && l->is;

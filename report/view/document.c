@@ -53,10 +53,13 @@ static void put_recording(FILE *out, const struct subject *s)
 	trust_make(&t, s);
 	fprintf(out, ",\n\"recording\": {\"events\": %llu, \"unread\": %llu",
 		(unsigned long long)m->events, (unsigned long long)m->unread);
+	fputs(", ", out);
+	damage_json(&m->damage, out);
 	put_known(out, "lost", m->ours, (int64_t)m->dropped);
 	put_known(out, "missing", m->ours, (int64_t)model_missing(m, m->dropped));
 	fprintf(out, ", \"complete\": %s, \"steps_left_out\": %zu, \"window\": %s",
-		m->whose.broken_off ? "false" : "true", s->steps.left_out,
+		m->whose.broken_off || damage_is(&m->damage) ? "false" : "true",
+		s->steps.left_out,
 		model_window(m) > 0 ? units_us(units_whole(model_window(m))) : "null");
 	fprintf(out, ", \"overhead\": %s, \"doubts\": [",
 		m->whose.overhead >= 0 ? units_us(m->whose.overhead) : "null");
