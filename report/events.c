@@ -4,6 +4,7 @@
 #include "report/events.h"
 #include "report/mend.h"
 #include "report/parse_bytes.h"
+#include "report/scan/scan.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@
 
 struct list {
 	struct reader *r;
+	struct scan scan;
 	unsigned depth; /* of what is inside the list */
 	/* The event that is being read, as it was: reading decodes it in place. */
 	char event[MEND_MOST];
@@ -165,6 +167,41 @@ static bool mend_or_pass(struct list *l)
 
 /* ---- the list ---- */
 
+/* Is an event next, behind a comma where one is due? NULL: it is not. */
+static const char *event_ahead(const struct parse *p, const char **stopped)
+{
+	const char *at = scan_blanks(p->buf + p->at);
+
+	if (p->expect == EXPECT_MORE && *at == ',')
+		at = scan_blanks(at + 1);
+	else if (p->expect != EXPECT_VALUE && p->expect != EXPECT_FIRST_VALUE)
+		return *stopped = at, NULL;
+	*stopped = at;
+	return *at == '{' ? at : NULL;
+}
+
+/* Scans events as long as they are what the scanner reads, and bytes come. */
+static void scan_events(struct list *l)
+{
+	struct reader *r = l->r;
+	struct parse *p = r->p;
+
+	do {
+		const char *at, *behind, *end = p->buf + p->end;
+
+		l->scan.end = end;
+		while ((at = event_ahead(p, &l->scan.stopped))) {
+			behind = scan_event(&l->scan, at, end);
+			if (!behind)
+				break;
+			parse_bytes_pass(p, (size_t)(behind - (p->buf + p->at)));
+			read_event_give(r);
+			if (r->full)
+				return;
+		}
+	} while (!r->full && scan_was_cut(&l->scan) && parse_bytes_read_on(p));
+}
+
 static bool read_object(struct list *l)
 {
 	struct reader *r = l->r;
@@ -206,14 +243,20 @@ void events_read(struct reader *r)
 	l->r = r;
 	l->depth = r->p->depth;
 	r->list = true;
+	scan_start(&l->scan, r, r->v->find);
 	while (good && !r->full) {
+		if (!r->v->strict)
+			scan_events(l);
+		if (r->full)
+			break;
 		token = parse_next(r->p);
 		from = r->p->before + r->p->start;
 		if (token == TOKEN_ARRAY_END)
-			return;
+			break;
 		if (token == TOKEN_OBJECT)
 			good = read_object(l);
 		else if (token == TOKEN_ERROR || parse_skip(r->p, token) == TOKEN_ERROR)
 			good = read_no_value(l, from);
 	}
+	scan_free(&l->scan);
 }

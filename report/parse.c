@@ -15,6 +15,13 @@ bool parse_start(struct parse *p, parse_source *source, void *arg)
 	return p->buf != NULL;
 }
 
+void parse_again(struct parse *p, parse_source *source, void *arg)
+{
+	*p = (struct parse){
+		.source = source, .arg = arg, .buf = p->buf, .size = p->size, .text = ""
+	};
+}
+
 void parse_stop(struct parse *p)
 {
 	free(p->buf);

@@ -61,6 +61,8 @@ struct parse {
 
 /* false: not enough memory. */
 bool parse_start(struct parse *p, parse_source *source, void *arg);
+/* Begins another stream, with the buffer of the one before. */
+void parse_again(struct parse *p, parse_source *source, void *arg);
 void parse_stop(struct parse *p);
 
 /* TOKEN_END comes behind the one value of the stream; anything behind that is an

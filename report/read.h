@@ -52,6 +52,8 @@ enum event_arg {
 
 #define EVENT_SERIES 8
 
+struct find_set;
+
 struct event {
 	char ph; /* 0 = none */
 	uint32_t name, cat; /* texts, TEXT_NONE = none */
@@ -96,6 +98,8 @@ struct read_visitor {
 	bool details; /* texts of shapes, grids and blocks are wanted */
 	/* Where a broken file's damage is noted; NULL: such a file is an error. */
 	struct damage *damage;
+	bool strict; /* token by token only: for tests */
+	const struct find_set *find; /* for tests; NULL: the best of this processor */
 };
 
 /* Reads the file, event by event, in its own order. The visitor keeps what it got after

@@ -3,6 +3,8 @@
  * each version. */
 #include "report/read_event.h"
 
+#include <string.h>
+
 static uint32_t keep_text(struct reader *r)
 {
 	uint32_t id = texts_add(r->v->texts, r->p->text, r->p->len);
@@ -13,9 +15,8 @@ static uint32_t keep_text(struct reader *r)
 
 /* ---- shapes: how large is the first input? ---- */
 
-/* The size of a dtype in C++'s spelling, old files' spellings among them; 0: it is not
- * known. */
-static unsigned element_size(const struct parse *p)
+/* A dtype is in C++'s spelling; old files have others. */
+unsigned read_event_element(const char *text, size_t len)
 {
 	static const struct {
 		const char *type;
@@ -38,7 +39,7 @@ static unsigned element_size(const struct parse *p)
 	};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (parse_is(p, types[i].type))
+		if (len == strlen(types[i].type) && !memcmp(text, types[i].type, len))
 			return types[i].size;
 	return 0;
 }
@@ -53,7 +54,7 @@ static void input_types(struct reader *r)
 		return;
 	for (; parse_element(r->p, &token); is_first = false) {
 		if (is_first && token == TOKEN_STRING)
-			r->element = element_size(r->p);
+			r->element = read_event_element(r->p->text, r->p->len);
 		parse_skip(r->p, token);
 	}
 }

@@ -26,6 +26,8 @@ struct reader {
 	struct damage damage;
 };
 
+/* The size of an element of that dtype; 0: it is not known. */
+unsigned read_event_element(const char *text, size_t len);
 /* An event without any member. */
 void read_event_begin(struct reader *r);
 /* Reads an event behind its opening brace, whole. */

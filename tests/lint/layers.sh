@@ -35,7 +35,8 @@ writer/heap: base config agent/core writer writer/symbols writer/python
 writer/python: base config agent/core writer
 writer/symbols: base config agent/core writer
 finisher: base config agent/core writer
-report: base report/memory
+report: base report/memory report/scan
+report/scan: base report
 report/memory: base report
 report/figures: base report
 report/advice: base report report/figures

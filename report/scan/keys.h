@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keys - which argument of an event a key is.
+ *
+ * Threads  any, once the table is made.
+ * Memory   the caller's.
+ * Errors   KEY_OTHER: nobody wants it.
+ * Units    none.
+ */
+#ifndef REPORT_SCAN_KEYS_H
+#define REPORT_SCAN_KEYS_H
+
+#include "report/read.h"
+
+/* X(the key in JSON, the name in C): arguments that are no plain numbers. */
+#define KEYS_ODD(X)                               \
+	X("Input Dims", INPUT_DIMS)               \
+	X("Input type", INPUT_TYPE)               \
+	X("Call stack", STACK)                    \
+	X("Call stack of", STACK_OF)              \
+	X("grid", GRID)                           \
+	X("block", BLOCK)                         \
+	X("blocks per SM", BLOCKS_PER_SM)         \
+	X("est. achieved occupancy %", OCCUPANCY) \
+	X("name", LABEL)
+
+enum key {
+	KEY_ODD = ARGS - 1, /* below: enum event_arg */
+#define ODD(json, c) KEY_##c,
+	KEYS_ODD(ODD)
+#undef ODD
+		KEYS,
+	KEY_OTHER = KEYS
+};
+
+#define KEYS_LONGEST 31u
+
+struct keys {
+	uint8_t from[KEYS_LONGEST + 2]; /* of each length: the first one in `key` */
+	uint8_t key[KEYS];
+};
+
+void keys_make(struct keys *k);
+enum key keys_find(const struct keys *k, const char *text, size_t len);
+
+#endif
