@@ -10,6 +10,7 @@
 #include "report/scan/find.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 extern const struct find_set find_portable;
@@ -76,6 +77,16 @@ static inline int find_close(struct find_masks *m, struct find_nest *n)
 			return i;
 	}
 	return -1;
+}
+
+/* Looks at the 64 bytes at `at`. True: the search is over, and *behind is its result. */
+static inline bool find_is_over(struct find_masks *m, struct find_nest *n, const char *at,
+				const char *end, const char **behind)
+{
+	int closed = find_close(m, n);
+
+	*behind = closed >= 0 && at + closed < end ? at + closed + 1 : NULL;
+	return closed >= 0 || n->depth > FIND_DEEPEST;
 }
 
 #endif

@@ -5,7 +5,6 @@
 #ifdef __x86_64__
 
 #include <immintrin.h>
-#include <stddef.h>
 
 /* ---- SSE2: 16 bytes ---- */
 
@@ -41,11 +40,11 @@ static uint64_t sse2_equal(const __m128i v[4], char c)
 static const char *sse2_nest_end(const char *at, const char *end)
 {
 	struct find_nest n = { 0 };
+	const char *behind;
 
 	for (; at < end; at += 64) {
 		struct find_masks m;
 		__m128i v[4];
-		int closed;
 
 		for (unsigned i = 0; i < 4; i++)
 			v[i] = _mm_loadu_si128((const __m128i *)at + i);
@@ -56,11 +55,8 @@ static const char *sse2_nest_end(const char *at, const char *end)
 			v[i] = _mm_or_si128(v[i], _mm_set1_epi8(0x20));
 		m.open = sse2_equal(v, '{');
 		m.close = sse2_equal(v, '}');
-		closed = find_close(&m, &n);
-		if (closed >= 0)
-			return at + closed < end ? at + closed + 1 : NULL;
-		if (n.depth > FIND_DEEPEST)
-			return NULL;
+		if (find_is_over(&m, &n, at, end, &behind))
+			return behind;
 	}
 	return NULL;
 }
@@ -102,11 +98,11 @@ AVX2 static inline uint64_t avx2_equal(const __m256i v[2], char c)
 AVX2 static const char *avx2_nest_end(const char *at, const char *end)
 {
 	struct find_nest n = { 0 };
+	const char *behind;
 
 	for (; at < end; at += 64) {
 		struct find_masks m;
 		__m256i v[2];
-		int closed;
 
 		for (unsigned i = 0; i < 2; i++)
 			v[i] = _mm256_loadu_si256((const __m256i *)at + i);
@@ -116,11 +112,8 @@ AVX2 static const char *avx2_nest_end(const char *at, const char *end)
 			v[i] = _mm256_or_si256(v[i], _mm256_set1_epi8(0x20));
 		m.open = avx2_equal(v, '{');
 		m.close = avx2_equal(v, '}');
-		closed = find_close(&m, &n);
-		if (closed >= 0)
-			return at + closed < end ? at + closed + 1 : NULL;
-		if (n.depth > FIND_DEEPEST)
-			return NULL;
+		if (find_is_over(&m, &n, at, end, &behind))
+			return behind;
 	}
 	return NULL;
 }
