@@ -13,7 +13,7 @@
 
 /* The kind of a category, in each spelling that a writer has used; -1 = of no
  * interest. */
-static int kind_of(const char *cat, const char *name, enum slice_sort *sort)
+static int find_kind(const char *cat, enum slice_sort *sort)
 {
 	static const struct {
 		const char *cat;
@@ -35,20 +35,32 @@ static int kind_of(const char *cat, const char *name, enum slice_sort *sort)
 		{ "memset", SLICE_DEVICE, SORT_SET },
 	};
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (strcasecmp(cat, kinds[i].cat))
-			continue;
-		*sort = kinds[i].sort;
-		/* In the tb043 dialect, and in torch up to 1.11, annotations are
-		 * operators. */
-		if (kinds[i].kind == SLICE_OP &&
-		    (text_starts_with(name, "Optimizer.") ||
-		     text_starts_with(name, "enumerate(Data") ||
-		     text_starts_with(name, "ProfilerStep#")))
-			return SLICE_NOTE;
-		return (int)kinds[i].kind;
-	}
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcasecmp(cat, kinds[i].cat)) {
+			*sort = kinds[i].sort;
+			return (int)kinds[i].kind;
+		}
 	return -1;
+}
+
+/* A file has few categories: each is looked up once, as long as no other has its place.
+ */
+static int kind_of(struct model *m, uint32_t cat, const char *name, enum slice_sort *sort)
+{
+	struct slice_category *known = &m->kinds[cat % SLICE_CATEGORIES];
+
+	if (known->cat != cat + 1) {
+		known->sort = SORT_PLAIN;
+		known->kind = find_kind(texts_get(&m->texts, cat), &known->sort);
+		known->cat = cat + 1;
+	}
+	*sort = known->sort;
+	/* In the tb043 dialect, and in torch up to 1.11, annotations are operators. */
+	if (known->kind == SLICE_OP && (text_starts_with(name, "Optimizer.") ||
+					text_starts_with(name, "enumerate(Data") ||
+					text_starts_with(name, "ProfilerStep#")))
+		return SLICE_NOTE;
+	return known->kind;
 }
 
 /* ---- rows ---- */
@@ -87,10 +99,16 @@ static bool thread_of(struct model *m, const struct event *e, uint32_t *id)
 {
 	size_t at;
 
+	/* Events come thread by thread, more or less. */
+	if (m->last_thread < m->threads_n && m->threads[m->last_thread].tid == e->tid &&
+	    m->threads[m->last_thread].pid == e->pid) {
+		*id = m->last_thread;
+		return true;
+	}
 	if (2 * (m->threads_n + 1) > m->slots_n && !more_slots(m))
 		return false;
 	at = thread_slot(m, e->pid, e->tid);
-	*id = m->slots[at];
+	*id = m->last_thread = m->slots[at];
 	if (*id != NO_ROW)
 		return true;
 	if (m->threads_n >= NO_ROW || !GROW(m->threads, m->threads_room, m->threads_n))
@@ -149,9 +167,7 @@ static bool add_slice(struct model *m, const struct event *e)
 {
 	const char *name = texts_get(&m->texts, e->name);
 	enum slice_sort sort = SORT_PLAIN;
-	int kind = e->cat == TEXT_NONE
-			   ? -1
-			   : kind_of(texts_get(&m->texts, e->cat), name, &sort);
+	int kind = e->cat == TEXT_NONE ? -1 : kind_of(m, e->cat, name, &sort);
 	uint32_t thread, work = NO_ROW;
 
 	if (kind < 0 || e->name == TEXT_NONE)

@@ -77,6 +77,8 @@ struct model {
 		late; /* late: after the window */
 	uint32_t *slots; /* hash of threads */
 	size_t slots_n;
+	uint32_t last_thread; /* of the event before */
+	struct slice_category kinds[SLICE_CATEGORIES];
 	int64_t moved; /* sum of all memory events */
 	int64_t begin, end; /* first and last time in the file */
 	int64_t recording; /* when it began; TIME_NONE = the file does not say */

@@ -2,85 +2,33 @@
 /* Nests a trace's slices, and joins its memory events to them. */
 #include "base/order.h"
 #include "report/model.h"
+#include "report/row_order.h"
 
+#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- order ---- */
 
-/* Equal slices keep the order of the file. */
-static int by_slice(const void *a, const void *b, void *arg)
+static int by_slice(const void *a, const void *b)
 {
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct slice *x = (const struct slice *)arg + i;
-	const struct slice *y = (const struct slice *)arg + j;
+	const struct slice *x = a, *y = b;
 
 	return order_of(x->thread, y->thread) ?: order_of(x->begin, y->begin) ?:
-	       order_of(y->end, x->end) ?: order_of(i, j);
+	       order_of(y->end, x->end);
 }
 
-static int by_time(const void *a, const void *b, void *arg)
+static int by_time(const void *a, const void *b)
 {
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct memory_event *x = (const struct memory_event *)arg + i;
-	const struct memory_event *y = (const struct memory_event *)arg + j;
+	const struct memory_event *x = a, *y = b;
 
-	return order_of(x->ts, y->ts) ?: order_of(i, j);
+	return order_of(x->ts, y->ts);
 }
 
-static int by_thread(const void *a, const void *b, void *arg)
+static int by_thread(const void *a, const void *b)
 {
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct memory_event *x = (const struct memory_event *)arg + i;
-	const struct memory_event *y = (const struct memory_event *)arg + j;
+	const struct memory_event *x = a, *y = b;
 
-	return order_of(x->thread, y->thread) ?: by_time(a, b, arg);
-}
-
-/* Moves each row to its place, along the cycles of the permutation. */
-static void permute_rows(char *rows, uint32_t *order, size_t n, size_t each, char *spare)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t to = i;
-
-		if (order[i] == i)
-			continue;
-		memcpy(spare, rows + i * each, each);
-		while (order[to] != i) {
-			size_t from = order[to];
-
-			memcpy(rows + to * each, rows + from * each, each);
-			order[to] = (uint32_t)to;
-			to = from;
-		}
-		memcpy(rows + to * each, spare, each);
-		order[to] = (uint32_t)to;
-	}
-}
-
-/* Sorts the rows' numbers and moves each row once, as rows are large. False: no memory,
- * and the rows are as they were. */
-static bool sort_rows(void *rows, size_t n, size_t each,
-		      int (*compare)(const void *, const void *, void *))
-{
-	uint32_t *order, row = 0, next = 1;
-	char *spare;
-
-	while (next < n && compare(&row, &next, rows) < 0)
-		row++, next++;
-	if (next >= n)
-		return true;
-	order = malloc(n * sizeof(*order));
-	spare = malloc(each);
-	for (size_t i = 0; order && i < n; i++)
-		order[i] = (uint32_t)i;
-	if (order && spare) {
-		qsort_r(order, n, sizeof(*order), compare, rows);
-		permute_rows(rows, order, n, each, spare);
-	}
-	free(order);
-	free(spare);
-	return order && spare;
+	return order_of(x->thread, y->thread) ?: order_of(x->ts, y->ts);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -170,10 +118,24 @@ static void nest_all(struct model *m)
 
 bool model_link(struct model *m)
 {
+	const struct row_order slices = { .rows = m->slices,
+					  .n = m->slices_n,
+					  .each = sizeof(*m->slices),
+					  .compare = by_slice,
+					  .group_at = offsetof(struct slice, thread),
+					  .groups = m->threads_n };
+	struct row_order memory = { .rows = m->memory,
+				    .n = m->memory_n,
+				    .each = sizeof(*m->memory),
+				    .compare = by_thread,
+				    .group_at = offsetof(struct memory_event, thread),
+				    .groups = m->threads_n };
+
 	sort_steps(m);
-	if (!sort_rows(m->slices, m->slices_n, sizeof(*m->slices), by_slice) ||
-	    !sort_rows(m->memory, m->memory_n, sizeof(*m->memory), by_thread))
+	if (!row_order_sort(&slices) || !row_order_sort(&memory))
 		return false;
 	nest_all(m);
-	return sort_rows(m->memory, m->memory_n, sizeof(*m->memory), by_time);
+	memory.compare = by_time;
+	memory.groups = 0;
+	return row_order_sort(&memory);
 }

@@ -36,6 +36,14 @@ enum slice_sort {
 	SORT_SET,
 };
 
+#define SLICE_CATEGORIES 32u
+
+struct slice_category { /* what a category of the file is */
+	uint32_t cat; /* its text's number and 1; 0 = none */
+	int kind; /* enum slice_kind; -1 = of no interest */
+	enum slice_sort sort;
+};
+
 struct slice {
 	int64_t begin, end;
 	int64_t seq; /* -1 = none */

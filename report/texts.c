@@ -21,8 +21,8 @@ static size_t slot_of(const struct texts *t, uint32_t hash, const char *text, si
 	for (; t->slots[at]; at = (at + 1) & (t->slots_n - 1)) {
 		uint32_t id = t->slots[at] - 1;
 
-		if (t->hash[id] == hash && !strncmp(t->text[id], text, len) &&
-		    !t->text[id][len])
+		if (t->hash[id] == hash && t->len[id] == (uint32_t)len &&
+		    !memcmp(t->text[id], text, len))
 			break;
 	}
 	return at;
@@ -69,12 +69,13 @@ static const char *store_text(struct texts *t, const char *text, size_t len)
 	return to;
 }
 
-/* Both arrays grow together; `room` counts for the second. */
+/* The arrays grow together; `room` counts for the last. */
 static bool more_texts(struct texts *t)
 {
-	size_t room = t->room;
+	size_t text = t->room, hash = t->room;
 
-	return GROW(t->text, room, t->n) && GROW(t->hash, t->room, t->n);
+	return GROW(t->text, text, t->n) && GROW(t->hash, hash, t->n) &&
+	       GROW(t->len, t->room, t->n);
 }
 
 uint32_t texts_add(struct texts *t, const char *text, size_t len)
@@ -97,6 +98,7 @@ uint32_t texts_add(struct texts *t, const char *text, size_t len)
 		return TEXT_NONE;
 	t->text[t->n] = stored;
 	t->hash[t->n] = hash;
+	t->len[t->n] = (uint32_t)len;
 	t->slots[at] = (uint32_t)++t->n;
 	return (uint32_t)t->n - 1;
 }
@@ -128,5 +130,6 @@ void texts_free(struct texts *t)
 	free(t->text);
 	free(t->slots);
 	free(t->hash);
+	free(t->len);
 	*t = (struct texts){ 0 };
 }

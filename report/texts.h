@@ -19,7 +19,7 @@
 struct texts {
 	struct text_block *blocks;
 	const char **text;
-	uint32_t *slots, *hash;
+	uint32_t *slots, *hash, *len; /* len: the low 32 bits */
 	size_t n, room, slots_n;
 };
 

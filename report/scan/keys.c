@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys are told apart by their lengths first: few have the same. */
+/* Keys are told apart by their lengths and ends first: few have the same. */
 #include "report/scan/keys.h"
 
 #include <string.h>
@@ -13,25 +13,31 @@ static const struct {
 #undef ARG
 };
 
+/* Most keys that nobody wants have an empty slot. */
+static unsigned slot_of(const char *text, size_t len)
+{
+	unsigned first = (unsigned char)text[0], last = (unsigned char)text[len - 1];
+
+	return ((unsigned)len * 37 + first * 5 + last * 11) % KEYS_SLOTS;
+}
+
 void keys_make(struct keys *k)
 {
-	uint8_t n = 0;
+	memset(k, 0, sizeof(*k));
+	for (unsigned i = 0; i < KEYS; i++) {
+		uint8_t *slot = &k->slot[slot_of(names[i].text, names[i].len)];
 
-	for (size_t len = 0; len <= KEYS_LONGEST; len++) {
-		k->from[len] = n;
-		for (unsigned i = 0; i < KEYS; i++)
-			if (names[i].len == len)
-				k->key[n++] = (uint8_t)i;
+		k->next[i] = *slot;
+		*slot = (uint8_t)(i + 1);
 	}
-	k->from[KEYS_LONGEST + 1] = n;
 }
 
 enum key keys_find(const struct keys *k, const char *text, size_t len)
 {
-	if (len > KEYS_LONGEST)
-		return KEY_OTHER;
-	for (unsigned i = k->from[len]; i < k->from[len + 1]; i++)
-		if (!memcmp(names[k->key[i]].text, text, len))
-			return (enum key)k->key[i];
+	unsigned i = len ? k->slot[slot_of(text, len)] : 0;
+
+	for (; i; i = k->next[i - 1])
+		if (names[i - 1].len == len && !memcmp(names[i - 1].text, text, len))
+			return (enum key)(i - 1);
 	return KEY_OTHER;
 }

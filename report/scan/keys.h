@@ -33,11 +33,11 @@ enum key {
 	KEY_OTHER = KEYS
 };
 
-#define KEYS_LONGEST 31u
+#define KEYS_SLOTS 256u
 
 struct keys {
-	uint8_t from[KEYS_LONGEST + 2]; /* of each length: the first one in `key` */
-	uint8_t key[KEYS];
+	uint8_t slot[KEYS_SLOTS]; /* a key and 1; 0 = none */
+	uint8_t next[KEYS]; /* in the same slot, as there */
 };
 
 void keys_make(struct keys *k);

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 static const char *stop_at(struct scan *s, const char *at)
 {
 	s->stopped = at;

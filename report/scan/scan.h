@@ -19,6 +19,10 @@
 #include "report/scan/keys.h"
 #include "report/scan/lists.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #define SCAN_CATEGORY_MOST 32u
 
 struct scan {
@@ -48,11 +52,38 @@ static inline bool scan_was_cut(const struct scan *s)
 	return s->stopped >= s->end;
 }
 
+static inline const char *scan_spaces(const char *at)
+{
+#ifdef __SSE2__
+	const __m128i space = _mm_set1_epi8(' ');
+	unsigned mask;
+
+	do {
+		const __m128i v = _mm_loadu_si128((const __m128i *)at);
+
+		mask = 0xffff ^ (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, space));
+		at += mask ? __builtin_ctz(mask) : 16;
+	} while (!mask);
+#else
+	while (*at == ' ')
+		at++;
+#endif
+	return at;
+}
+
+/* Behind blanks. Writers put a line end and some spaces, one space, or none. */
 static inline const char *scan_blanks(const char *at)
 {
-	while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
-		at++;
-	return at;
+	for (;;) {
+		if ((unsigned char)*at > ' ')
+			return at;
+		if (*at == '\n')
+			at = scan_spaces(at + 1);
+		else if (*at == ' ' || *at == '\r' || *at == '\t')
+			at++;
+		else
+			return at;
+	}
 }
 
 #endif
