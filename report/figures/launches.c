@@ -4,6 +4,7 @@
 #include "report/figures/launches.h"
 #include "base/order.h"
 #include "base/search.h"
+#include "report/row_order.h"
 
 #include <stdlib.h>
 
@@ -11,11 +12,13 @@ static int by_external(const void *left, const void *right)
 {
 	const struct launch *a = left, *b = right;
 
-	return order_of(a->external, b->external) ?: order_of(a->slice, b->slice);
+	return order_of(a->external, b->external);
 }
 
 bool launches_make(struct launches *l, const struct model *m)
 {
+	struct row_order order = { .each = sizeof(*l->rows), .compare = by_external };
+
 	*l = (struct launches){ 0 };
 	for (uint32_t i = 0; i < m->slices_n; i++) {
 		const struct slice *s = &m->slices[i];
@@ -28,9 +31,12 @@ bool launches_make(struct launches *l, const struct model *m)
 		}
 		l->rows[l->n++] = (struct launch){ s->external, i };
 	}
-	if (l->n)
-		qsort(l->rows, l->n, sizeof(*l->rows), by_external);
-	return true;
+	order.rows = l->rows;
+	order.n = l->n;
+	if (row_order_sort(&order))
+		return true;
+	launches_free(l);
+	return false;
 }
 
 uint32_t launches_numbered(const struct launches *l, uint32_t external)

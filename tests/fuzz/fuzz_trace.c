@@ -3,14 +3,17 @@
  * Hostile trace files: what is damaged is refused or read, never obeyed.
  *
  * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
- * output of the memory view, of export, of the report and of a comparison.
+ * output of the memory view, of export, of the report and of a comparison. The scanner
+ * must read them as the strict parser does.
  */
 #include "report/compare/compare.h"
 #include "report/export/export.h"
 #include "report/memory/memory.h"
 #include "report/memory/timeline.h"
+#include "report/scan/find.h"
 #include "report/view/view.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/event_dump.h"
 
 #include <unistd.h>
 
@@ -137,6 +140,20 @@ static void look_at_two(const char *path, const char *good)
 	profile_free(&b);
 }
 
+/* The scanner and the strict parser read the same, where the file is JSON, or ends. */
+static void look_at_scanner(const char *text, size_t len)
+{
+	static const size_t pieces[] = { 64, 1000, 1 << 20 };
+	const struct find_set *set = find_nth((unsigned)fuzz_below(3));
+	char *strict = event_dump(text, len, 1 << 20, true, NULL);
+	char *fast = event_dump(text, len, pieces[fuzz_below(3)], false, set);
+
+	if (event_dump_is_clean(strict))
+		fuzz_require(!strcmp(strict, fast));
+	free(strict);
+	free(fast);
+}
+
 static char *slurp(const char *path, size_t *len)
 {
 	FILE *in = fopen(path, "r");
@@ -170,6 +187,7 @@ int main(int argc, char **argv)
 			part = damage(bad, len);
 		fuzz_require(file && fwrite(bad, 1, part, file) == part);
 		fclose(file);
+		look_at_scanner(bad, part);
 		if (model_read(&m, path, ~0u, why, sizeof(why)))
 			continue;
 		read++;
