@@ -17,3 +17,4 @@ tests/setup.sh bench
 "$PYTHON" tests/bench/host_bench.py --build "$BUILD" --python "$PYTHON"
 "$PYTHON" tests/bench/heap_bench.py --build "$BUILD" --python "$PYTHON"
 "$PYTHON" tests/bench/unwind_bench.py --build "$BUILD"
+"$PYTHON" tests/bench/read_bench.py --build "$BUILD" --python "$PYTHON" --big 1000
