@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	uint64_t want = argc > 1 ? strtoull(argv[1], NULL, 10) * 1000000 : 10000000;
 
 	printf("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [\n  ],\n  "
-	       "\"record_shapes\": 1,\n  \"profile_memory\": 1,\n  \"with_stack\": 1,\n  "
+	       "\"record_shapes\": 1,\n  \"profile_memory\": 1,\n  \"with_stack\": 1,\n  \"distributedInfo\": {\"backend\": \"\", \"rank\": 0, \"world_size\": 1},\n  "
 	       "\"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": "
 	       "1775078550000000000,\n  \"traceEvents\": [\n");
 	for (unsigned step = 2; written < want; step++) {
