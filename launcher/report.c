@@ -56,7 +56,7 @@ static const char *take_view(struct request *r, const char *value)
 
 	if (i < 0)
 		return "none of overview, ops, kernels, steps, memory, modules, python, "
-		       "distributed, collectives, threads, trace";
+		       "workers, distributed, collectives, threads, trace";
 	r->order.view = (enum view)i;
 	return NULL;
 }

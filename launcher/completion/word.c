@@ -42,7 +42,7 @@ static const char *own_choices(const char *verb, const char *name)
 {
 	static const char *const rows[][3] = {
 		{ "report", "view",
-		  "overview|ops|kernels|steps|memory|modules|python|distributed|collectives|threads|trace" },
+		  "overview|ops|kernels|steps|memory|modules|python|workers|distributed|collectives|threads|trace" },
 		{ "report", "format", "table|csv|json|md" },
 		{ "report", "group-by", "name|shape|stack:1|module|phase" },
 		{ "diff", "format", "table|csv|json|md" },

@@ -13,17 +13,12 @@
 #define ROWS 20u /* of a view for people */
 
 const char *const view_names[VIEWS] = {
-	[VIEW_OVERVIEW] = "overview",
-	[VIEW_OPS] = "ops",
-	[VIEW_KERNELS] = "kernels",
-	[VIEW_STEPS] = "steps",
-	[VIEW_MEMORY] = "memory",
-	[VIEW_MODULES] = "modules",
-	[VIEW_PYTHON] = "python",
-	[VIEW_DISTRIBUTED] = "distributed",
-	[VIEW_COLLECTIVES] = "collectives",
-	[VIEW_THREADS] = "threads",
-	[VIEW_TRACE] = "trace",
+	[VIEW_OVERVIEW] = "overview",       [VIEW_OPS] = "ops",
+	[VIEW_KERNELS] = "kernels",         [VIEW_STEPS] = "steps",
+	[VIEW_MEMORY] = "memory",           [VIEW_MODULES] = "modules",
+	[VIEW_PYTHON] = "python",           [VIEW_WORKERS] = "workers",
+	[VIEW_DISTRIBUTED] = "distributed", [VIEW_COLLECTIVES] = "collectives",
+	[VIEW_THREADS] = "threads",         [VIEW_TRACE] = "trace",
 };
 
 const char *const view_formats[VIEW_FORMATS] = { [VIEW_TABLE] = "table",
@@ -59,6 +54,11 @@ static const struct {
 			  "Functions of Python; own: without the functions inside",
 			  "it has no Python there: record with proflaunch "
 			  "--with-stack, or torch.profiler(with_stack=True)" },
+	[VIEW_WORKERS] = { rows_workers,
+			   "Child processes in these steps; busy: in operators, as plain "
+			   "Python is not recorded",
+			   "it has no files of child processes beside it: record with "
+			   "proflaunch a DataLoader that has num_workers" },
 	[VIEW_DISTRIBUTED] = { rows_distributed,
 			       "Steps of the ranks: computation and communication alone, "
 			       "and both at once",

@@ -202,6 +202,67 @@ def groups_of(path):
     assert any(" < " in group and "torch_views.py" in group for group in where), where
 
 
+# ---- workers of a DataLoader -----------------------------------------------------------
+
+def put_process(path, pid, parent, slices):
+    """A file as ours are, of whole microseconds; slices: (category, name, begin, length)."""
+    head = {"proflaunch": {"window": {"number": 1, "complete": True}, "process": {"pid": pid, "parent": parent, "name": "python", "job": "j"},
+                           "events": {"operators": len(slices)}}}
+    events = [{"ph": "M", "name": "thread_name", "pid": pid, "tid": pid, "args": {"name": f"thread {pid} (pt_data_worker)"}},
+              *({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": pid, "ts": ts, "dur": dur, "args": {}} for cat, name, ts, dur in slices),
+              *({"ph": "i", "name": "Record Window End", "pid": "", "tid": "", "ts": ts} for ts in (1000, 3000))]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({**head, "traceEvents": events}))
+
+
+def test_workers_are_told_with_what_the_step_waited_for():
+    with prof.folder() as folder:
+        path = f"{folder}/m_1.1.pt.trace.json"
+        os.mkdir(f"{folder}/children")
+        put_process(path, 1, 9, [("user_annotation", "ProfilerStep#1", 1000, 1000), ("user_annotation", "ProfilerStep#2", 2000, 1000),
+                                 ("user_annotation", "enumerate(DataLoader)#_X.__next__", 1000, 500), ("cpu_op", "aten::mm", 1500, 100)])
+        put_process(f"{folder}/children/m_2.1.pt.trace.json", 2, 1,
+                    [("user_annotation", "ProfilerStep#0", 1000, 2000), ("cpu_op", "aten::stack", 900, 300), ("cpu_op", "aten::add", 950, 20),
+                     ("cpu_op", "aten::mm", 1400, 200), ("cpu_op", "aten::add", 1410, 20), ("cpu_op", "aten::mm", 2900, 500)])
+        put_process(f"{folder}/children/m_3.1.pt.trace.json", 3, 1, [("cpu_op", "aten::mm", 1700, 100)])
+        put_process(f"{folder}/children/m_4.1.pt.trace.json", 4, 7, [("cpu_op", "aten::mm", 1700, 100)])
+        two, three = rows_of(path, "--view", "workers")
+        assert two == {"pid": "2", "name": "pt_data_worker", "recorded": "2000.000", "busy": "500.000", "busy_share": "0.250000",
+                       "idle": "1500.000", "busy_while_waited": "300.000", "waited_share": "0.600000", "operators": "2"}, two
+        assert (three["pid"], three["busy"], three["busy_while_waited"]) == ("3", "100.000", "0.000"), three
+        assert len(json.loads(ask("report", "--format", "json", path).stdout)["workers"]) == 2
+        assert "num_workers" in ask("report", "--view", "workers", f"{folder}/children/m_3.1.pt.trace.json", status=2).stderr
+
+
+LOAD = """
+import torch
+from torch.utils.data import DataLoader, Dataset
+class Items(Dataset):
+    def __len__(self):
+        return 64
+    def __getitem__(self, i):
+        x = torch.randn(64, 64)
+        for _ in range(20):
+            x = x @ x.clamp(-1, 1)
+        return x
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    net = torch.nn.Linear(64, 8)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in DataLoader(Items(), batch_size=8, num_workers=2):
+        net(x).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_real_workers_have_a_row_each():
+    with prof.folder() as folder:
+        prof.launch([VENV, "-c", LOAD], folder, schedule="wait=1,warmup=1,active=4,repeat=1")
+        rows = rows_of(folder, "--view", "workers")
+        assert len(rows) == 2 and {row["name"] for row in rows} == {"pt_data_worker"}, rows
+        assert sum(float(row["busy"]) for row in rows) > 0, rows
+
+
 # ---- what is wrong -------------------------------------------------------------------
 
 def test_wrong_words_and_missing_evidence():
@@ -214,7 +275,7 @@ def test_wrong_words_and_missing_evidence():
                             (("--like-torch", "--group-by", "phase"), "torch groups by")):
             answer = ask("report", "--view", "ops", *words, path, status=2)
             assert said in answer.stderr and not answer.stdout, (words, answer.stderr)
-        for view, said in (("modules", "with_stack=True"), ("python", "--with-stack"), ("collectives", "no collectives")):
+        for view, said in (("modules", "with_stack=True"), ("python", "--with-stack"), ("collectives", "no collectives"), ("workers", "num_workers")):
             answer = ask("report", "--view", view, path, status=2)
             assert said in answer.stderr and not answer.stdout, (view, answer.stderr)
         assert rows_of(path, "--view", "distributed")[0]["rank"] == ""
