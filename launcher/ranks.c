@@ -74,6 +74,7 @@ static bool find_ranks(struct request *r)
 	return true;
 }
 
+/* Is the output one of the traces? It would be lost before it is read. */
 static bool is_input(const struct request *r, char *const *paths, size_t n)
 {
 	for (size_t i = 0; r->output && i < n; i++) {
@@ -92,6 +93,7 @@ struct printing {
 	const struct ranks *all;
 };
 
+/* What is printed is made whole in memory first: shown_print. */
 static bool print_ranks(const void *what, const struct screen *to)
 {
 	const struct printing *p = what;
@@ -99,6 +101,7 @@ static bool print_ranks(const void *what, const struct screen *to)
 	return ranks_view_print(p->all, p->format, to);
 }
 
+/* Reads all files one after the other: of each only what is compared stays in memory. */
 static int compare_files(const struct request *r, char *const *paths, size_t n)
 {
 	char why[PATH_MAX + 1024];

@@ -127,12 +127,14 @@ static int64_t length_within(const struct adding *a, const struct slice *s)
 	return end > begin ? end - begin : 0;
 }
 
+/* A function that takes no time counts where it begins. */
 static bool counts_within(const struct adding *a, const struct slice *s)
 {
 	return length_within(a, s) > 0 ||
 	       (s->begin == s->end && s->begin >= a->from && s->begin < a->to);
 }
 
+/* Slices are nested by the model: what is around one was seen before it. */
 static void find_around(struct adding *a, uint32_t i)
 {
 	uint32_t parent = a->m->slices[i].parent;
@@ -156,6 +158,8 @@ static bool is_outermost(struct adding *a, size_t row, const struct slice *s)
 	return true;
 }
 
+/* Adds a call to its function. Rows may move meanwhile: what is open has an array of its
+ * own, which grows with theirs. */
 static bool add_function(struct adding *a, uint32_t i)
 {
 	const struct slice *s = &a->m->slices[i];
@@ -199,6 +203,7 @@ static void tell_around(struct adding *a, uint32_t i)
 		sum_add(&r->operators, length_within(a, s));
 }
 
+/* One pass: a function is added before what is inside of it is taken off again. */
 static bool add_functions(struct adding *a)
 {
 	for (uint32_t i = 0; i < a->m->slices_n; i++) {
@@ -234,6 +239,7 @@ static uint32_t innermost_frame(struct adding *a, uint32_t stack)
 	return frame;
 }
 
+/* Adds an operator, or a call, to the line of Python that it came from. */
 static bool add_line(struct adding *a, uint32_t i, uint32_t stack, int64_t own)
 {
 	const struct slice *s = &a->m->slices[i];
@@ -273,6 +279,7 @@ static bool add_lines(struct adding *a)
 
 /* ---- the whole ---- */
 
+/* Equal rows keep an order that does not hang on qsort. */
 static int by_own_time(const void *left, const void *right)
 {
 	const struct function_figures *a = left, *b = right;

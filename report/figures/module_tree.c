@@ -24,6 +24,7 @@ bool module_tree_is_operator(const struct model *m, uint32_t slice)
 	       !text_is_in(slice_name(m, slice), others);
 }
 
+/* The plugin makes nodes of these annotations alone. */
 static bool is_note_with_a_place(const char *name)
 {
 	return text_starts_with(name, "ProfilerStep#") ||
@@ -31,6 +32,8 @@ static bool is_note_with_a_place(const char *name)
 	       text_starts_with(name, "enumerate(Data") || steps_is_collective(name);
 }
 
+/* Functions of Python that are no modules are passed over: what is inside of them is
+ * inside of what they are in. */
 static bool is_node(const struct model *m, uint32_t slice)
 {
 	switch (m->slices[slice].kind) {

@@ -35,6 +35,7 @@ static uint32_t *place_slot(const struct adding *a, uint32_t parent, uint32_t na
 	return &a->slots[at];
 }
 
+/* The hash is never more than half full, so that a search ends. */
 static bool more_places(struct adding *a)
 {
 	size_t n = a->slots_n ? 2 * a->slots_n : 256;
@@ -106,6 +107,7 @@ static void add_operator(struct adding *a, uint32_t i)
 	sum_add(&r->self_device, a->tree.device[i]);
 }
 
+/* One pass: a module has its row before what is inside of it is added. */
 static bool add_slices(struct adding *a)
 {
 	for (uint32_t i = 0; i < a->m->slices_n; i++) {

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* A time that crosses the end of a step is in both, with its part. */
 static void cut_steps(struct overlap *o, const struct steps *s, const struct spans *both)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -17,6 +18,7 @@ static void cut_steps(struct overlap *o, const struct steps *s, const struct spa
 	}
 }
 
+/* Kernels decide: with one of them the host only launches, and does not compute. */
 bool overlap_make(struct overlap *o, const struct model *m, const struct steps *s)
 {
 	struct spans both = { 0 };

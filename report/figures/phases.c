@@ -48,6 +48,8 @@ static enum phase named_phase(const char *name)
 	return PHASE_OTHER;
 }
 
+/* Backward passes and optimizers are sure, whatever the program calls the part around
+ * them; else what is around has been named before, and decides. */
 static enum phase phase_of(const struct model *m, uint32_t slice, enum phase around)
 {
 	const struct slice *s = &m->slices[slice];

@@ -14,11 +14,14 @@ static bool is_blocking(const char *name)
 	       text_has(name, "AllGather") || text_has(name, "ReduceScatter");
 }
 
+/* For the median. */
 static int by_number(const void *left, const void *right)
 {
 	return order_of(*(const int64_t *)left, *(const int64_t *)right);
 }
 
+/* Each collective narrows the bounds: the rank had begun before the first rank ended, and
+ * ended after the first rank had begun. */
 static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t rank,
 			const struct match *m, const struct texts *names, int64_t *ends)
 {
@@ -46,6 +49,7 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 		b->estimate = b->high;
 }
 
+/* The first rank's clock is right by definition: only differences matter. */
 bool clocks_align(struct clock_bounds *bounds, struct rank *ranks, const struct match *m,
 		  const struct texts *names)
 {

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+/* Of one name they stay in the order of time. */
 static int by_name(const void *left, const void *right, void *arg)
 {
 	uint32_t i = *(const uint32_t *)left, j = *(const uint32_t *)right;
@@ -15,6 +16,7 @@ static int by_name(const void *left, const void *right, void *arg)
 	return order_of(all[i].name, all[j].name) ?: order_of(i, j);
 }
 
+/* Where a rank spends most comes first. */
 static int by_time(const void *left, const void *right)
 {
 	const struct collective_sum *a = left, *b = right;

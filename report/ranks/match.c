@@ -17,6 +17,7 @@ struct keys {
 	size_t n;
 };
 
+/* The row is the order of time: collectives are sorted by begin. */
 static int by_step(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
@@ -30,6 +31,7 @@ static bool is_same(const struct key *a, const struct key *b)
 	return a->step == b->step && a->name == b->name;
 }
 
+/* A rank's collectives by what makes them the same on other ranks. */
 static bool sort_keys(struct keys *k, const struct rank *r)
 {
 	k->row = malloc((r->collectives_n + 1) * sizeof(*k->row));
@@ -91,6 +93,7 @@ static bool join_one(struct match *m, struct rank *ranks, const struct keys *key
 	return true;
 }
 
+/* The first rank's groups are enough: what it does not have is not in all ranks. */
 static bool join_groups(struct match *m, struct rank *ranks, const struct keys *keys,
 			size_t *at)
 {

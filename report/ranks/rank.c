@@ -32,6 +32,7 @@ static uint32_t operation_of(const struct taking *t, uint32_t kernel)
 	return NO_ROW;
 }
 
+/* Is it a kernel that communicates, by its name or by who launched it? */
 static bool is_kernel(const struct taking *t, uint32_t i)
 {
 	const struct slice *s = &t->m->slices[i];
@@ -45,6 +46,7 @@ static bool is_kernel(const struct taking *t, uint32_t i)
 	return op != NO_ROW && steps_is_collective(slice_name(t->m, op));
 }
 
+/* Is it a collective on the host? */
 static bool is_operation(const struct taking *t, uint32_t i)
 {
 	unsigned kind = t->m->slices[i].kind;
@@ -61,6 +63,8 @@ static int64_t moment_of(const struct model *m, int64_t ts)
 	return __builtin_add_overflow(ts, m->base_ns, &to) ? ts : to;
 }
 
+/* Takes a collective; a kernel is called as the operation that launched it, so that its
+ * name does not hang on the type that it adds up. */
 static bool add_collective(struct taking *t, uint32_t i)
 {
 	const struct slice *s = &t->m->slices[i];
@@ -93,6 +97,7 @@ static int by_begin(const void *left, const void *right)
 	       order_of(a->name, b->name);
 }
 
+/* Kernels, where there is one: the host's operation only starts them. */
 static bool take_collectives(struct taking *t)
 {
 	struct rank *r = t->r;
@@ -110,6 +115,7 @@ static bool take_collectives(struct taking *t)
 	return fine;
 }
 
+/* Takes the steps, and when the rank computed: that is wanted where it waits. */
 static bool take_steps(struct rank *r, const struct model *m, const struct steps *s)
 {
 	struct overlap o;
@@ -148,6 +154,7 @@ bool rank_take(struct rank *r, const struct model *m, const struct steps *s,
 	return false;
 }
 
+/* The model is freed before the next file is read: a job may have a thousand ranks. */
 bool rank_read(struct rank *r, const char *path, struct texts *names, char *why,
 	       size_t size)
 {

@@ -87,6 +87,7 @@ static void blame_last(struct ranks *all, size_t joined)
 
 /* ---- verdicts ---- */
 
+/* For medians. */
 static int by_size(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
@@ -102,6 +103,7 @@ static double median_of(double *of, size_t n)
 	return (of[(n - 1) / 2] + of[n / 2]) / 2;
 }
 
+/* Numbers of steps rise, as files have them by time. */
 static const struct rank_step *step_numbered(const struct rank *r, int64_t number)
 {
 	size_t at = SEARCH_FIRST(i, 0, r->steps_n, r->steps[i].number >= number);
@@ -132,6 +134,7 @@ static bool judge_step(struct ranks *all, int64_t number, double *room, double *
 	return true;
 }
 
+/* A mean, as the time of all steps together is what the job takes. */
 static void tell_means(struct rank_verdict *v, const struct rank *r)
 {
 	for (size_t i = 0; i < r->steps_n; i++) {
@@ -147,6 +150,7 @@ static void tell_means(struct rank_verdict *v, const struct rank *r)
 	}
 }
 
+/* The first rank's steps are enough: a step is judged where all ranks have it. */
 static bool judge_ranks(struct ranks *all)
 {
 	size_t steps = all->row[0].steps_n;
@@ -170,6 +174,7 @@ static bool judge_ranks(struct ranks *all)
 
 /* ---- the whole ---- */
 
+/* Clocks need joined collectives; who was late needs clocks. */
 static bool compare_ranks(struct ranks *all)
 {
 	bool fine = match_make(&all->match, all->row, all->n) &&

@@ -28,7 +28,8 @@ static int64_t own_time(const struct watching *t, const struct model *child, int
 	return to;
 }
 
-static int64_t inside(const struct watching *t, int64_t ts)
+/* What lies outside of the steps counts up to their edge. */
+static int64_t clip_time(const struct watching *t, int64_t ts)
 {
 	return ts < t->from ? t->from : ts > t->to ? t->to : ts;
 }
@@ -48,7 +49,7 @@ static bool take_slices(const struct watching *t, const struct model *child,
 		if (s->kind == SLICE_OP && begin >= t->from && begin < t->to)
 			to->operators += s->parent == NO_ROW ||
 					 child->slices[s->parent].kind != SLICE_OP;
-		if (!spans_add(busy, inside(t, begin), inside(t, end)))
+		if (!spans_add(busy, clip_time(t, begin), clip_time(t, end)))
 			return false;
 	}
 	spans_join(busy);
@@ -73,14 +74,15 @@ static uint32_t name_of(struct watching *t, const struct model *child, int64_t p
 	return TEXT_NONE;
 }
 
+/* Adds a child, if its file has a part of the steps. */
 static bool add_worker(struct watching *t, const struct model *child, int64_t pid)
 {
 	struct worker to = { .pid = pid, .name = name_of(t, child, pid) };
 	struct spans busy = { 0 }, both = { 0 };
 	bool fine = take_slices(t, child, &busy, &to);
 
-	to.recorded = inside(t, own_time(t, child, child->end)) -
-		      inside(t, own_time(t, child, child->begin));
+	to.recorded = clip_time(t, own_time(t, child, child->end)) -
+		      clip_time(t, own_time(t, child, child->begin));
 	fine = fine && spans_common(&both, &busy, &t->waits);
 	to.busy = spans_within(&busy, t->from, t->to);
 	to.helpful = spans_within(&both, t->from, t->to);
@@ -94,6 +96,7 @@ static bool add_worker(struct watching *t, const struct model *child, int64_t pi
 	return true;
 }
 
+/* A child of another process, or an older run of the same folder, is passed over. */
 static bool read_child(struct watching *t, const char *path)
 {
 	char why[PATH_MAX + 256];
@@ -117,6 +120,7 @@ static bool read_child(struct watching *t, const char *path)
 	return fine;
 }
 
+/* Processes begin in the order of their numbers, as a rule. */
 static int by_pid(const void *left, const void *right)
 {
 	const struct worker *a = left, *b = right;
@@ -124,6 +128,7 @@ static int by_pid(const void *left, const void *right)
 	return order_of(a->pid, b->pid) ?: order_of(a->busy, b->busy);
 }
 
+/* No folder "children" is no fault: the process had none. */
 static bool read_children(struct watching *t, const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -39,6 +39,7 @@ static uint32_t frames_text(struct model *m, const struct fold *f, uint32_t node
 	return id == TEXT_NONE ? UNKNOWN : id;
 }
 
+/* Stacks that are equal are one node of the fold: its text is made once. */
 static bool group_stacks(uint32_t *of, struct model *m, const struct group_options *o)
 {
 	struct fold *f = malloc(sizeof(*f));
@@ -74,6 +75,7 @@ static bool group_stacks(uint32_t *of, struct model *m, const struct group_optio
 
 /* ---- modules and phases ---- */
 
+/* The innermost module's name: places of one name are one group. */
 static bool group_modules(uint32_t *of, struct model *m)
 {
 	struct modules all;
@@ -87,6 +89,7 @@ static bool group_modules(uint32_t *of, struct model *m)
 	return true;
 }
 
+/* "forward", "backward", ... as texts of the model. */
 static bool group_phases(uint32_t *of, struct model *m)
 {
 	uint32_t text[PHASES];

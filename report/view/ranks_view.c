@@ -102,6 +102,7 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct notes *n,
 	va_end(args);
 }
 
+/* A correction is said, as it changes who was late. */
 static void note_clock(struct notes *n, const struct rank *r,
 		       const struct clock_bounds *b)
 {
@@ -119,6 +120,7 @@ static void note_clock(struct notes *n, const struct rank *r,
 			 r->offset > 0 ? "ahead of" : "behind", b->n);
 }
 
+/* What makes the table doubtful, the clocks first. */
 static void make_notes(struct notes *n, const struct ranks *all)
 {
 	size_t collectives = 0;
@@ -160,6 +162,7 @@ static bool put_table(FILE *out, const char *key, const struct ranks *all,
 	return fine;
 }
 
+/* Programs get steps and collectives as well: they ask once. */
 static bool print_json(const struct ranks *all, const char *sentence,
 		       const struct notes *notes, FILE *out)
 {
@@ -180,6 +183,7 @@ static bool print_json(const struct ranks *all, const char *sentence,
 	return fine;
 }
 
+/* The sentence first: most readers need no more. */
 static void print_text(const struct table *t, const char *sentence,
 		       const struct notes *notes, bool markdown, const struct screen *to)
 {

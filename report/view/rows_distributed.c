@@ -3,6 +3,7 @@
 #include "report/view/rows.h"
 #include "report/view/rows_ranks.h"
 
+/* Each wants a table that can be freed, whatever fails. */
 bool rows_distributed(struct table *t, struct subject *s)
 {
 	const struct ranks *all = subject_ranks(s);

@@ -4,14 +4,14 @@
 #include "report/view/rows.h"
 
 enum column {
-	COLUMN_MODULE,
-	COLUMN_DEPTH,
+	COLUMN_MODULE, /* moved in by its depth */
+	COLUMN_DEPTH, /* for programs */
 	COLUMN_COUNT,
-	COLUMN_OPERATORS,
+	COLUMN_OPERATORS, /* that it called itself */
 	COLUMN_CPU,
-	COLUMN_SELF_CPU,
-	COLUMN_DEVICE,
-	COLUMN_SELF_DEVICE,
+	COLUMN_SELF_CPU, /* without operators and modules inside */
+	COLUMN_DEVICE, /* of all work that was launched inside */
+	COLUMN_SELF_DEVICE, /* of its operators alone */
 	COLUMNS
 };
 
@@ -26,6 +26,8 @@ static const struct table_column columns[] = {
 	[COLUMN_SELF_DEVICE] = { "self_device_time_total", "Own GPU", TABLE_TIME, 1 },
 };
 
+/* Rows are in the order of the tree; --sort loses it, and keeps how far each is moved
+ * in. */
 bool rows_modules(struct table *t, struct subject *s)
 {
 	struct modules all;

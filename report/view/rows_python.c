@@ -4,15 +4,15 @@
 #include "report/view/rows.h"
 
 enum column {
-	COLUMN_FUNCTION,
-	COLUMN_PLACE,
-	COLUMN_WHOSE,
-	COLUMN_COUNT,
-	COLUMN_OWN,
+	COLUMN_FUNCTION, /* without its file */
+	COLUMN_PLACE, /* file:line; none of built-in ones */
+	COLUMN_WHOSE, /* the program's, torch's, a library's */
+	COLUMN_COUNT, /* of a line: operators that it called */
+	COLUMN_OWN, /* without the functions inside */
 	COLUMN_SHARE,
-	COLUMN_OPERATORS,
-	COLUMN_TOTAL,
-	COLUMN_SOURCE,
+	COLUMN_OPERATORS, /* of the own time */
+	COLUMN_TOTAL, /* with the functions inside */
+	COLUMN_SOURCE, /* functions, or stacks of operators */
 	COLUMNS
 };
 
@@ -28,6 +28,7 @@ static const struct table_column columns[] = {
 	[COLUMN_SOURCE] = { "source", "Source", TABLE_TEXT, TABLE_DATA },
 };
 
+/* What a line has no number for stays unknown, so that it is no column for people. */
 static void fill_row(struct table_cell *c, const struct functions *all,
 		     const struct function_figures *f, const struct texts *texts)
 {

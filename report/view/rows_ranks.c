@@ -10,18 +10,18 @@
 
 enum rank_column {
 	RANK_NUMBER,
-	RANK_STEPS,
-	RANK_STEP,
-	RANK_COMPUTE,
-	RANK_FACTOR,
-	RANK_COMMUNICATION,
-	RANK_EXPOSED,
-	RANK_WAITING,
-	RANK_LATE,
-	RANK_SLOW,
-	RANK_STRAGGLER,
-	RANK_CLOCK,
-	RANK_FILE,
+	RANK_STEPS, /* in its file */
+	RANK_STEP, /* all times are means of its steps */
+	RANK_COMPUTE, /* without what ran on the host while it waited */
+	RANK_FACTOR, /* by the median rank, median over steps */
+	RANK_COMMUNICATION, /* any collective was running */
+	RANK_EXPOSED, /* and nothing computed */
+	RANK_WAITING, /* in collectives, for the last rank */
+	RANK_LATE, /* all others waited for this rank */
+	RANK_SLOW, /* steps above 1.1 times the median */
+	RANK_STRAGGLER, /* so in two thirds of the steps */
+	RANK_CLOCK, /* taken off its times */
+	RANK_FILE, /* for programs: people see it on standard error */
 	RANK_COLUMNS
 };
 
@@ -41,6 +41,7 @@ static const struct table_column rank_columns[] = {
 	[RANK_FILE] = { "file", "File", TABLE_TEXT, TABLE_DATA },
 };
 
+/* Without a step that all ranks have there is no verdict, and no column for it. */
 bool rows_ranks(struct table *t, const struct ranks *all)
 {
 	table_begin(t, rank_columns, RANK_COLUMNS);
@@ -75,13 +76,13 @@ bool rows_ranks(struct table *t, const struct ranks *all)
 enum step_column {
 	STEP_NUMBER,
 	STEP_RANK,
-	STEP_LENGTH,
-	STEP_COMPUTATION,
-	STEP_OVERLAP,
-	STEP_COMMUNICATION,
-	STEP_OTHER,
-	STEP_TRANSFER,
-	STEP_WAITING,
+	STEP_LENGTH, /* the other four of a step add up to it */
+	STEP_COMPUTATION, /* alone */
+	STEP_OVERLAP, /* computation and communication at once */
+	STEP_COMMUNICATION, /* alone */
+	STEP_OTHER, /* neither */
+	STEP_TRANSFER, /* in collectives, all ranks being there */
+	STEP_WAITING, /* the rest of the time in collectives */
 	STEP_COLUMNS
 };
 
@@ -97,6 +98,7 @@ static const struct table_column step_columns[] = {
 	[STEP_WAITING] = { "waiting", "Waiting", TABLE_TIME, 0 },
 };
 
+/* Computation and communication are without what is in both, as the plugin draws them. */
 static bool add_step(struct table *t, const struct rank *r, const struct rank_step *step)
 {
 	const struct overlap_step *time = &step->time;
@@ -142,11 +144,11 @@ enum sum_column {
 	SUM_RANK,
 	SUM_NAME,
 	SUM_CALLS,
-	SUM_BYTES,
+	SUM_BYTES, /* of the first input */
 	SUM_MEAN_BYTES,
-	SUM_TIME,
+	SUM_TIME, /* each moment once */
 	SUM_MEAN_TIME,
-	SUM_TRANSFER,
+	SUM_TRANSFER, /* of that: all ranks were there */
 	SUM_MEAN_TRANSFER,
 	SUM_COLUMNS
 };
@@ -163,6 +165,7 @@ static const struct table_column sum_columns[] = {
 	[SUM_MEAN_TRANSFER] = { "transfer_mean", "Mean transfer", TABLE_TIME, 4 },
 };
 
+/* A size that is not known of all calls is none: half a sum would mislead. */
 static bool add_sum(struct table *t, const struct ranks *all, const struct rank *r,
 		    const struct collective_sum *sum)
 {
@@ -185,6 +188,7 @@ static bool add_sum(struct table *t, const struct ranks *all, const struct rank 
 	return true;
 }
 
+/* Rank after rank, of each the collective that took longest first. */
 bool rows_ranks_collectives(struct table *t, const struct ranks *all)
 {
 	bool fine = true;

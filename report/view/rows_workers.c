@@ -5,14 +5,14 @@
 
 enum column {
 	COLUMN_PID,
-	COLUMN_NAME,
-	COLUMN_RECORDED,
-	COLUMN_BUSY,
-	COLUMN_SHARE,
+	COLUMN_NAME, /* of its first thread */
+	COLUMN_RECORDED, /* of the steps, its file has so much */
+	COLUMN_BUSY, /* an operator or annotation was running */
+	COLUMN_SHARE, /* of what is recorded */
 	COLUMN_IDLE,
-	COLUMN_HELPFUL,
-	COLUMN_WAITED,
-	COLUMN_OPERATORS,
+	COLUMN_HELPFUL, /* busy while the process waited for data */
+	COLUMN_WAITED, /* that, of the whole wait */
+	COLUMN_OPERATORS, /* that no other operator called */
 	COLUMNS
 };
 
@@ -28,9 +28,14 @@ static const struct table_column columns[] = {
 	[COLUMN_OPERATORS] = { "operators", "Operators", TABLE_COUNT, 4 },
 };
 
-static void fill_row(struct table_cell *c, const struct workers *all,
-		     const struct worker *w, const struct texts *texts)
+/* A row is there only where something was recorded: no share is divided by nothing. */
+static bool add_row(struct table *t, const struct workers *all, const struct worker *w,
+		    const struct texts *texts)
 {
+	struct table_cell *c = table_add(t);
+
+	if (!c)
+		return false;
 	c[COLUMN_PID].n = w->pid;
 	if (w->name != TEXT_NONE)
 		c[COLUMN_NAME].text = texts_get(texts, w->name);
@@ -42,6 +47,7 @@ static void fill_row(struct table_cell *c, const struct workers *all,
 	c[COLUMN_SHARE].x = (double)w->busy / (double)w->recorded;
 	if (all->waited > 0)
 		c[COLUMN_WAITED].x = (double)w->helpful / (double)all->waited;
+	return true;
 }
 
 bool rows_workers(struct table *t, struct subject *s)
@@ -50,13 +56,8 @@ bool rows_workers(struct table *t, struct subject *s)
 	bool fine = workers_make(&all, s->path, &s->model, &s->steps);
 
 	table_begin(t, columns, COLUMNS);
-	for (size_t i = 0; fine && i < all.n; i++) {
-		struct table_cell *c = table_add(t);
-
-		fine = c != NULL;
-		if (fine)
-			fill_row(c, &all, &all.row[i], &s->model.texts);
-	}
+	for (size_t i = 0; fine && i < all.n; i++)
+		fine = add_row(t, &all, &all.row[i], &s->model.texts);
 	workers_free(&all);
 	return fine;
 }

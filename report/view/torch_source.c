@@ -27,6 +27,7 @@ static const char *skip_characters(const char *text, const char *end, size_t n)
 	return text;
 }
 
+/* Frames are parted as group_make does it for torch. */
 static const char *frame_end(const char *frame)
 {
 	return frame + strcspn(frame, (const char[]){ GROUP_FRAME_END, '\0' });
