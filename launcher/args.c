@@ -17,11 +17,10 @@
 #define NAME_MOST 128
 
 /* Words that take the place of a command. */
-const char *const args_verbs[] = { "recover", "report", "diff", "gate", "memory",
-				   "export",  "doctor", "help", NULL };
-const char *const args_own_verbs[] = {
-	"report", "diff", "gate", "memory", "export", NULL
-};
+const char *const args_verbs[] = { "recover", "report", "diff",   "gate", "ranks",
+				   "memory",  "export", "doctor", "help", NULL };
+const char *const args_own_verbs[] = { "report", "diff",   "gate", "ranks",
+				       "memory", "export", NULL };
 static const char *const flags[] = {
 	"--help", "--version", "--print-config", "--print-man", "--print-completion", NULL
 };

@@ -2,14 +2,13 @@
 /* The command line of `proflaunch diff`; report/compare finds, report/view prints. */
 #include "launcher/diff.h"
 #include "launcher/new_file.h"
-#include "launcher/result.h"
 #include "launcher/say.h"
+#include "launcher/shown.h"
 #include "launcher/side.h"
 #include "launcher/verb_options.h"
 #include "report/view/difference_view.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct request {
 	enum view_format format;
@@ -68,21 +67,16 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	return NULL;
 }
 
-static int print_difference(const struct request *r, const struct difference *d)
-{
-	struct result text;
-	struct screen screen;
-	bool fine;
+struct printing {
+	const struct request *r;
+	const struct difference *d;
+};
 
-	if (!result_begin(&text))
-		return 2;
-	screen_begin(&screen, text.out,
-		     !r->output && isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1);
-	screen.colour &= r->format == VIEW_TABLE;
-	fine = difference_view_print(d, r->format, r->limit, &screen);
-	if (!fine)
-		say_warn("not enough memory");
-	return result_show(&text, r->output, fine) && fine ? 0 : 2;
+static bool print_difference(const void *what, const struct screen *to)
+{
+	const struct printing *p = what;
+
+	return difference_view_print(p->d, p->r->format, p->r->limit, to);
 }
 
 static int compare_sides(const struct request *r, const struct side *a,
@@ -101,7 +95,8 @@ static int compare_sides(const struct request *r, const struct side *a,
 		say_warn("not enough memory");
 		return 2;
 	}
-	status = print_difference(r, &d);
+	status = shown_print(r->output, r->format == VIEW_TABLE, print_difference,
+			     &(struct printing){ r, &d });
 	difference_free(&d);
 	return status;
 }

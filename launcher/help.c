@@ -68,6 +68,7 @@ static void print_option(const struct config_option *o)
 	"usage: proflaunch [options] [--] command [arguments]\n"                 \
 	"       proflaunch report [options] [trace|directory]\n"                 \
 	"       proflaunch diff A B, proflaunch gate --baseline A B\n"           \
+	"       proflaunch ranks DIRECTORY\n"                                    \
 	"       proflaunch memory|export [options] trace|directory ...\n"        \
 	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
 	"       proflaunch doctor [options] [--] command [arguments]\n"          \
@@ -116,13 +117,14 @@ void help_print(void)
 	       "report    says where the time went, and what to fix first (report --help)\n"
 	       "diff      says what takes longer in one run than in another, and whether that is sure\n"
 	       "gate      fails when a run is slower than its baseline, for automatic checks\n"
+	       "ranks     says which rank of a distributed program holds up the others\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
 	       "export    writes stacks for flame graphs: torch's lines, folded, or for speedscope\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
-	       "The first word that is no option is recover, report, diff, gate, memory, export, doctor,\n"
-	       "help, or else a command; behind -- there is always a command. What follows a command\n"
-	       "belongs to it. A .py file that is not executable is run by python3.\n"
+	       "The first word that is no option is recover, report, diff, gate, ranks, memory, export,\n"
+	       "doctor, help, or else a command; behind -- there is always a command. What follows a\n"
+	       "command belongs to it. A .py file that is not executable is run by python3.\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
 }

@@ -17,11 +17,12 @@ void help_print(void);
 /* Prints the commented profile.conf.example. */
 void help_print_config(void);
 /* man.c: prints one of these in man(7) format. Returns 2 for another name. */
-#define HELP_PAGES(between)                                       \
-	"proflaunch.1" between "proflaunch-recover.1" between     \
-	"proflaunch-report.1" between "proflaunch-diff.1" between \
-	"proflaunch-gate.1" between "proflaunch-memory.1" between \
-	"proflaunch-export.1" between "proflaunch-doctor.1" between "profile.conf.5"
+#define HELP_PAGES(between)                                         \
+	"proflaunch.1" between "proflaunch-recover.1" between       \
+	"proflaunch-report.1" between "proflaunch-diff.1" between   \
+	"proflaunch-gate.1" between "proflaunch-ranks.1" between    \
+	"proflaunch-memory.1" between "proflaunch-export.1" between \
+	"proflaunch-doctor.1" between "profile.conf.5"
 int man_print(const char *page);
 
 #endif

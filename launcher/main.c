@@ -10,6 +10,7 @@
 #include "launcher/gate.h"
 #include "launcher/help.h"
 #include "launcher/memory.h"
+#include "launcher/ranks.h"
 #include "launcher/recover/recover.h"
 #include "launcher/release.h"
 #include "launcher/report.h"
@@ -59,11 +60,9 @@ static own_main *find_own(const char *verb)
 	static const struct {
 		const char *name;
 		own_main *main;
-	} own[] = { { "report", report_of_words },
-		    { "diff", diff_main },
-		    { "gate", gate_main },
-		    { "memory", memory_main },
-		    { "export", export_main } };
+	} own[] = { { "report", report_of_words }, { "diff", diff_main },
+		    { "gate", gate_main },         { "ranks", ranks_main },
+		    { "memory", memory_main },     { "export", export_main } };
 
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (!strcmp(verb, own[i].name))
@@ -103,6 +102,7 @@ static const struct {
 	{ "report", .main = own_of_args },
 	{ "diff", .main = own_of_args },
 	{ "gate", .main = own_of_args },
+	{ "ranks", .main = own_of_args },
 	{ "memory", .main = own_of_args },
 	{ "export", .main = own_of_args },
 	{ "help", .main = help_of_args, .whatever = true },

@@ -131,16 +131,16 @@ static const char description[] =
 	".PP\n"
 	"\\fBproflaunch recover\\fR finishes the traces of killed programs, \\fBproflaunch report\\fR says\n"
 	"where the time went, \\fBproflaunch diff\\fR what takes longer in another run, \\fBproflaunch gate\\fR\n"
-	"fails a check when a run is slower, \\fBproflaunch memory\\fR says what ate the memory, and\n"
+	"fails a check when a run is slower, \\fBproflaunch ranks\\fR which rank holds up the others, \\fBproflaunch memory\\fR says what ate the memory, and\n"
 	"\\fBproflaunch export\\fR writes stacks for flame graphs. Each subcommand has a page of its own:\n"
 	"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1),\n"
-	"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
+	"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-ranks\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
 	"\\fBproflaunch\\-export\\fR(1), \\fBproflaunch\\-doctor\\fR(1).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
 	"and what to do if not.\n"
 	".PP\n"
-	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBdiff\\fR, \\fBgate\\fR, \\fBmemory\\fR, \\fBexport\\fR,\n"
+	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBdiff\\fR, \\fBgate\\fR, \\fBranks\\fR, \\fBmemory\\fR, \\fBexport\\fR,\n"
 	"\\fBdoctor\\fR, \\fBhelp\\fR,\n"
 	"or else a command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
 	"is run by PATH's \\fBpython3\\fR, and a line says so. Behind \\fB\\-\\-\\fR there is always a command, looked\n"
@@ -209,6 +209,7 @@ static void print_command_page(void)
 		".br\n\\fBproflaunch report\\fR [\\fIoptions\\fR] [\\fItrace\\fR|\\fIdirectory\\fR]\n"
 		".br\n\\fBproflaunch diff\\fR [\\fIoptions\\fR] \\fIA B\\fR\n"
 		".br\n\\fBproflaunch gate \\-\\-baseline\\fR \\fIA\\fR [\\fIoptions\\fR] \\fIB\\fR\n"
+		".br\n\\fBproflaunch ranks\\fR [\\fIoptions\\fR] \\fIdirectory\\fR|\\fItrace ...\\fR\n"
 		".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch export\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
@@ -230,7 +231,7 @@ static void print_command_page(void)
 	roff_section(
 		"SEE ALSO",
 		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1), "
-		"\\fBproflaunch\\-gate\\fR(1),\n\\fBproflaunch\\-memory\\fR(1), "
+		"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-ranks\\fR(1),\n\\fBproflaunch\\-memory\\fR(1), "
 		"\\fBproflaunch\\-export\\fR(1),\n\\fBproflaunch\\-doctor\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
 }
 
@@ -281,6 +282,7 @@ static const struct {
 	{ "proflaunch-report.1", man_runs_report },
 	{ "proflaunch-diff.1", man_runs_diff },
 	{ "proflaunch-gate.1", man_runs_gate },
+	{ "proflaunch-ranks.1", man_runs_ranks },
 	{ "proflaunch-memory.1", man_verbs_memory },
 	{ "proflaunch-export.1", man_verbs_export },
 	{ "proflaunch-doctor.1", man_verbs_doctor },

@@ -152,3 +152,42 @@ void man_runs_gate(void)
 	roff_section("EXAMPLES", gate_examples);
 	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1), \\fBproflaunch\\-diff\\fR(1)\n");
 }
+
+/* ---- ranks ---- */
+
+static const char ranks_synopsis[] =
+	"\\fBproflaunch ranks\\fR [\\fIoptions\\fR] \\fIdirectory\\fR|\\fItrace ...\\fR\n";
+
+static const char ranks_description[] =
+	"Puts the ranks of a distributed program beside one another: how long a step takes, how long it\n"
+	"computes and communicates, how much of that nothing computes beside, how long it waits in\n"
+	"collectives for other ranks, and how long all others wait for it alone. A rank is a straggler where\n"
+	"it computes more than 1.1 times as long as the median rank, in two thirds of the steps.\n"
+	".PP\n"
+	"Of a \\fIdirectory\\fR it takes the newest run, a file for each rank, all of one window. The n\\-th\n"
+	"collective of a name in a step is the same on all ranks, if all have as many there. No rank leaves\n"
+	"one before the last has come: from that follows how far clocks of different hosts are apart, which\n"
+	"is taken off, and said.\n";
+
+static const char ranks_status[] =
+	".TP\n\\fB0\\fR\nThey were compared, whatever came out.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, a file is no trace, or there is nothing to compare.\n";
+
+static const char ranks_examples[] =
+	".nf\nproflaunch \\-\\- torchrun \\-\\-nproc\\-per\\-node 8 train.py\nproflaunch ranks log\n.fi\n";
+
+void man_runs_ranks(void)
+{
+	roff_head("proflaunch\\-ranks", "1");
+	roff_section("NAME", "proflaunch\\-ranks \\- which rank holds up the others\n");
+	roff_section("SYNOPSIS", ranks_synopsis);
+	roff_section("DESCRIPTION", ranks_description);
+	roff_section("OPTIONS", "");
+#define OPTION(name, value, text) roff_row(name, value, text);
+#include "launcher/ranks.def"
+#undef OPTION
+	roff_section("EXIT STATUS", ranks_status);
+	roff_section("EXAMPLES", ranks_examples);
+	roff_section("SEE ALSO",
+		     "\\fBproflaunch\\fR(1), \\fBproflaunch\\-report\\fR(1)\n");
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * man_runs - the manual pages of report, diff and gate, on stdout.
+ * man_runs - the manual pages of report, diff, gate and ranks, on stdout.
  *
  * Threads  one.
  * Memory   none.
@@ -13,5 +13,6 @@
 void man_runs_report(void);
 void man_runs_diff(void);
 void man_runs_gate(void);
+void man_runs_ranks(void);
 
 #endif

@@ -2,6 +2,7 @@
 /* The command line of `proflaunch report`; report/view makes the output. It is made in
  * memory, and shown when all of it is there. */
 #include "launcher/report.h"
+#include "base/text.h"
 #include "config/config_file.h"
 #include "launcher/new_file.h"
 #include "launcher/result.h"
@@ -54,7 +55,8 @@ static const char *take_view(struct request *r, const char *value)
 	int i = verb_options_word(view_names, VIEWS, value);
 
 	if (i < 0)
-		return "none of overview, ops, kernels, steps, memory, threads, trace";
+		return "none of overview, ops, kernels, steps, memory, modules, python, "
+		       "workers, distributed, collectives, threads, trace";
 	r->order.view = (enum view)i;
 	return NULL;
 }
@@ -71,15 +73,33 @@ static const char *take_format(struct request *r, const char *value)
 
 static const char *take_group(struct request *r, const char *value)
 {
-	static const char *const groups[] = {
-		[OPERATORS_BY_NAME] = "name", [OPERATORS_BY_SHAPE] = "shape"
-	};
-	int i = verb_options_word(groups, 2, value);
+	static const struct {
+		const char *word;
+		enum operators_by by;
+		enum group_by group;
+	} groups[] = { { "name", OPERATORS_BY_NAME, GROUP_PHASE },
+		       { "shape", OPERATORS_BY_SHAPE, GROUP_PHASE },
+		       { "module", OPERATORS_BY_GROUP, GROUP_MODULE },
+		       { "phase", OPERATORS_BY_GROUP, GROUP_PHASE } };
+	const char *frames = text_after(value, "stack:");
+	int64_t n = 0;
 
-	if (i < 0)
-		return "neither name nor shape";
-	r->subject.by = (enum operators_by)i;
-	return NULL;
+	if (frames) {
+		if (!verb_options_number(frames, 1, GROUP_FRAMES_MOST, &n))
+			return "behind stack: is no number from 1 to 64";
+		r->subject.by = OPERATORS_BY_GROUP;
+		r->subject.group = (struct group_options){ .by = GROUP_STACK,
+							   .frames = (unsigned)n };
+		return NULL;
+	}
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		if (strcmp(groups[i].word, value) != 0)
+			continue;
+		r->subject.by = groups[i].by;
+		r->subject.group = (struct group_options){ .by = groups[i].group };
+		return NULL;
+	}
+	return "none of name, shape, stack:N, module, phase";
 }
 
 static const char *take_number(const char *value, int64_t low, int64_t high, int64_t *to)
@@ -145,6 +165,9 @@ static bool fits_together(const struct request *r)
 	else if (r->subject.by != OPERATORS_BY_NAME && o->view != VIEW_OPS &&
 		 o->format != VIEW_JSON)
 		say_warn("--group-by: is of operators: --view ops --group-by shape");
+	else if (o->like_torch && r->subject.by == OPERATORS_BY_GROUP &&
+		 r->subject.group.by != GROUP_STACK)
+		say_warn("--like-torch: torch groups by name, shape and stack:N alone");
 	else if (o->sort && o->view == VIEW_OVERVIEW && o->format != VIEW_JSON)
 		say_warn("--sort: the overview has an order of its own: name a --view");
 	else
@@ -222,12 +245,43 @@ static int print_subject(const struct request *r, struct subject *s)
 	return result_show(&text, r->output, fine) && fine ? 0 : 2;
 }
 
+/* Are other ranks of the run wanted? */
+static bool wants_ranks(const struct request *r)
+{
+	return r->order.view == VIEW_DISTRIBUTED || r->order.view == VIEW_COLLECTIVES;
+}
+
+/* Reads the files of a directory's ranks beside the one that is reported. */
+static bool read_ranks(const struct request *r, struct subject *s, struct ranks *all)
+{
+	char why[PATH_MAX + 1024];
+
+	if (!wants_ranks(r) || r->choice.windows_n < 2)
+		return true;
+	if (!ranks_read(all, r->choice.windows, r->choice.windows_n, why, sizeof(why))) {
+		say_warn("%s", why);
+		return false;
+	}
+	s->ranks = all;
+	return true;
+}
+
+static int report_subject(const struct request *r, struct subject *s)
+{
+	struct ranks all = { 0 };
+	int status = read_ranks(r, s, &all) ? print_subject(r, s) : 2;
+
+	ranks_free(&all);
+	return status;
+}
+
 static int report_trace(struct request *r, const char *logdir)
 {
 	static struct subject s; /* its parts point at one another */
 	char why[PATH_MAX + 1024];
 	int status;
 
+	r->choice.ranks = wants_ranks(r);
 	if (!find_trace(r, logdir))
 		return 2;
 	if (r->output && new_file_is(r->output, r->choice.path)) {
@@ -235,12 +289,13 @@ static int report_trace(struct request *r, const char *logdir)
 		return 2;
 	}
 	/* torch's table counts all of the file. */
+	r->subject.group.torch = r->order.like_torch;
 	r->subject.whole = r->order.like_torch && r->subject.first == INT64_MIN;
 	if (!subject_make(&s, r->choice.path, &r->subject, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;
 	}
-	status = print_subject(r, &s);
+	status = report_subject(r, &s);
 	subject_free(&s);
 	return status;
 }
@@ -263,6 +318,7 @@ int report_main(char **argv, const char *logdir)
 		.places = argv,
 	};
 	const struct verb_options o = { "report", known, take_option, &r };
+	int status;
 
 	if (!verb_options_read(&o, argv, &r.places_n))
 		return 2;
@@ -272,5 +328,7 @@ int report_main(char **argv, const char *logdir)
 	}
 	if (!fits_together(&r))
 		return 2;
-	return r.explain ? explain_rule(&r) : report_trace(&r, logdir);
+	status = r.explain ? explain_rule(&r) : report_trace(&r, logdir);
+	choice_free(&r.choice);
+	return status;
 }

@@ -177,7 +177,16 @@ static bool nothing_fits(const struct choice *c, const char *place,
 	return false;
 }
 
-/* ---- all windows ---- */
+/* ---- all windows, all ranks ---- */
+
+static bool keep_window(struct choice *c, const char *path)
+{
+	if (!GROW(c->windows, c->windows_room, c->windows_n) ||
+	    !(c->windows[c->windows_n] = strdup(path)))
+		return false;
+	c->windows_n++;
+	return true;
+}
 
 static bool is_window_of(const struct head *h, const struct head *best)
 {
@@ -208,10 +217,38 @@ static bool keep_windows(struct choice *c, struct heads *all, const struct head 
 
 		if (!mine)
 			continue;
-		if (!GROW(c->windows, c->windows_room, c->windows_n) ||
-		    !(c->windows[c->windows_n] = strdup(h->path)))
+		if (!keep_window(c, h->path))
 			return false;
-		c->windows_n++;
+	}
+	return true;
+}
+
+static int by_rank_then_time(const void *left, const void *right)
+{
+	return by_rank(left, right) ?: by_time(left, right);
+}
+
+/* Keeps the newest file of each rank that is of the same run and window. */
+static bool keep_ranks(struct choice *c, struct heads *all, const struct head *best)
+{
+	struct head one = *best;
+	int64_t last = -1;
+
+	if (all->n)
+		qsort(all->row, all->n, sizeof(*all->row), by_rank_then_time);
+	for (size_t i = 0; i < all->n; i++) {
+		const struct head *h = &all->row[i];
+		bool mine = one.rank < 0
+				    ? !strcmp(h->path, one.path)
+				    : !strcmp(h->run, one.run) && h->rank > last &&
+					      h->ours == one.ours && !by_use(h, &one) &&
+					      (!h->ours || h->window == one.window);
+
+		if (!mine)
+			continue;
+		if (!keep_window(c, h->path))
+			return false;
+		last = h->rank;
 	}
 	return true;
 }
@@ -243,7 +280,8 @@ static bool choose_below(struct choice *c, const char *place, const struct folde
 	} else {
 		snprintf(c->path, sizeof(c->path), "%s", h->path);
 		say_choice(c, place, &all, h);
-		fine = !c->all || keep_windows(c, &all, h);
+		fine = (!c->all || keep_windows(c, &all, h)) &&
+		       (!c->ranks || keep_ranks(c, &all, h));
 		if (!fine)
 			snprintf(why, size, "%s: %s", place, strerror(ENOMEM));
 	}
@@ -253,11 +291,8 @@ static bool choose_below(struct choice *c, const char *place, const struct folde
 
 static bool keep_path(struct choice *c, const char *path, char *why, size_t size)
 {
-	if (GROW(c->windows, c->windows_room, c->windows_n) &&
-	    (c->windows[c->windows_n] = strdup(path))) {
-		c->windows_n++;
+	if (keep_window(c, path))
 		return true;
-	}
 	snprintf(why, size, "%s: %s", path, strerror(ENOMEM));
 	return false;
 }
@@ -276,7 +311,7 @@ bool choice_make(struct choice *c, const char *place, char *why, size_t size)
 	if (!S_ISDIR(st.st_mode)) {
 		snprintf(c->path, sizeof(c->path), "%s", place);
 		if (c->rank == CHOICE_ANY && c->window == CHOICE_ANY)
-			return !c->all || keep_path(c, place, why, size);
+			return (!c->all && !c->ranks) || keep_path(c, place, why, size);
 		snprintf(why, size,
 			 "%s: is one trace: --rank and --window choose below a directory",
 			 place);

@@ -30,7 +30,10 @@ struct choice {
 	 * named. */
 	char line[3 * PATH_MAX];
 	bool all; /* wanted: all windows of the process that `path` is of */
-	char **windows; /* their paths, by number; of a file that was named, it alone */
+	bool ranks; /* wanted: the files of all ranks in the window that `path` is of */
+	/* Their paths, by number of the window or rank; of a file that was named, it
+	 * alone. */
+	char **windows;
 	size_t windows_n, windows_room;
 };
 

@@ -30,6 +30,8 @@ static void read_member(struct head *h, struct parse *p)
 			h->window = number_value(p);
 		else if (parse_is(p, "pid"))
 			h->pid = number_value(p);
+		else if (parse_is(p, "parent"))
+			h->parent = number_value(p);
 		else if (parse_is(p, "operators"))
 			h->operators = number_value(p) > 0;
 		else if (!parse_is(p, "job"))

@@ -19,6 +19,7 @@ struct head {
 	char run[160]; /* "job ..."; "" = not said */
 	int64_t rank; /* -1 = none */
 	int64_t window, pid;
+	int64_t parent; /* whose child the process is; 0 = not said */
 	int64_t changed; /* when, in ns since 1970 */
 	bool ours; /* written by proflaunch */
 	bool operators; /* has some, as far as it is known */

@@ -41,12 +41,14 @@ static void put_row(word_put *put, const char *verb, const char *name,
 static const char *own_choices(const char *verb, const char *name)
 {
 	static const char *const rows[][3] = {
-		{ "report", "view", "overview|ops|kernels|steps|memory|threads|trace" },
+		{ "report", "view",
+		  "overview|ops|kernels|steps|memory|modules|python|workers|distributed|collectives|threads|trace" },
 		{ "report", "format", "table|csv|json|md" },
-		{ "report", "group-by", "name|shape" },
+		{ "report", "group-by", "name|shape|stack:1|module|phase" },
 		{ "diff", "format", "table|csv|json|md" },
 		{ "gate", "format", "text|json|junit|github|md" },
 		{ "gate", "metric", "step|gpu|peak-memory" },
+		{ "ranks", "format", "table|csv|json|md" },
 		{ "export", "by", "cpu|cuda|allocated|live" },
 	};
 
@@ -83,6 +85,10 @@ void word_each(word_put *put)
 #define OPTION(name, value, text) \
 	put_row(put, "gate", name, own_choices("gate", name), value, text);
 #include "launcher/gate.def"
+#undef OPTION
+#define OPTION(name, value, text) \
+	put_row(put, "ranks", name, own_choices("ranks", name), value, text);
+#include "launcher/ranks.def"
 #undef OPTION
 #define OPTION(name, value, text) \
 	put_row(put, "memory", name, own_choices("memory", name), value, text);

@@ -29,6 +29,7 @@ struct making {
 	struct operators *o;
 	struct model *m;
 	enum operators_by by;
+	const uint32_t *group; /* by slice; NULL unless by group */
 	int64_t from, to;
 	uint32_t *slots; /* hash of rows */
 	size_t slots_n;
@@ -48,17 +49,23 @@ static enum class class_of(unsigned kind) {
 					   : CLASS_HOST;
 }
 
+/* What parts rows of one name: shapes, or the caller's text. */
+static uint32_t part_of(const struct making *k, const struct operator_figures *r)
+{
+	return k->by == OPERATORS_BY_GROUP ? r->group : r->shapes;
+}
+
 /* The slot of a row, or the empty slot where that row belongs. */
-static uint32_t *row_slot(const struct making *k, uint32_t name, uint32_t shapes,
+static uint32_t *row_slot(const struct making *k, uint32_t name, uint32_t part,
 			  unsigned kind)
 {
-	uint64_t h = ((uint64_t)name << 32 | shapes) * 0x9e3779b97f4a7c15ull;
+	uint64_t h = ((uint64_t)name << 32 | part) * 0x9e3779b97f4a7c15ull;
 	size_t at = (h >> 32 ^ class_of(kind)) & (k->slots_n - 1);
 
 	for (; k->slots[at] != NO_ROW; at = (at + 1) & (k->slots_n - 1)) {
 		const struct operator_figures *r = &k->o->row[k->slots[at]];
 
-		if (r->name == name && r->shapes == shapes &&
+		if (r->name == name && part_of(k, r) == part &&
 		    class_of(r->kind) == class_of(kind))
 			break;
 	}
@@ -79,34 +86,42 @@ static bool more_slots(struct making *k)
 	for (uint32_t i = 0; i < k->o->n; i++) {
 		const struct operator_figures *r = &k->o->row[i];
 
-		*row_slot(k, r->name, r->shapes, r->kind) = i;
+		*row_slot(k, r->name, part_of(k, r), r->kind) = i;
 	}
 	return true;
 }
 
 /* The number of a row, which is made at its first event. NO_ROW: no memory. */
-static uint32_t row_of(struct making *k, uint32_t name, uint32_t shapes, unsigned kind)
+static uint32_t row_of(struct making *k, uint32_t name, uint32_t part, unsigned kind)
 {
 	struct operators *o = k->o;
+	bool group = k->by == OPERATORS_BY_GROUP;
 	uint32_t *slot;
 
-	if (name == TEXT_NONE || (k->by == OPERATORS_BY_SHAPE && shapes == TEXT_NONE) ||
+	if (name == TEXT_NONE || (k->by == OPERATORS_BY_SHAPE && part == TEXT_NONE) ||
 	    (2 * (o->n + 1) > k->slots_n && !more_slots(k)))
 		return NO_ROW;
-	slot = row_slot(k, name, shapes, kind);
+	slot = row_slot(k, name, part, kind);
 	if (*slot != NO_ROW)
 		return *slot;
 	if (o->n >= NO_ROW || !GROW(o->row, o->room, o->n))
 		return NO_ROW;
-	o->row[o->n] = (struct operator_figures){
-		.name = name, .shapes = shapes, .kind = (uint8_t)kind, .first = NO_ROW
-	};
+	o->row[o->n] = (struct operator_figures){ .name = name,
+						  .shapes = group ? TEXT_NONE : part,
+						  .group = group ? part : TEXT_NONE,
+						  .kind = (uint8_t)kind,
+						  .first = NO_ROW };
 	return *slot = (uint32_t)o->n++;
 }
 
 static uint32_t shapes_of(struct making *k, uint32_t shapes)
 {
 	return k->by == OPERATORS_BY_SHAPE ? shapes_plain(&k->shapes, shapes) : TEXT_NONE;
+}
+
+static uint32_t part_of_slice(struct making *k, uint32_t slice)
+{
+	return k->group ? k->group[slice] : shapes_of(k, k->m->slices[slice].shapes);
 }
 
 /* Counts a slice; *row is NO_ROW where it does not count. False: no memory. */
@@ -121,7 +136,7 @@ static bool count_slice(struct making *k, uint32_t slice, uint32_t *row)
 		return true;
 	if (note && event_is_step(slice_name(k->m, slice)))
 		name = k->step;
-	*row = k->row_of[slice] = row_of(k, name, shapes_of(k, s->shapes), s->kind);
+	*row = k->row_of[slice] = row_of(k, name, part_of_slice(k, slice), s->kind);
 	if (*row == NO_ROW)
 		return false;
 	k->o->row[*row].count++;
@@ -279,14 +294,15 @@ static bool make_rows(struct making *k)
 	return fine;
 }
 
-bool operators_make(struct operators *o, struct model *m, enum operators_by by,
-		    int64_t from, int64_t to)
+static bool make_operators(struct operators *o, struct model *m, enum operators_by by,
+			   const uint32_t *group, int64_t from, int64_t to)
 {
 	static const char step[] = "ProfilerStep*";
 	size_t room = m->slices_n + 1;
 	struct making k = { .o = o,
 			    .m = m,
 			    .by = by,
+			    .group = group,
 			    .from = from,
 			    .to = to,
 			    .row_of = malloc(room * sizeof(*k.row_of)),
@@ -308,6 +324,18 @@ bool operators_make(struct operators *o, struct model *m, enum operators_by by,
 	free(k.own);
 	shapes_free(&k.shapes);
 	return fine;
+}
+
+bool operators_make(struct operators *o, struct model *m, enum operators_by by,
+		    int64_t from, int64_t to)
+{
+	return make_operators(o, m, by, NULL, from, to);
+}
+
+bool operators_make_grouped(struct operators *o, struct model *m, const uint32_t *group,
+			    int64_t from, int64_t to)
+{
+	return make_operators(o, m, OPERATORS_BY_GROUP, group, from, to);
 }
 
 void operators_free(struct operators *o)

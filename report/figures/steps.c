@@ -6,7 +6,6 @@
 #include "base/search.h"
 #include "base/text.h"
 #include "report/figures/bounds.h"
-#include "report/figures/spans.h"
 
 #include <stdlib.h>
 
@@ -134,6 +133,13 @@ static bool collect_shares(struct shares *c)
 	return true;
 }
 
+static void free_shares(struct shares *c)
+{
+	for (int i = 0; i < SHARES; i++)
+		spans_free(&c->of[i]);
+	free(c->collectives);
+}
+
 /* ---- shares of steps ---- */
 
 struct cursor { /* goes along spans: how much of them lies before a time */
@@ -207,6 +213,20 @@ static bool take_bounds(struct steps *s, const struct model *m)
 	return s->row;
 }
 
+bool steps_spans(const struct model *m, enum share share, struct spans *to)
+{
+	struct shares c = { .m = m };
+	bool fine = collect_shares(&c);
+
+	spans_free(to);
+	if (fine) {
+		*to = c.of[share];
+		c.of[share] = (struct spans){ 0 };
+	}
+	free_shares(&c);
+	return fine;
+}
+
 bool steps_make(struct steps *s, const struct model *m)
 {
 	struct shares c = { .m = m };
@@ -217,9 +237,7 @@ bool steps_make(struct steps *s, const struct model *m)
 	s->communication = c.seen[SHARE_COMMUNICATION];
 	s->gpu = c.seen[SHARE_KERNEL] || c.seen[SHARE_MEMCPY] || c.seen[SHARE_MEMSET] ||
 		 c.seen[SHARE_RUNTIME];
-	for (int i = 0; i < SHARES; i++)
-		spans_free(&c.of[i]);
-	free(c.collectives);
+	free_shares(&c);
 	if (!fine)
 		steps_free(s);
 	return fine;

@@ -16,6 +16,7 @@
 #ifndef REPORT_FIGURES_STEPS_H
 #define REPORT_FIGURES_STEPS_H
 
+#include "report/figures/spans.h"
 #include "report/model.h"
 
 enum share {
@@ -49,6 +50,9 @@ extern const char *const share_names[SHARES];
 
 bool steps_make(struct steps *s, const struct model *m);
 void steps_free(struct steps *s);
+
+/* All times of a share, joined, whatever else was busy; spans_free. False: no memory. */
+bool steps_spans(const struct model *m, enum share share, struct spans *to);
 
 /* The median and the mean of the steps' lengths, or of a share of them. */
 int64_t steps_median(const struct steps *s);

@@ -30,6 +30,13 @@ static inline void sum_take(int64_t *from, int64_t n)
 		*from = n < 0 ? INT64_MAX : INT64_MIN;
 }
 
+/* a - b, or the end that it is beyond. */
+static inline int64_t sum_minus(int64_t a, int64_t b)
+{
+	sum_take(&a, b);
+	return a;
+}
+
 struct python_sum {
 	double sum, carry;
 };

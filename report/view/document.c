@@ -181,6 +181,11 @@ bool document_print(struct subject *s, const struct document_order *order, FILE 
 	       put_table(out, s, "operators", rows_operators, order->sort,
 			 order->limit) &&
 	       put_table(out, s, "kernels", rows_kernels, NULL, order->limit) &&
+	       put_table(out, s, "modules", rows_modules, NULL, TABLE_ALL) &&
+	       put_table(out, s, "python", rows_python, NULL, order->limit) &&
+	       put_table(out, s, "workers", rows_workers, NULL, TABLE_ALL) &&
+	       put_table(out, s, "distributed", rows_distributed, NULL, TABLE_ALL) &&
+	       put_table(out, s, "collectives", rows_collectives, NULL, TABLE_ALL) &&
 	       put_table(out, s, "threads", rows_threads, NULL, TABLE_ALL) &&
 	       put_table(out, s, "memory", rows_memory, NULL, TABLE_ALL);
 	fputs("}\n", out);

@@ -27,6 +27,16 @@ bool rows_memory(struct table *t, struct subject *s);
 bool rows_threads(struct table *t, struct subject *s);
 /* A GPU, and how well it was used. */
 bool rows_devices(struct table *t, struct subject *s);
+/* A place of a module among others. */
+bool rows_modules(struct table *t, struct subject *s);
+/* A function of Python, or a line that called operators. */
+bool rows_python(struct table *t, struct subject *s);
+/* A child process: a worker of the DataLoader. */
+bool rows_workers(struct table *t, struct subject *s);
+/* A step of a rank, of all ranks that are known. */
+bool rows_distributed(struct table *t, struct subject *s);
+/* A rank's collectives of one name. */
+bool rows_collectives(struct table *t, struct subject *s);
 /* A fact about the recording. */
 bool rows_trace(struct table *t, struct subject *s);
 

@@ -16,6 +16,7 @@ enum column {
 	COLUMN_CPU_MEMORY,
 	COLUMN_SELF_DEVICE_MEMORY,
 	COLUMN_DEVICE_MEMORY,
+	COLUMN_GROUP,
 	COLUMNS
 };
 
@@ -34,6 +35,7 @@ static const struct table_column columns[] = {
 	[COLUMN_SELF_DEVICE_MEMORY] = { "self_device_memory_usage", "Own GPU memory",
 					TABLE_BYTES, 4 },
 	[COLUMN_DEVICE_MEMORY] = { "device_memory_usage", "GPU memory", TABLE_BYTES, 5 },
+	[COLUMN_GROUP] = { "group", "Where", TABLE_TEXT, 3 },
 };
 
 static double share_of(int64_t part, int64_t all)
@@ -48,6 +50,8 @@ static void fill_row(struct table_cell *c, const struct operators *o,
 	c[COLUMN_NAME].text = texts_get(texts, f->name);
 	if (f->shapes != TEXT_NONE && o->shapes)
 		c[COLUMN_SHAPES].text = texts_get(texts, f->shapes);
+	if (f->group != TEXT_NONE)
+		c[COLUMN_GROUP].text = texts_get(texts, f->group);
 	c[COLUMN_COUNT].n = (int64_t)f->count;
 	c[COLUMN_SELF_CPU].n = f->self_cpu;
 	c[COLUMN_CPU].n = f->cpu;

@@ -88,6 +88,23 @@ static void set_bounds(struct subject *s, bool whole)
 	s->to = s->steps.row[s->steps.n - 1].end;
 }
 
+/* Makes the operators as they were asked for. */
+static bool make_shown(struct subject *s, const struct subject_options *o)
+{
+	uint32_t *group;
+	bool fine;
+
+	if (o->by == OPERATORS_BY_NAME)
+		return true;
+	if (o->by != OPERATORS_BY_GROUP)
+		return operators_make(&s->shown, &s->model, o->by, s->from, s->to);
+	group = group_make(&s->model, &o->group);
+	fine = group &&
+	       operators_make_grouped(&s->shown, &s->model, group, s->from, s->to);
+	free(group);
+	return fine;
+}
+
 static bool make_figures(struct subject *s, const struct subject_options *o)
 {
 	struct model *m = &s->model;
@@ -95,9 +112,7 @@ static bool make_figures(struct subject *s, const struct subject_options *o)
 	set_bounds(s, o->whole);
 	return devices_make(&s->devices, m, &s->steps) &&
 	       operators_make(&s->operators, m, OPERATORS_BY_NAME, s->from, s->to) &&
-	       (o->by == OPERATORS_BY_NAME ||
-		operators_make(&s->shown, m, o->by, s->from, s->to)) &&
-	       kernels_make(&s->kernels, m, s->from, s->to) &&
+	       make_shown(s, o) && kernels_make(&s->kernels, m, s->from, s->to) &&
 	       evidence_make(&s->evidence, m, &s->steps, &s->devices, &s->operators,
 			     &s->kernels) &&
 	       advice_make(&s->advices, &s->evidence);
@@ -129,6 +144,7 @@ bool subject_make(struct subject *s, const char *path, const struct subject_opti
 
 void subject_free(struct subject *s)
 {
+	ranks_free(&s->own);
 	kernels_free(&s->kernels);
 	operators_free(&s->operators);
 	operators_free(&s->shown);
@@ -138,6 +154,15 @@ void subject_free(struct subject *s)
 }
 
 /* ---- questions of the views ---- */
+
+const struct ranks *subject_ranks(struct subject *s)
+{
+	if (s->ranks)
+		return s->ranks;
+	if (!s->own.n && !ranks_of_one(&s->own, &s->model, &s->steps))
+		return NULL;
+	return &s->own;
+}
 
 int64_t subject_per_step(const struct subject *s, int64_t all)
 {

@@ -11,9 +11,12 @@
 #define REPORT_VIEW_SUBJECT_H
 
 #include "report/advice/evidence.h"
+#include "report/ranks/ranks.h"
+#include "report/view/group.h"
 
 struct subject_options {
 	enum operators_by by;
+	struct group_options group; /* with OPERATORS_BY_GROUP */
 	int64_t first, last; /* steps by number; all: INT64_MIN, INT64_MAX */
 	bool whole; /* operators of the whole file, not of the steps alone */
 };
@@ -28,12 +31,17 @@ struct subject {
 	struct kernels kernels;
 	struct evidence evidence;
 	struct advices advices;
+	const struct ranks *ranks; /* the caller's, of the run; NULL = this file alone */
+	struct ranks own; /* this file as a rank, where a view wanted it */
 	int64_t from, to; /* what begins in [from, to) counts */
 };
 
 bool subject_make(struct subject *s, const char *path, const struct subject_options *o,
 		  char *why, size_t size);
 void subject_free(struct subject *s);
+
+/* All ranks that are known: this one at least. NULL: not enough memory. */
+const struct ranks *subject_ranks(struct subject *s);
 
 /* Says so; false. */
 bool subject_no_memory(const struct subject *s, char *why, size_t size);

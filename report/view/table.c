@@ -120,6 +120,8 @@ static bool is_nothing(const struct table_cell *c, enum table_unit unit)
 
 bool table_says_nothing(const struct table *t, unsigned column)
 {
+	if (t->columns[column].drop == TABLE_DATA)
+		return true;
 	for (size_t row = 0; row < t->n; row++)
 		if (!is_nothing(&t->cells[row * t->columns_n + column],
 				t->columns[column].unit))

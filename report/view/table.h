@@ -16,9 +16,11 @@
 
 #define TABLE_COLUMNS 16u
 #define TABLE_ALL     SIZE_MAX /* a limit: all rows */
+#define TABLE_DATA    UINT32_MAX /* a drop: for programs alone */
+#define TABLE_DEEPEST 20 /* so far a text is moved in */
 
 enum table_unit {
-	TABLE_TEXT, /* a name: cut in its middle */
+	TABLE_TEXT, /* a name: cut in its middle; `n` is how deep it lies in a tree */
 	TABLE_COUNT, /* `n`: 12,345 */
 	TABLE_ID, /* `n`: 12345 */
 	TABLE_TIME, /* `n` */
@@ -57,7 +59,8 @@ struct table_cell *table_add(struct table *t);
 bool table_sort(struct table *t, unsigned column);
 /* -1: no column has that key. */
 int table_column(const struct table *t, const char *key);
-/* Is there nothing but zeros, and what is not known? Never of the first column. */
+/* Is there nothing for people: zeros, and what is not known? Never of the first column.
+ */
 bool table_says_nothing(const struct table *t, unsigned column);
 /* A cell for people, "-" where it is not known. Texts are as they are. */
 const char *table_words(const struct table *t, size_t row, unsigned column);

@@ -15,6 +15,16 @@ struct layout {
 	bool empty[TABLE_COLUMNS]; /* as it says nothing */
 };
 
+/* How far a text is moved in. */
+static size_t indent_of(const struct table *t, size_t row, unsigned column)
+{
+	int64_t n = t->cells[row * t->columns_n + column].n;
+
+	if (t->columns[column].unit != TABLE_TEXT || n <= 0)
+		return 0;
+	return 2 * (size_t)(n < TABLE_DEEPEST ? n : TABLE_DEEPEST);
+}
+
 static size_t rows_of(const struct table *t, size_t limit)
 {
 	return t->n < limit ? t->n : limit;
@@ -77,7 +87,8 @@ static void lay_out(const struct table *t, const struct screen *s, size_t rows,
 		l->out[i] = l->empty[i] = table_says_nothing(t, i);
 		l->width[i] = screen_columns(s, t->columns[i].title);
 		for (size_t row = 0; row < rows; row++) {
-			size_t n = screen_columns(s, table_words(t, row, i));
+			size_t n = screen_columns(s, table_words(t, row, i)) +
+				   indent_of(t, row, i);
 
 			l->width[i] = n > l->width[i] ? n : l->width[i];
 		}
@@ -91,20 +102,29 @@ static void lay_out(const struct table *t, const struct screen *s, size_t rows,
 		;
 }
 
+/* `row`: of its text; the table's own number of rows is the heads. */
 static void print_cell(const struct table *t, const struct screen *s,
-		       const struct layout *l, unsigned column, const char *text)
+		       const struct layout *l, unsigned column, size_t row)
 {
+	const char *text =
+		row < t->n ? table_words(t, row, column) : t->columns[column].title;
+	size_t indent = row < t->n ? indent_of(t, row, column) : 0;
+	size_t width = l->width[column];
 	bool last = true;
+
+	/* A name that has no room keeps half of it. */
+	indent = indent < width / 2 ? indent : width / 2;
+	width -= indent;
 
 	for (unsigned i = column + 1; i < t->columns_n; i++)
 		last &= l->out[i];
-	fputs("  ", s->out);
+	fprintf(s->out, "  %*s", (int)indent, "");
 	if (t->columns[column].unit != TABLE_TEXT)
-		screen_right(s, text, l->width[column]);
+		screen_right(s, text, width);
 	else if (last)
-		screen_text(s, text, l->width[column]);
+		screen_text(s, text, width);
 	else
-		screen_left(s, text, l->width[column]);
+		screen_left(s, text, width);
 }
 
 static void say_left_out(const struct table *t, const struct screen *s,
@@ -145,13 +165,13 @@ void table_text(const struct table *t, const struct screen *s, size_t limit)
 	screen_look(s, SCREEN_BOLD);
 	for (unsigned i = 0; i < t->columns_n; i++)
 		if (!l.out[i])
-			print_cell(t, s, &l, i, t->columns[i].title);
+			print_cell(t, s, &l, i, t->n);
 	screen_look(s, SCREEN_PLAIN);
 	putc('\n', s->out);
 	for (size_t row = 0; row < rows; row++) {
 		for (unsigned i = 0; i < t->columns_n; i++)
 			if (!l.out[i])
-				print_cell(t, s, &l, i, table_words(t, row, i));
+				print_cell(t, s, &l, i, row);
 		putc('\n', s->out);
 	}
 	say_left_out(t, s, &l, rows);
@@ -200,6 +220,8 @@ static void put_cell(const struct table *t, const struct screen *s, size_t row,
 	const char *text = table_words(t, row, column);
 
 	fputs("| ", s->out);
+	for (size_t i = 0; i < indent_of(t, row, column); i++)
+		fputs("&nbsp;", s->out);
 	if (t->columns[column].unit == TABLE_TEXT && strcmp(text, "-") != 0)
 		put_code(s, text);
 	else

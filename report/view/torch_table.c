@@ -3,13 +3,15 @@
 #include "report/view/torch_table.h"
 #include "base/order.h"
 #include "report/out.h"
+#include "report/view/torch_source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMN 12 /* the width of all but names and shapes */
-#define CELL   64
+#define COLUMN      12 /* the width of all but names and shapes */
+#define CELL        64
+#define SOURCE_MOST 75 /* of a line of Python */
 
 /* ---- order ---- */
 
@@ -100,6 +102,7 @@ struct table {
 	const struct operator_figures **row;
 	size_t n;
 	size_t name_width, shapes_width, name_most;
+	size_t source_width; /* 0 = no row has a stack */
 	double self_cpu, self_device; /* sums */
 	bool device, memory, device_memory, shapes;
 	bool full; /* not enough memory */
@@ -189,10 +192,22 @@ static const char *shapes_text(const struct table *t, const struct operator_figu
 	return r->shapes == TEXT_NONE ? "" : texts_get(&t->m->texts, r->shapes);
 }
 
+static const char *source_text(const struct table *t, const struct operator_figures *r)
+{
+	return r->group == TEXT_NONE ? NULL : texts_get(&t->m->texts, r->group);
+}
+
 /* How many columns of 12 the table has. */
 static unsigned plain_columns(const struct table *t)
 {
 	return 6 + 4 * t->device + 2 * t->memory + 2 * t->device_memory;
+}
+
+/* How many columns of the terminal stand before the source's. */
+static size_t row_columns(const struct table *t)
+{
+	return t->name_width + 2 + plain_columns(t) * (COLUMN + 2) +
+	       (t->shapes ? t->shapes_width + 2 : 0);
 }
 
 static void put_rule(const struct table *t)
@@ -204,7 +219,10 @@ static void put_rule(const struct table *t)
 	fputs("  ", t->out);
 	for (size_t i = 0; t->shapes && i < t->shapes_width; i++)
 		putc('-', t->out);
-	fputs(t->shapes ? "  \n" : "\n", t->out);
+	fputs(t->shapes ? "  " : "", t->out);
+	for (size_t i = 0; i < t->source_width; i++)
+		putc('-', t->out);
+	fputs(t->source_width ? "  \n" : "\n", t->out);
 }
 
 static void put_heads(const struct table *t)
@@ -227,6 +245,8 @@ static void put_heads(const struct table *t)
 			fprintf(t->out, "%*s  ", COLUMN, heads[i].head);
 	if (t->shapes)
 		fprintf(t->out, "%*s  ", (int)t->shapes_width, "Input Shapes");
+	if (t->source_width)
+		torch_source_first(t->out, "Source Location", t->source_width);
 	putc('\n', t->out);
 }
 
@@ -269,7 +289,12 @@ static void put_row(struct table *t, const struct operator_figures *r)
 		put_text(t, shapes_text(t, r), t->shapes_width, t->shapes_width);
 		fputs("  ", t->out);
 	}
+	if (t->source_width)
+		torch_source_first(t->out, source_text(t, r), t->source_width);
 	putc('\n', t->out);
+	if (t->source_width)
+		torch_source_rest(t->out, source_text(t, r), row_columns(t),
+				  t->source_width);
 }
 
 /* ---- the table ---- */
@@ -297,12 +322,18 @@ static void measure_table(struct table *t, const struct torch_table_options *opt
 		t->shapes |= *shapes && strcmp(shapes, "[]");
 		name = text_length(shapes);
 		t->shapes_width = name > t->shapes_width ? name : t->shapes_width;
+		name = torch_source_columns(source_text(t, r));
+		t->source_width = name > t->source_width ? name : t->source_width;
 		t->device |= r->torch.self_device > 0;
 		device |= r->self_device_memory > 0;
 		t->self_cpu += r->torch.self_cpu;
 		if (r->kind == SLICE_DEVICE)
 			t->self_device += r->torch.self_device;
 	}
+	if (t->source_width && t->source_width < SOURCE_MOST)
+		t->source_width += 4;
+	if (t->source_width > SOURCE_MOST)
+		t->source_width = SOURCE_MOST;
 	t->name_width += 4;
 	t->shapes_width += 4;
 	if (options->name_width && t->name_width > options->name_width)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hands a view's rows to a format's printer. */
 #include "report/view/view.h"
+#include "report/figures/functions.h"
 #include "report/view/document.h"
 #include "report/view/overview.h"
 #include "report/view/torch_table.h"
@@ -12,10 +13,12 @@
 #define ROWS 20u /* of a view for people */
 
 const char *const view_names[VIEWS] = {
-	[VIEW_OVERVIEW] = "overview", [VIEW_OPS] = "ops",
-	[VIEW_KERNELS] = "kernels",   [VIEW_STEPS] = "steps",
-	[VIEW_MEMORY] = "memory",     [VIEW_THREADS] = "threads",
-	[VIEW_TRACE] = "trace",
+	[VIEW_OVERVIEW] = "overview",       [VIEW_OPS] = "ops",
+	[VIEW_KERNELS] = "kernels",         [VIEW_STEPS] = "steps",
+	[VIEW_MEMORY] = "memory",           [VIEW_MODULES] = "modules",
+	[VIEW_PYTHON] = "python",           [VIEW_WORKERS] = "workers",
+	[VIEW_DISTRIBUTED] = "distributed", [VIEW_COLLECTIVES] = "collectives",
+	[VIEW_THREADS] = "threads",         [VIEW_TRACE] = "trace",
 };
 
 const char *const view_formats[VIEW_FORMATS] = { [VIEW_TABLE] = "table",
@@ -42,15 +45,44 @@ static const struct {
 			  "Memory in the window; proflaunch memory has the call sites",
 			  "it has no memory events: record with proflaunch "
 			  "--profile-memory on, or torch.profiler(profile_memory=True)" },
+	[VIEW_MODULES] = { rows_modules,
+			   "Modules; own CPU: without the operators and modules inside; "
+			   "own GPU: of the operators that a module calls itself",
+			   "it has no modules there: record with torch.profiler("
+			   "with_stack=True); proflaunch does not record them" },
+	[VIEW_PYTHON] = { rows_python,
+			  "Functions of Python; own: without the functions inside",
+			  "it has no Python there: record with proflaunch "
+			  "--with-stack, or torch.profiler(with_stack=True)" },
+	[VIEW_WORKERS] = { rows_workers,
+			   "Child processes in these steps; busy: in operators, as plain "
+			   "Python is not recorded",
+			   "it has no files of child processes beside it: record with "
+			   "proflaunch a DataLoader that has num_workers" },
+	[VIEW_DISTRIBUTED] = { rows_distributed,
+			       "Steps of the ranks: computation and communication alone, "
+			       "and both at once",
+			       "it has no steps" },
+	[VIEW_COLLECTIVES] = { rows_collectives,
+			       "Collectives; transfer: without waiting for other ranks",
+			       "it has no collectives of NCCL or gloo there" },
 	[VIEW_THREADS] = { rows_threads, "Threads and streams, with times of their own",
 			   "no thread did anything there" },
 	[VIEW_TRACE] = { rows_trace, "", "" },
 };
 
+static const char *title_of(const struct subject *s, enum view view)
+{
+	if (view == VIEW_PYTHON && !functions_are_there(&s->model))
+		return "Lines of Python that called operators, with the operators' time; "
+		       "functions were not recorded";
+	return views[view].title;
+}
+
 static void print_title(const struct subject *s, const struct view_order *o,
 			const struct screen *to)
 {
-	const char *title = views[o->view].title;
+	const char *title = title_of(s, o->view);
 	struct trust trust;
 	char text[256], steps[128];
 

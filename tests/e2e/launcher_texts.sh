@@ -50,7 +50,7 @@ mv out help
 run --print-man nothing.1
 want 2 $status "a page that is not there"
 pages=$(sed -n 's/.*the pages are //p' err | tr -d ,)
-want 9 "$(echo "$pages" | wc -w)" "pages that are named"
+want 10 "$(echo "$pages" | wc -w)" "pages that are named"
 for page in $pages; do
 	"$prof" --print-man "$page" > "$page" || fail "$page"
 done
@@ -78,6 +78,7 @@ memory 10
 report 12
 diff 5
 gate 8
+ranks 4
 export 6
 T
 make -s -C "$top" -o all install BUILD="$(dirname "$prof")" DESTDIR="$work" PREFIX=/usr || fail "make install"

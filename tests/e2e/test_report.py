@@ -275,7 +275,7 @@ def test_options():
         path = write(log, "t.json", four_steps())
         for words, say in ((["--view", "opps", path], "--view opps: none of overview, ops, kernels"),
                            (["--format", "xml", path], "--format xml: none of table, csv, json, md"),
-                           (["--group-by", "stack", path], "neither name nor shape"),
+                           (["--group-by", "stack", path], "none of name, shape, stack:N"),
                            (["--group-by", "shape", path], "--group-by: is of operators"),
                            (["--steps", "5-3", path], "--steps 5-3: neither a step nor A-B"),
                            (["--steps", "9", path], "has no whole step 9: its steps are 3 to 6"),

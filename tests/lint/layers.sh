@@ -41,9 +41,10 @@ report/memory: base report
 report/figures: base report
 report/advice: base report report/figures
 report/compare: base report report/figures
-report/view: base report report/memory report/figures report/advice report/compare
+report/ranks: base report report/memory report/figures
+report/view: base report report/memory report/figures report/advice report/compare report/export report/ranks
 report/export: base report report/memory report/figures
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/ranks report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
 launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols

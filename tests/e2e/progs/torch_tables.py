@@ -232,4 +232,5 @@ def main():
     (real if sys.argv[1] == "real" else made)(sys.argv[2])
 
 
-main()
+if __name__ == "__main__":
+    main()
