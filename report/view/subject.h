@@ -16,9 +16,9 @@
 
 struct subject_options {
 	enum operators_by by;
-	struct group_options group; /* with OPERATORS_BY_GROUP */
 	int64_t first, last; /* steps by number; all: INT64_MIN, INT64_MAX */
 	bool whole; /* operators of the whole file, not of the steps alone */
+	struct group_options group; /* with OPERATORS_BY_GROUP */
 };
 
 struct subject {

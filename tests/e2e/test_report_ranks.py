@@ -86,6 +86,27 @@ def test_ranks_by_chance_are_the_plugins():
     assert numbers > 250, numbers
 
 
+@prof.full
+def test_breakdowns_are_htas():
+    """Of one step, which HTA does not cut, and in whole microseconds, which it does not round."""
+    seed = next(seed for seed in range(1, 99) if views.random.Random(seed).randint(1, 3) == 1)
+    with prof.folder() as folder:
+        for rank in range(2):
+            made = Rank(seed, rank, True)
+            for event in made.events:
+                event["ts"], event["dur"] = int(event["ts"]), int(event["dur"])
+            made.save(f"{folder}/rank{rank}.pt.trace.json")
+        run = prof.plain([VENV, os.path.join(prof.HERE, "progs", "hta_breakdowns.py"), folder])
+        assert run.returncode == 0, run.stderr[-2000:]
+        for rank, theirs in json.loads(run.stdout).items():
+            ours = json.loads(views.ask("report", "--format", "json", f"{folder}/rank{rank}.pt.trace.json").stdout)
+            step = ours["distributed"][0]
+            views.near("busy", theirs["busy"], ours["devices"][0]["busy"])
+            views.near("compute", theirs["compute"], step["computation"] + step["overlap"])
+            assert abs(theirs["overlap"] - 100 * step["overlap"] / (step["overlap"] + step["communication"])) <= 0.005, (theirs, step)
+            assert theirs["kernels"] == {row["name"]: [row["total"], row["max"], row["min"]] for row in ours["kernels"]}, (theirs, ours)
+
+
 # ---- real ranks ----------------------------------------------------------------------
 
 def run_ranks(folder, slow, torch):

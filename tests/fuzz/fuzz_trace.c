@@ -102,7 +102,7 @@ static void look_at_stacks(const char *path, FILE *out)
 
 static void look_at_report(const char *path, FILE *out)
 {
-	struct subject_options o = { (enum operators_by)fuzz_below(2), INT64_MIN,
+	struct subject_options o = { (enum operators_by)fuzz_below(3), INT64_MIN,
 				     INT64_MAX, fuzz_below(2) };
 	struct view_order order = { .view = (enum view)fuzz_below(VIEWS),
 				    .format = (enum view_format)fuzz_below(VIEW_FORMATS),
@@ -117,6 +117,8 @@ static void look_at_report(const char *path, FILE *out)
 		o.last = o.first + (int64_t)fuzz_below(10);
 	}
 	order.like_torch = order.view == VIEW_OPS && fuzz_below(2);
+	o.group = (struct group_options){ (enum group_by)fuzz_below(3),
+					  1 + (unsigned)fuzz_below(4), order.like_torch };
 	if (!subject_make(&s, path, &o, why, sizeof(why)))
 		return;
 	view_print(&s, &order, &to, why, sizeof(why));
