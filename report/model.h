@@ -75,9 +75,8 @@ struct model {
 	uint64_t events, dropped; /* in the file; what the recorder says it lost: */
 	uint64_t dropped_heap, dropped_memory, dropped_steps,
 		late; /* late: after the window */
-	uint32_t *slots; /* hash of threads */
+	uint32_t *slots, last_thread; /* hash of threads; that of the event before */
 	size_t slots_n;
-	uint32_t last_thread; /* of the event before */
 	struct slice_category kinds[SLICE_CATEGORIES];
 	int64_t moved; /* sum of all memory events */
 	int64_t begin, end; /* first and last time in the file */
@@ -86,7 +85,7 @@ struct model {
 	bool ours, says_memory; /* written by proflaunch; memory was asked for */
 	bool says_shapes; /* shapes were asked for */
 	struct whose whose;
-	struct damage damage; /* of the file: what could not be read */
+	struct damage damage; /* of the file */
 	struct sites *heap; /* NULL = the file has none */
 };
 

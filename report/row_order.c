@@ -85,27 +85,32 @@ static void merge_all(const struct row_order *o, uint32_t *order, uint32_t *spar
 	} while (runs > 1);
 }
 
-/* Moves each row to its place, along the cycles of the permutation. */
-static void move_rows(const struct row_order *o, uint32_t *order)
+#define AHEAD 12 /* rows of a cycle that are asked for before they are needed */
+
+/* Moves the rows of one cycle of the permutation: the row at `first` comes from where the
+ * order says, and so on. */
+static void move_cycle(const struct row_order *o, uint32_t *order, size_t first)
 {
 	char spare[256], *rows = o->rows;
+	size_t to = first, ahead = first;
 
-	for (size_t i = 0; i < o->n; i++) {
-		size_t to = i;
+	for (unsigned i = 0; i < AHEAD; i++)
+		ahead = order[ahead];
+	memcpy(spare, rows + first * o->each, o->each);
+	while (order[to] != first) {
+		size_t from = order[to];
 
-		if (order[i] == i)
-			continue;
-		memcpy(spare, rows + i * o->each, o->each);
-		while (order[to] != i) {
-			size_t from = order[to];
-
-			memcpy(rows + to * o->each, rows + from * o->each, o->each);
-			order[to] = (uint32_t)to;
-			to = from;
-		}
-		memcpy(rows + to * o->each, spare, o->each);
+		/* Behind its end a cycle begins anew, where rows have been moved: then
+		 * this asks in vain, for their order says themselves. */
+		ahead = order[ahead];
+		__builtin_prefetch(rows + ahead * o->each);
+		__builtin_prefetch(rows + (ahead + 1) * o->each - 1);
+		memcpy(rows + to * o->each, rows + from * o->each, o->each);
 		order[to] = (uint32_t)to;
+		to = from;
 	}
+	memcpy(rows + to * o->each, spare, o->each);
+	order[to] = (uint32_t)to;
 }
 
 bool row_order_sort(const struct row_order *o)
@@ -125,7 +130,9 @@ bool row_order_sort(const struct row_order *o)
 			order[i] = (uint32_t)i;
 	if (fine) {
 		merge_all(o, order, spare);
-		move_rows(o, order);
+		for (size_t i = 0; i < o->n; i++)
+			if (order[i] != i)
+				move_cycle(o, order, i);
 	}
 	free(order);
 	free(spare);

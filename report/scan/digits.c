@@ -25,7 +25,7 @@ const char *digits_skip(const char *at)
 }
 
 /* The number as the parser would have it. */
-static struct parse parsed(const char *at, const char *end)
+static struct parse as_parsed(const char *at, const char *end)
 {
 	return (struct parse){ .text = at, .len = (size_t)(end - at) };
 }
@@ -37,7 +37,7 @@ const char *digits_odd(const char *at, int64_t *to, bool us, bool positive)
 
 	if (!end)
 		return NULL;
-	number = parsed(at, end);
+	number = as_parsed(at, end);
 	*to = us         ? number_us(&number)
 	      : positive ? (int64_t)number_u64(&number)
 			 : number_i64(&number);
@@ -68,7 +68,7 @@ const char *digits_double(const char *at, double *to)
 		*to = minus ? -*to : *to;
 		return end;
 	}
-	number = parsed(at, end);
+	number = as_parsed(at, end);
 	*to = number_double(&number);
 	return end;
 }
