@@ -47,6 +47,7 @@ static const char *own_choices(const char *verb, const char *name)
 		{ "diff", "format", "table|csv|json|md" },
 		{ "gate", "format", "text|json|junit|github|md" },
 		{ "gate", "metric", "step|gpu|peak-memory" },
+		{ "export", "view", "overview|ops|kernels|steps|memory|threads|trace" },
 		{ "export", "by", "cpu|cuda|allocated|live" },
 	};
 

@@ -78,7 +78,7 @@ memory 10
 report 12
 diff 5
 gate 8
-export 6
+export 15
 T
 make -s -C "$top" -o all install BUILD="$(dirname "$prof")" DESTDIR="$work" PREFIX=/usr || fail "make install"
 for page in $pages; do
