@@ -117,7 +117,7 @@ void help_print(void)
 	       "diff      says what takes longer in one run than in another, and whether that is sure\n"
 	       "gate      fails when a run is slower than its baseline, for automatic checks\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
-	       "export    writes parts of traces, databases, tables, stacks for flame graphs (export --help)\n"
+	       "export    writes traces in other forms: parts, databases, tables, stacks (export --help)\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
 	       "The first word that is no option is recover, report, diff, gate, memory, export, doctor,\n"

@@ -15,6 +15,7 @@ struct passing {
 	struct rewrite_event e;
 	struct rewrite_moves moves;
 	bool events; /* the trace has a list of events */
+	bool whole; /* one of them was read to its end */
 };
 
 void rewrite_begin(struct rewrite *w, FILE *out)
@@ -24,7 +25,7 @@ void rewrite_begin(struct rewrite *w, FILE *out)
 
 static void put_out(struct rewrite *w, const char *bytes, size_t n)
 {
-	if (w->out)
+	if (w->out && n)
 		fwrite(bytes, 1, n, w->out);
 }
 
@@ -121,6 +122,7 @@ static void copy_events(struct passing *c)
 		}
 		w->text.n = 0;
 		rewrite_event_copy(&w->text, &c->p, &c->e, &c->moves);
+		c->whole |= !c->p.why;
 		if (c->p.why || w->text.full ||
 		    (c->o->keep && !c->o->keep(c->o->arg, &c->e)))
 			continue;
@@ -174,7 +176,7 @@ static bool judge_file(struct passing *c, enum token token, const char *path, ch
 	struct rewrite *w = c->w;
 	const char *reason = c->p.why ? c->p.why : "no JSON";
 
-	w->ended_early = c->events && !strcmp(reason, "the file ends early");
+	w->ended_early = c->whole && !strcmp(reason, "the file ends early");
 	if (w->text.full || w->tail.full)
 		snprintf(why, size,
 			 "%s: not enough memory, or a value of more than %u MiB", path,
