@@ -165,6 +165,7 @@ static bool fits_format(const struct request *r)
 	return false;
 }
 
+/* Says the first thing that is missing. */
 static bool is_complete(const struct request *r)
 {
 	if (r->help)
@@ -190,6 +191,7 @@ static bool is_wanted(const struct request *r, const char *path)
 	return r->rank == RANK_ANY || !head_read(&h, path) || h.rank == r->rank;
 }
 
+/* Traces are listed first: whether there are several decides how they are told apart. */
 static void list_trace(struct request *r, const char *path)
 {
 	char *copy;

@@ -34,6 +34,7 @@ static void say_missing(const struct exporter *x, const struct export_found *fou
 			 path);
 }
 
+/* A database has a path in place of a stream: SQLite opens it itself. */
 bool exporter_begin(struct exporter *x, FILE *out, const char *path)
 {
 	struct subject_options o = { .first = x->cut.first, .last = x->cut.last };
@@ -68,6 +69,7 @@ static bool add_stacks(struct exporter *x, const char *path, bool *any, char *wh
 	return true;
 }
 
+/* What is whole of a broken file is worth having: a line says that it is not all. */
 static bool add_chrome(struct exporter *x, const char *path, bool *any, char *why,
 		       size_t size)
 {
@@ -78,6 +80,7 @@ static bool add_chrome(struct exporter *x, const char *path, bool *any, char *wh
 	return *any;
 }
 
+/* A trace without rows is no fault among others that have some. */
 static bool add_rows(struct exporter *x, const char *path, bool *any, char *why,
 		     size_t size)
 {

@@ -23,6 +23,7 @@ static bool read_step(struct parse *p, struct kept_step *s)
 	return n == 3 && s->begin >= 0 && s->end >= s->begin;
 }
 
+/* Behind a step that is odd no other is taken: their order would be a guess. */
 static bool read_steps(struct parse *p, struct kept *k)
 {
 	bool good = true;

@@ -24,6 +24,7 @@ struct keeping {
 	struct arrows arrows;
 };
 
+/* The middle of an arrow stays with its ends. */
 static bool is_arrow(const struct rewrite_event *e)
 {
 	return e->ph == 's' || e->ph == 't' || e->ph == 'f';
@@ -46,6 +47,7 @@ static bool note_arrow(void *arg, const struct rewrite_event *e)
 	return false;
 }
 
+/* Flows are hashes: they have all 64 bits, and no difference fits a number. */
 static int by_flow(const void *left, const void *right)
 {
 	const struct arrow *a = left, *b = right;
@@ -71,6 +73,7 @@ static void join_ends(struct arrows *a)
 	a->n = n;
 }
 
+/* An arrow stays where both ends were found, any other event where it is kept. */
 static bool keep_event(void *arg, const struct rewrite_event *e)
 {
 	const struct keeping *k = arg;
@@ -101,6 +104,7 @@ static bool find_arrows(struct keeping *k, const char *path, char *why, size_t s
 	return fine;
 }
 
+/* Of several traces no bounds are said: the steps of each are others. */
 static bool add_cut(struct chrome *c, const char *path, struct rewrite_order *order,
 		    char *why, size_t size)
 {

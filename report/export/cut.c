@@ -31,6 +31,7 @@ static bool is_own_step(const struct cut *c, const char *name)
 	return false;
 }
 
+/* Leaves the steps that were asked for, and counts those before them. */
 static void keep_steps(struct cut *c, const struct cut_options *o)
 {
 	size_t n = 0;
@@ -45,6 +46,8 @@ static void keep_steps(struct cut *c, const struct cut_options *o)
 	c->steps.n = n;
 }
 
+/* The first step is marked before it begins where the GPU lags behind: its calls lie
+ * between. */
 static bool choose_steps(struct cut *c, const char *path, const struct cut_options *o,
 			 char *why, size_t size)
 {
@@ -90,6 +93,7 @@ static bool is_inside_brackets(const char *name, const char *word)
 	return open && !strncmp(open + 1, word, len) && !strcmp(open + 1 + len, ")");
 }
 
+/* Is it the name of the thread, what its brackets have, or its number? */
 static bool is_called(const struct model *m, const struct thread *t, const char *word)
 {
 	const char *name = t->name == TEXT_NONE ? "" : texts_get(&m->texts, t->name);
@@ -122,6 +126,7 @@ static bool no_thread(const struct cut *c, const char *path, const char *word, c
 	return false;
 }
 
+/* Each word must name some thread: one that was mistyped would cut all away. */
 static bool choose_threads(struct cut *c, const char *path, const struct cut_options *o,
 			   char *why, size_t size)
 {
@@ -154,6 +159,7 @@ static int by_row(const void *left, const void *right, void *arg)
 	return order_of(a->pid, b->pid) ?: order_of(a->tid, b->tid);
 }
 
+/* A row with work of a device is a stream; all others are threads of the host. */
 static bool make_rows(struct cut *c)
 {
 	const struct model *m = &c->model;
@@ -186,6 +192,7 @@ static bool is_in_time(const struct cut *c, const struct cut_row *row, int64_t b
 	return begin >= c->low || end > c->low;
 }
 
+/* The mark of another step would be a step of the cut. */
 static bool stays_on_host(const struct cut *c, const struct slice *s)
 {
 	const struct cut_row *row = &c->rows[s->thread];
@@ -224,6 +231,7 @@ static int by_number(const void *left, const void *right)
 	return order_of(*(const uint32_t *)left, *(const uint32_t *)right);
 }
 
+/* Work on a device finds its call and its operator by these. */
 static bool collect_numbers(struct cut *c)
 {
 	for (size_t i = 0; i < c->model.slices_n; i++) {
@@ -292,6 +300,7 @@ static int64_t number_of(const struct cut *c, const struct rewrite_row *row)
 			  : row->number;
 }
 
+/* NULL: the model has nothing on this row, such as the marks of the recording. */
 static const struct cut_row *find_row(const struct cut *c, const struct rewrite_event *e)
 {
 	const struct model *m = &c->model;
@@ -327,6 +336,7 @@ static bool is_mark(const struct rewrite_event *e)
 		!strcmp(e->name, "Record Window End"));
 }
 
+/* Events that have no time are of the file, not of a moment. */
 bool cut_keeps(const struct cut *c, const struct rewrite_event *e)
 {
 	const struct cut_row *row = find_row(c, e);

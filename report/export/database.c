@@ -18,6 +18,7 @@ bool database_failed(struct database *d, const char *path, char *why, size_t siz
 	return false;
 }
 
+/* Queries of our own have no rows: nobody takes any. */
 static bool run_query(struct database *d, const char *query)
 {
 	return libsqlite.sqlite3_exec(d->db, query, NULL, NULL, NULL) == LIBSQLITE_OK;
@@ -39,6 +40,7 @@ static bool prepare_insert(struct database *d, enum database_table table,
 	       LIBSQLITE_OK;
 }
 
+/* Each table has a statement that adds a row; views need all tables. */
 static bool make_tables(struct database *d)
 {
 	static const struct {
@@ -77,6 +79,7 @@ static void put_meta(struct database *d, const char *key, const char *value)
 	database_row(d, DATABASE_meta);
 }
 
+/* A link in place of the file is another user's: newer libraries refuse it. */
 bool database_open(struct database *d, const char *path, char *why, size_t size)
 {
 	int flags = LIBSQLITE_READWRITE | LIBSQLITE_NOMUTEX;
@@ -103,6 +106,7 @@ bool database_open(struct database *d, const char *path, char *why, size_t size)
 	return !d->failed || database_failed(d, path, why, size);
 }
 
+/* Indexes are made at once when all rows are there: that takes half of the time. */
 bool database_finish(struct database *d, char *why, size_t size)
 {
 	static const char end[] = ""
@@ -165,6 +169,7 @@ static size_t valid_length(const char *p, size_t n)
 	return at;
 }
 
+/* Readers of a database refuse a text that is no UTF-8, with all of its row. */
 static const char *valid_text(struct database *d, const char *text)
 {
 	size_t n = strlen(text), len = valid_length(text, n);

@@ -8,21 +8,25 @@ static int64_t text_id(const struct database *d, uint32_t id)
 	return id == TEXT_NONE ? DATABASE_NULL : d->texts + id;
 }
 
+/* NULL: it is not said. */
 static const char *text_of(const struct joined *j, uint32_t id)
 {
 	return id == TEXT_NONE ? NULL : texts_get(&j->model.texts, id);
 }
 
+/* The model has -1 where a file says nothing. */
 static int64_t known_number(int64_t n)
 {
 	return n < 0 ? DATABASE_NULL : n;
 }
 
+/* The model has 0 where an event is joined to nothing. */
 static int64_t number_of(uint32_t id)
 {
 	return id ? (int64_t)id : DATABASE_NULL;
 }
 
+/* What torch does not say of its own files is NULL. */
 static void put_trace(struct database *d, const struct joined *j)
 {
 	const struct model *m = &j->model;
@@ -49,6 +53,7 @@ static void put_trace(struct database *d, const struct joined *j)
 	database_row(d, DATABASE_trace);
 }
 
+/* All texts of the trace, whoever refers to them. */
 static void put_texts(struct database *d, const struct joined *j)
 {
 	for (uint32_t i = 0; i < j->model.texts.n && !d->failed; i++) {
@@ -72,6 +77,7 @@ static void put_threads(struct database *d, const struct joined *j)
 	}
 }
 
+/* Where none is marked the whole trace is one step, without a number. */
 static void put_steps(struct database *d, const struct joined *j)
 {
 	for (size_t i = 0; i < j->steps.n && !d->failed; i++) {
@@ -108,6 +114,7 @@ static bool add_categories(struct database *d, struct joined *j)
 	return true;
 }
 
+/* Columns stand in the order of the table. */
 static void put_slice(struct database *d, const struct joined *j, uint32_t slice)
 {
 	const struct slice *s = &j->model.slices[slice];
@@ -142,6 +149,7 @@ static void put_slice(struct database *d, const struct joined *j, uint32_t slice
 	database_row(d, DATABASE_slice);
 }
 
+/* What only GPU work has is a table of its own: most slices have none of it. */
 static void put_kernel(struct database *d, const struct joined *j, uint32_t slice)
 {
 	const struct work *w = &j->model.works[j->model.slices[slice].work];
@@ -171,6 +179,7 @@ static void put_slices(struct database *d, const struct joined *j)
 	}
 }
 
+/* Memory events by time, with the innermost slice around them. */
 static void put_memory(struct database *d, const struct joined *j)
 {
 	for (size_t i = 0; i < j->model.memory_n && !d->failed; i++) {

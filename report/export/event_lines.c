@@ -27,12 +27,14 @@ struct line {
 
 #define SET(line, column) ((line)->cell[COLUMN_##column])
 
+/* No cell is left from the line before. */
 static void clear_line(struct line *l)
 {
 	for (unsigned i = 0; i < COLUMNS; i++)
 		l->cell[i] = (struct cell){ NULL, NOT_KNOWN, NAN };
 }
 
+/* A cell has one value at most. */
 static void put_cell(struct json_piece *t, const struct cell *c)
 {
 	char number[64];
@@ -48,6 +50,7 @@ static void put_cell(struct json_piece *t, const struct cell *c)
 		json_piece_literal(t, "null");
 }
 
+/* Each line begins and ends alone, so that any part of the file is lines, too. */
 static void put_line(struct json_piece *t, const struct line *l)
 {
 	static const struct {
@@ -74,11 +77,13 @@ static const char *text_of(const struct joined *j, uint32_t id)
 	return id == TEXT_NONE ? NULL : texts_get(&j->model.texts, id);
 }
 
+/* The model has 0 where an event is joined to nothing. */
 static int64_t number_of(uint32_t id)
 {
 	return id ? (int64_t)id : NOT_KNOWN;
 }
 
+/* The model has -1 where a file says nothing. */
 static int64_t known_number(int64_t n)
 {
 	return n < 0 ? NOT_KNOWN : n;
@@ -127,6 +132,7 @@ static void set_work(struct line *l, const struct joined *j, uint32_t slice)
 	SET(l, occupancy).x = w->occupancy < 0 ? NAN : w->occupancy;
 }
 
+/* Times of its own are of an event alone: what is part of another one has none. */
 static void set_event(struct line *l, const struct joined_row *r)
 {
 	static const char *const words[] = { [JOINED_HOST] = "host",

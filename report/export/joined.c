@@ -9,6 +9,7 @@
 
 #define WANTED (EVENT_KINDS | WANT(SLICE_DEVICE) | WANT(SLICE_DEVICE_NOTE) | WANT_DETAILS)
 
+/* The times are those of the report, whatever the nesting by time says. */
 static bool take_event(void *arg, uint32_t slice, const struct event_sums *sums)
 {
 	struct joined *j = arg;
@@ -21,6 +22,7 @@ static bool take_event(void *arg, uint32_t slice, const struct event_sums *sums)
 	return true;
 }
 
+/* Work is an event of its own, beside the one that launched it. */
 static void take_work(struct joined *j, uint32_t slice)
 {
 	const struct slice *s = &j->model.slices[slice];
@@ -51,6 +53,7 @@ static void set_bounds(struct joined *j)
 	j->to = j->steps.row[j->steps.n - 1].end;
 }
 
+/* Depth goes by the model's order: what is around a slice has its own by then. */
 static bool make_rows(struct joined *j)
 {
 	const struct model *m = &j->model;
@@ -98,6 +101,7 @@ const struct step_figures *joined_step(const struct joined *j, int64_t ts)
 	return row < 0 ? NULL : &j->steps.row[row];
 }
 
+/* A file of an old version, or of another dialect, has torch's newest words here. */
 const char *joined_category(const struct slice *s)
 {
 	static const char *const kinds[SLICE_KINDS] = {

@@ -13,6 +13,7 @@ void json_piece_free(struct json_piece *t)
 	*t = (struct json_piece){ 0 };
 }
 
+/* A hostile trace has values without end: a piece has one. */
 static bool make_room(struct json_piece *t, size_t n)
 {
 	size_t room = t->room ? t->room : 4096;
@@ -84,6 +85,7 @@ static char *put_digits(char *end, uint64_t n, unsigned least)
 	return p;
 }
 
+/* The least number has no positive counterpart in its own type. */
 static uint64_t size_of(int64_t n)
 {
 	return n < 0 ? -(uint64_t)n : (uint64_t)n;

@@ -23,6 +23,7 @@ void rewrite_begin(struct rewrite *w, FILE *out)
 	*w = (struct rewrite){ .out = out };
 }
 
+/* A look at the events writes nothing. */
 static void put_out(struct rewrite *w, const char *bytes, size_t n)
 {
 	if (w->out && n)
@@ -46,6 +47,7 @@ static void put_begin(struct rewrite *w, const struct rewrite_order *o)
 	put_out(w, ",\n", 2);
 }
 
+/* The list is opened once, by the first event or by a trace without any. */
 static void open_list(struct rewrite *w, const struct rewrite_order *o)
 {
 	if (w->listed)
@@ -113,7 +115,6 @@ static void copy_events(struct passing *c)
 	enum token token;
 
 	c->events = true;
-	open_list(w, c->o);
 	w->text.wide = false;
 	while (!w->text.full && parse_element(&c->p, &token)) {
 		if (token != TOKEN_OBJECT) {
@@ -126,12 +127,16 @@ static void copy_events(struct passing *c)
 		if (c->p.why || w->text.full ||
 		    (c->o->keep && !c->o->keep(c->o->arg, &c->e)))
 			continue;
+		open_list(w, c->o);
 		put_out(w, w->some ? ",\n" : "\n", w->some ? 2 : 1);
 		put_out(w, w->text.bytes, w->text.n);
 		w->some = true;
 	}
+	if (!c->p.why && !w->text.full)
+		open_list(w, c->o);
 }
 
+/* Members come before the events, behind them, or are of a trace beside others. */
 static void copy_member(struct passing *c)
 {
 	if (parse_is(&c->p, "traceEvents")) {

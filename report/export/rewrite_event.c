@@ -39,6 +39,8 @@ static void copy_row(struct copying *c, enum token token, struct rewrite_row *ro
 	}
 }
 
+/* A time that is moved has three decimals: nothing is lost, for the reader has no
+ * more. */
 static void copy_time(struct copying *c, enum token token)
 {
 	int64_t moved, shift = c->moves->shift;
@@ -52,6 +54,7 @@ static void copy_time(struct copying *c, enum token token)
 		rewrite_value(c->t, c->p, token);
 }
 
+/* Some writers put lengths in quotes, as times. */
 static void copy_length(struct copying *c, enum token token)
 {
 	if (token == TOKEN_NUMBER || token == TOKEN_STRING)
@@ -77,6 +80,7 @@ static void copy_id(struct copying *c, enum token token, int64_t *id)
 	rewrite_value(c->t, c->p, token);
 }
 
+/* Viewers show the names of processes: they tell traces apart. */
 static void copy_label(struct copying *c, enum token token)
 {
 	char text[REWRITE_TEXT_MOST];
@@ -90,6 +94,7 @@ static void copy_label(struct copying *c, enum token token)
 	json_piece_string(c->t, text, strlen(text));
 }
 
+/* Two arguments join events; all others are copied as they are. */
 static void copy_args(struct copying *c, enum token token)
 {
 	bool first = true;
@@ -130,6 +135,7 @@ enum member {
 	ARGUMENTS
 };
 
+/* The members that decide something. */
 static enum member member_of(const struct parse *p)
 {
 	static const char *const names[] = {

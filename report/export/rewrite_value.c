@@ -2,6 +2,7 @@
 /* Values go level by level: the parser bounds how many there are. */
 #include "report/export/rewrite_value.h"
 
+/* A zero before other digits is no number of JSON. */
 static void put_number(struct json_piece *t, const struct parse *p)
 {
 	const char *at = p->text, *end = p->text + p->len;
@@ -15,6 +16,7 @@ static void put_number(struct json_piece *t, const struct parse *p)
 	json_piece_add(t, at, (size_t)(end - at));
 }
 
+/* What stands for no number, such as NaN, is null to every reader. */
 static void put_scalar(struct json_piece *t, const struct parse *p, enum token token)
 {
 	if (token == TOKEN_STRING)
@@ -29,6 +31,7 @@ static void put_scalar(struct json_piece *t, const struct parse *p, enum token t
 		json_piece_literal(t, "null");
 }
 
+/* HTA looks for the rank with a blank before it. */
 static void put_comma(struct json_piece *t)
 {
 	json_piece_add(t, ", ", t->wide ? 2 : 1);

@@ -47,6 +47,7 @@ static bool copy_text(struct sheet *s, const char **text)
 	return true;
 }
 
+/* Cells are copied, texts of theirs into the sheet's own. */
 static bool add_row(struct sheet *s, const struct subject *from, const struct table *t,
 		    size_t row)
 {
@@ -66,6 +67,7 @@ static bool add_row(struct sheet *s, const struct subject *from, const struct ta
 	return fine;
 }
 
+/* A trace of which only a part fits into memory is not in the table. */
 static bool add_rows(struct sheet *s, struct subject *from, bool *rows, char *why,
 		     size_t size)
 {
