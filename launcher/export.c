@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `proflaunch export`; report/export makes the output. */
 #include "launcher/export.h"
+#include "base/array.h"
+#include "launcher/exporter.h"
 #include "launcher/new_file.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
-#include "report/export/export.h"
+#include "report/head.h"
 #include "report/memory/folder.h"
 #include "report/memory/processes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#define RANK_ANY (-1)
+
 struct request {
-	int format; /* -1 = none yet */
-	enum export_by by;
+	struct exporter exporter; /* format -1 = none yet */
 	const char *output;
-	bool help;
+	bool help, by, view; /* by, view: they were given */
+	int64_t rank;
+	char **places; /* as they were named */
+	unsigned places_n;
 	char **traces;
-	unsigned traces_n;
-	struct export export;
+	size_t traces_n, traces_room;
+	size_t threads_room;
 	bool any, failed; /* something was exported; a trace was not */
 };
 
@@ -30,31 +37,32 @@ static const struct verb_option rows[] = {
 	{ NULL, NULL, NULL },
 };
 
-#define FORMATS "--stacks, --folded or --speedscope"
+#define FORMATS \
+	"--chrome, --sqlite, --events, --csv, --md, --stacks, --folded or --speedscope"
 
 static void print_help(const struct verb_options *o)
 {
-	printf("usage: proflaunch export --stacks|--folded|--speedscope [--by WHAT] [-o FILE] TRACE|DIRECTORY...\n"
+	printf("usage: proflaunch export --FORMAT [options] [-o FILE] TRACE|DIRECTORY...\n"
 	       "\n"
-	       "Stacks for flame graphs, out of trace files of proflaunch (--with-stack) or of\n"
-	       "torch.profiler (with_stack=True): lines of Python, then operators. Of a directory all\n"
-	       "traces below it.\n"
+	       "Trace files of proflaunch and of torch.profiler in another form: a part of them for\n"
+	       "viewers (chrome), tables for questions (sqlite, events), views of several traces (csv, md),\n"
+	       "stacks for flame graphs (stacks, folded, speedscope). Of a directory all traces below it.\n"
 	       "\n");
 	verb_options_print(o);
-	printf("\nBytes are those of tensors (--profile-memory on), and of the heap's call sites\n"
-	       "(--malloc all or sample); innermost is the device, or [heap]. Tensors of the CPU lie in\n"
-	       "the heap, too.\n"
+	printf("\nOf stacks: lines of Python are there with --with-stack (torch: with_stack=True). Bytes are\n"
+	       "those of tensors (--profile-memory on), and of the heap's call sites (--malloc all or\n"
+	       "sample); innermost is the device, or [heap]. Tensors of the CPU lie in the heap, too.\n"
 	       "\nExit status: 0; 2 when the options are wrong, a file is no trace or cannot be written,\n"
 	       "or nothing could be exported.\n");
 }
 
 /* ---- the command line ---- */
 
-static const char *take_format(struct request *r, enum export_format format)
+static const char *take_format(struct request *r, int format)
 {
-	if (r->format != -1 && r->format != (int)format)
+	if (r->exporter.format != -1 && r->exporter.format != format)
 		return "only one of " FORMATS;
-	r->format = (int)format;
+	r->exporter.format = format;
 	return NULL;
 }
 
@@ -67,22 +75,66 @@ static const char *take_by(struct request *r, const char *what)
 
 	int i = verb_options_word(kinds, sizeof(kinds) / sizeof(*kinds), what);
 
-	r->by = (enum export_by)i;
+	r->exporter.by = (enum export_by)i;
+	r->by = true;
 	return i < 0 ? "none of cpu, cuda, allocated, live" : NULL;
+}
+
+static const char *take_view(struct request *r, const char *value)
+{
+	int i = verb_options_word(view_names, VIEWS, value);
+
+	r->exporter.view = (enum view)i;
+	r->view = true;
+	return i < 0 ? "no view: proflaunch report --help lists them" : NULL;
+}
+
+/* Takes "main,7": the words stay as long as the program. */
+static const char *take_threads(struct request *r, const char *value)
+{
+	struct cut_options *o = &r->exporter.cut;
+	char *rest = strdup(value), *word;
+
+	while ((word = strsep(&rest, ","))) {
+		if (!*word)
+			return "a name is empty";
+		if (!GROW(o->threads, r->threads_room, o->threads_n))
+			return "not enough memory";
+		o->threads[o->threads_n++] = word;
+	}
+	return NULL;
 }
 
 static const char *take_option(void *arg, const char *name, const char *value)
 {
+	static const char *const formats[] = { [EXPORT_STACKS] = "stacks",
+					       [EXPORT_FOLDED] = "folded",
+					       [EXPORT_SPEEDSCOPE] = "speedscope",
+					       [EXPORTER_CHROME] = "chrome",
+					       [EXPORTER_SQLITE] = "sqlite",
+					       [EXPORTER_EVENTS] = "events",
+					       [EXPORTER_CSV] = "csv",
+					       [EXPORTER_MD] = "md" };
 	struct request *r = arg;
+	int format = verb_options_word(formats, EXPORTER_MD + 1, name);
 
+	if (format >= 0)
+		return take_format(r, format);
 	if (!strcmp(name, "by"))
 		return take_by(r, value);
-	if (!strcmp(name, "stacks"))
-		return take_format(r, EXPORT_STACKS);
-	if (!strcmp(name, "folded"))
-		return take_format(r, EXPORT_FOLDED);
-	if (!strcmp(name, "speedscope"))
-		return take_format(r, EXPORT_SPEEDSCOPE);
+	if (!strcmp(name, "view"))
+		return take_view(r, value);
+	if (!strcmp(name, "threads"))
+		return take_threads(r, value);
+	if (!strcmp(name, "steps"))
+		return verb_options_range(value, &r->exporter.cut.first,
+					  &r->exporter.cut.last)
+			       ? NULL
+			       : "neither a step nor A-B";
+	if (!strcmp(name, "rank"))
+		return verb_options_number(value, 0, INT64_MAX, &r->rank)
+			       ? NULL
+			       : "not a number from 0 on";
 	if (!strcmp(name, "output"))
 		r->output = value;
 	else
@@ -90,17 +142,40 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	return NULL;
 }
 
+/* Says which option is not of the format. */
+static bool fits_format(const struct request *r)
+{
+	const struct exporter *x = &r->exporter;
+	bool table = x->format == EXPORTER_CSV || x->format == EXPORTER_MD;
+
+	if (r->by && !exporter_is_stacks(x))
+		say_warn("--by: is of stacks: --folded, --speedscope or --stacks");
+	else if (x->format == EXPORT_STACKS && x->by > EXPORT_CUDA)
+		say_warn("--stacks has times only: --by cpu or cuda, or --folded");
+	else if (r->view && !table)
+		say_warn("--view: is of tables: --csv or --md");
+	else if (x->cut.first != INT64_MIN && x->format != EXPORTER_CHROME && !table)
+		say_warn("--steps: is of --chrome, --csv and --md");
+	else if (x->cut.threads_n && x->format != EXPORTER_CHROME)
+		say_warn("--threads: is of --chrome");
+	else if (x->format == EXPORTER_SQLITE && !r->output)
+		say_warn("--sqlite: a database is a file: name it by -o FILE");
+	else
+		return true;
+	return false;
+}
+
+/* Says the first thing that is missing. */
 static bool is_complete(const struct request *r)
 {
 	if (r->help)
 		return true;
-	if (r->format == -1)
+	if (r->exporter.format == -1)
 		say_warn("no format: " FORMATS);
-	else if (r->format == EXPORT_STACKS && r->by > EXPORT_CUDA)
-		say_warn("--stacks has times only: --by cpu or cuda, or --folded");
-	else if (!r->traces_n)
-		say_warn("no trace: proflaunch export %s TRACE|DIRECTORY...",
-			 "--stacks|--folded|--speedscope");
+	else if (!fits_format(r))
+		return false;
+	else if (!r->places_n)
+		say_warn("no trace: proflaunch export --FORMAT TRACE|DIRECTORY...");
 	else
 		return true;
 	return false;
@@ -108,59 +183,33 @@ static bool is_complete(const struct request *r)
 
 /* ---- traces ---- */
 
-/* Says what a trace lacks, in one line: the values, or else the stacks. */
-static void say_missing(const struct request *r, const struct export_found *found,
-			const char *path)
+/* Is it of the rank that is wanted? What cannot be read is told when it is exported. */
+static bool is_wanted(const struct request *r, const char *path)
 {
-	bool lines = found->seen || r->format == EXPORT_STACKS;
+	struct head h;
 
-	if (lines && !found->stacks)
-		say_warn("%s: it has no stacks of Python%s: record with proflaunch "
-			 "--with-stack, or torch.profiler(with_stack=True)",
-			 path, found->values ? "; there are operators alone" : "");
-	else if (found->values)
+	return r->rank == RANK_ANY || !head_read(&h, path) || h.rank == r->rank;
+}
+
+/* Traces are listed first: whether there are several decides how they are told apart. */
+static void list_trace(struct request *r, const char *path)
+{
+	char *copy;
+
+	if (!is_wanted(r, path))
 		return;
-	else if (found->seen)
-		say_warn("%s: there is nothing to export: %s", path,
-			 r->by == EXPORT_LIVE ? "nothing is live at the window's end"
-					      : "all values are 0");
-	else if (r->by == EXPORT_CPU)
-		say_warn("%s: it has no operators", path);
-	else if (r->by == EXPORT_CUDA)
-		say_warn(
-			"%s: it has no GPU part: record where there is a GPU; proflaunch "
-			"doctor says whether it would be recorded",
-			path);
-	else
-		say_warn("%s: it has no memory events: record with proflaunch "
-			 "--profile-memory on, or torch.profiler(profile_memory=True); "
-			 "the C heap: proflaunch --malloc all",
-			 path);
-}
-
-static void add_trace(struct request *r, const char *path)
-{
-	struct export_found found;
-	char why[1024];
-
-	if (processes_is(path)) {
-		say_warn("%s: its rows are whole processes: proflaunch memory shows them",
-			 path);
-	} else if (!export_add(&r->export, path, &found, why, sizeof(why))) {
-		say_warn("%s", why);
-		r->failed = true;
-	} else {
-		if (damage_is(&found.damage)) {
-			damage_words(&found.damage, why, sizeof(why));
-			say_warn("%s: %s", path, why);
-		}
-		say_missing(r, &found, path);
-		r->any |= found.values;
+	copy = strdup(path);
+	if (copy && GROW(r->traces, r->traces_room, r->traces_n)) {
+		r->traces[r->traces_n++] = copy;
+		return;
 	}
+	free(copy);
+	say_warn("not enough memory");
+	r->failed = true;
 }
 
-/* Adds the traces below a directory. Tables of processes are no news there. */
-static void add_folder(struct request *r, const char *path)
+/* Lists the traces below a directory. Tables of processes are no news there. */
+static void list_folder(struct request *r, const char *path)
 {
 	struct folder f;
 	char why[1024];
@@ -172,18 +221,28 @@ static void add_folder(struct request *r, const char *path)
 	}
 	for (size_t i = 0; i < f.n; i++)
 		if (!processes_is(f.files[i].path))
-			add_trace(r, f.files[i].path);
+			list_trace(r, f.files[i].path);
 	folder_free(&f);
 }
 
-static void add_path(struct request *r, const char *path)
+static void list_place(struct request *r, const char *path)
 {
 	struct stat st;
 
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
-		add_folder(r, path);
+		list_folder(r, path);
+	else if (processes_is(path))
+		say_warn("%s: its rows are whole processes: proflaunch memory shows them",
+			 path);
 	else
-		add_trace(r, path);
+		list_trace(r, path);
+}
+
+static void free_traces(struct request *r)
+{
+	for (size_t i = 0; i < r->traces_n; i++)
+		free(r->traces[i]);
+	free(r->traces);
 }
 
 /* ---- output ---- */
@@ -191,31 +250,25 @@ static void add_path(struct request *r, const char *path)
 /* A trace that is written over would be lost. */
 static bool is_a_trace(const struct request *r, const char *path)
 {
-	struct folder f;
-	char why[1024];
-	bool found = false;
-
-	for (unsigned i = 0; !found && i < r->traces_n; i++) {
-		found = new_file_is(path, r->traces[i]);
-		if (found || folder_list(&f, r->traces[i], why, sizeof(why)))
-			continue;
-		for (size_t k = 0; !found && k < f.n; k++)
-			found = new_file_is(path, f.files[k].path);
-		folder_free(&f);
-	}
-	return found;
+	for (size_t i = 0; i < r->traces_n; i++)
+		if (new_file_is(path, r->traces[i]))
+			return true;
+	return false;
 }
 
 /* Exports all traces to `out`. False: there was nothing, or no memory. */
-static bool export_all(struct request *r, FILE *out)
+static bool export_all(struct request *r, FILE *out, const char *path)
 {
-	export_begin(&r->export, (enum export_format)r->format, r->by, out);
-	for (unsigned i = 0; i < r->traces_n; i++)
-		add_path(r, r->traces[i]);
-	if (export_end(&r->export, r->any))
-		return r->any;
-	say_warn("not enough memory");
-	return false;
+	bool any;
+
+	r->exporter.several = r->traces_n > 1;
+	if (!exporter_begin(&r->exporter, out, path))
+		return false;
+	for (size_t i = 0; i < r->traces_n; i++) {
+		r->failed |= !exporter_add(&r->exporter, r->traces[i], &any);
+		r->any |= any;
+	}
+	return exporter_end(&r->exporter, r->any) && r->any;
 }
 
 static int export_to_file(struct request *r)
@@ -231,7 +284,7 @@ static int export_to_file(struct request *r)
 		say_warn("%s", why);
 		return 2;
 	}
-	if (!export_all(r, f.out)) {
+	if (!export_all(r, f.out, f.part)) {
 		new_file_drop(&f);
 		return 2;
 	}
@@ -243,7 +296,7 @@ static int export_to_file(struct request *r)
 
 static int export_to_stdout(struct request *r)
 {
-	bool fine = export_all(r, stdout);
+	bool fine = export_all(r, stdout, NULL);
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return fine && !r->failed ? 0 : 2;
@@ -251,15 +304,34 @@ static int export_to_stdout(struct request *r)
 	return 2;
 }
 
+static int export_traces(struct request *r)
+{
+	for (unsigned i = 0; i < r->places_n; i++)
+		list_place(r, r->places[i]);
+	if (r->traces_n)
+		return r->output ? export_to_file(r) : export_to_stdout(r);
+	if (r->rank != RANK_ANY && !r->failed)
+		say_warn("there is no trace of rank %lld", (long long)r->rank);
+	return 2;
+}
+
 int export_main(char **argv)
 {
-	struct request r = { .format = -1, .traces = argv };
+	struct request r = { .exporter = { .format = -1,
+					   .cut = { .first = INT64_MIN,
+						    .last = INT64_MAX } },
+			     .rank = RANK_ANY,
+			     .places = argv };
 	const struct verb_options o = { "export", rows, take_option, &r };
+	int status;
 
-	if (!verb_options_read(&o, argv, &r.traces_n) || !is_complete(&r))
+	if (!verb_options_read(&o, argv, &r.places_n) || !is_complete(&r))
 		return 2;
-	if (!r.help)
-		return r.output ? export_to_file(&r) : export_to_stdout(&r);
+	if (!r.help) {
+		status = export_traces(&r);
+		free_traces(&r);
+		return status;
+	}
 	print_help(&o);
 	return verb_options_printed();
 }

@@ -119,7 +119,7 @@ void help_print(void)
 	       "gate      fails when a run is slower than its baseline, for automatic checks\n"
 	       "ranks     says which rank of a distributed program holds up the others\n"
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
-	       "export    writes stacks for flame graphs: torch's lines, folded, or for speedscope\n"
+	       "export    writes traces in other forms: parts, databases, tables, stacks (export --help)\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
 	       "\n"
 	       "The first word that is no option is recover, report, diff, gate, ranks, memory, export,\n"

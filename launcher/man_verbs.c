@@ -130,15 +130,25 @@ void man_verbs_memory(void)
 /* ---- export ---- */
 
 static const char export_synopsis[] =
-	"\\fBproflaunch export \\-\\-stacks\\fR|\\fB\\-\\-folded\\fR|\\fB\\-\\-speedscope\\fR\n"
-	"[\\fB\\-\\-by\\fR \\fIwhat\\fR] [\\fB\\-o\\fR \\fIfile\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n";
+	"\\fBproflaunch export \\-\\-\\fR\\fIformat\\fR [\\fIoptions\\fR] [\\fB\\-o\\fR \\fIfile\\fR]\n"
+	"\\fItrace\\fR|\\fIdirectory ...\\fR\n";
 
 static const char export_description[] =
-	"Writes the stacks of trace files for flame graphs. It reads files of \\fBproflaunch\\fR and of\n"
-	"torch.profiler, plain or packed by gzip; of a directory all that are below it. Lines of Python are\n"
-	"there with \\fB\\-\\-with\\-stack\\fR (torch.profiler: \\fIwith_stack=True\\fR); without, stacks are\n"
-	"operators alone.\n"
+	"Writes trace files in another form. It reads files of \\fBproflaunch\\fR and of torch.profiler, plain\n"
+	"or packed by gzip; of a directory all that are below it.\n"
 	".PP\n"
+	"\\fB\\-\\-chrome\\fR is a trace file again, valid JSON whatever was read: whole, or cut to steps and\n"
+	"threads. \\fBproflaunch report\\fR has the same numbers of a cut as of these steps of the whole file. Of\n"
+	"several traces it is one file for viewers, each with processes of its own.\n"
+	".PP\n"
+	"\\fB\\-\\-sqlite\\fR is a database, \\fB\\-\\-events\\fR are JSON lines: a row or a line for each slice and memory\n"
+	"event, with its step, what is around it, and who launched it. \\fB\\-\\-sqlite\\fR needs the library\n"
+	"\\fIlibsqlite3.so.0\\fR.\n"
+	".PP\n"
+	"\\fB\\-\\-csv\\fR and \\fB\\-\\-md\\fR are a view of \\fBproflaunch report\\fR, of all traces in one table.\n"
+	".PP\n"
+	"\\fB\\-\\-folded\\fR, \\fB\\-\\-speedscope\\fR and \\fB\\-\\-stacks\\fR are for flame graphs. Lines of Python are there with\n"
+	"\\fB\\-\\-with\\-stack\\fR (torch.profiler: \\fIwith_stack=True\\fR); without, stacks are operators alone.\n"
 	"A stack is, outermost first: the lines of Python that called the operator; the operators and\n"
 	"annotations around it on its thread; the operator; with \\fB\\-\\-by cuda\\fR the kernel, with bytes the\n"
 	"device or \\fI[heap]\\fR. A backward operator has the lines of its forward operator, and\n"
@@ -160,7 +170,14 @@ static const char export_examples[] =
 	"A flame graph of the time in Python and operators:\n"
 	".PP\n.nf\nproflaunch \\-\\-with\\-stack \\-\\- python3 train.py\n"
 	"proflaunch export \\-\\-folded log | flamegraph.pl > time.svg\n.fi\n"
-	".PP\nThe same for a browser, a profile for each process and window:\n"
+	".PP\nSteps 3 and 4 alone, small enough to send:\n"
+	".PP\n.nf\nproflaunch export \\-\\-chrome \\-\\-steps 3\\-4 \\-o cut.pt.trace.json trace.pt.trace.json\n.fi\n"
+	".PP\nThe slowest operators, by a question of one's own:\n"
+	".PP\n.nf\nproflaunch export \\-\\-sqlite \\-o run.db log\n"
+	"sqlite3 run.db 'SELECT name, self_cpu_ns FROM op_summary ORDER BY 2 DESC LIMIT 5'\n.fi\n"
+	".PP\nThe operators of all ranks, for a sheet:\n"
+	".PP\n.nf\nproflaunch export \\-\\-csv \\-\\-view ops log > ops.csv\n.fi\n"
+	".PP\nA flame graph for a browser, a profile for each process and window:\n"
 	".PP\n.nf\nproflaunch export \\-\\-speedscope \\-o time.speedscope.json log\n.fi\n"
 	".PP\nWho allocated what is still there at the end:\n"
 	".PP\n.nf\nproflaunch export \\-\\-folded \\-\\-by live trace.pt.trace.json\n.fi\n";
@@ -168,7 +185,7 @@ static const char export_examples[] =
 void man_verbs_export(void)
 {
 	roff_head("proflaunch\\-export", "1");
-	roff_section("NAME", "proflaunch\\-export \\- stacks for flame graphs\n");
+	roff_section("NAME", "proflaunch\\-export \\- traces in other forms\n");
 	roff_section("SYNOPSIS", export_synopsis);
 	roff_section("DESCRIPTION", export_description);
 	roff_section("OPTIONS", "");

@@ -388,5 +388,6 @@ void model_free(struct model *m)
 	free(m->gpus);
 	free(m->slots);
 	sites_free(m->heap);
+	kept_free(m->kept);
 	*m = (struct model){ 0 };
 }

@@ -14,6 +14,7 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
+#include "report/kept.h"
 #include "report/memory/sites.h"
 #include "report/read.h"
 #include "report/slice.h"
@@ -87,6 +88,7 @@ struct model {
 	struct whose whose;
 	struct damage damage; /* of the file */
 	struct sites *heap; /* NULL = the file has none */
+	struct kept *kept; /* NULL = the file is no cut */
 };
 
 /* `want`: WANT(...) of the slices to keep; all other events are read in any case. After

@@ -238,6 +238,7 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 {
 	struct model *m = arg;
+	bool enough = true;
 
 	*taken = true;
 	if (!strcmp(key, "proflaunch"))
@@ -249,6 +250,8 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, "record_shapes")) {
 		m->says_shapes = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, KEPT_MEMBER) && !m->kept) {
+		m->kept = kept_read(p, &enough);
 	} else if (!strcmp(key, "deviceProperties")) {
 		return read_gpus(m, p);
 	} else if (!strcmp(key, "distributedInfo")) {
@@ -256,5 +259,5 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 	} else {
 		*taken = false;
 	}
-	return true;
+	return enough;
 }

@@ -198,24 +198,32 @@ static unsigned number_of(const unsigned char *p, size_t n)
 		      : (*p & 0xfu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
 }
 
+size_t out_json_character(char *to, const void *character, size_t n)
+{
+	const unsigned char *p = character;
+
+	if (!n)
+		return (size_t)sprintf(to, "\\ufffd");
+	if (*p == '"' || *p == '\\')
+		return (size_t)sprintf(to, "\\%c", *p);
+	if (*p < 0x20 || *p == 0x7f)
+		return (size_t)sprintf(to, "\\u%04x", *p);
+	if (!is_harmless(p, n))
+		return (size_t)sprintf(to, "\\u%04x", number_of(p, n));
+	memcpy(to, p, n);
+	return n;
+}
+
 void out_json(FILE *out, const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;
+	char escaped[OUT_JSON_MOST];
 
 	putc('"', out);
 	while (*p) {
 		size_t n = character_length(p);
 
-		if (!n)
-			fputs("\\ufffd", out);
-		else if (*p == '"' || *p == '\\')
-			fprintf(out, "\\%c", *p);
-		else if (*p < 0x20 || *p == 0x7f)
-			fprintf(out, "\\u%04x", *p);
-		else if (!is_harmless(p, n))
-			fprintf(out, "\\u%04x", number_of(p, n));
-		else
-			fwrite(p, 1, n, out);
+		fwrite(escaped, 1, out_json_character(escaped, p, n), out);
 		p += n ? n : 1;
 	}
 	putc('"', out);

@@ -34,5 +34,9 @@ void out_site(FILE *out, const char *text, int indent, size_t most);
 /* Writes a JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD, and what
  * a terminal would obey is escaped. */
 void out_json(FILE *out, const char *text);
+/* A character of `n` bytes (0: a byte that is none) as it stands in a JSON string; how
+ * many bytes that are. */
+#define OUT_JSON_MOST 8
+size_t out_json_character(char *to, const void *character, size_t n);
 
 #endif

@@ -17,7 +17,7 @@ apt:libzydis4.0 apt:libdw1
 # demo, checks, fidelity, readers, the matrix of torch versions; in this order.
 test_list='
 apt:python3 apt:python3-venv apt:python3-torch
-apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libunwind-dev apt:libtorch-dev apt:check apt:pkg-config
+apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libsqlite3-dev apt:libunwind-dev apt:libtorch-dev apt:check apt:pkg-config
 apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:strace apt:gdb apt:valgrind apt:git apt:groff-base
 apt:chromium apt:chromium-driver apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0

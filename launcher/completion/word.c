@@ -49,6 +49,8 @@ static const char *own_choices(const char *verb, const char *name)
 		{ "gate", "format", "text|json|junit|github|md" },
 		{ "gate", "metric", "step|gpu|peak-memory" },
 		{ "ranks", "format", "table|csv|json|md" },
+		{ "export", "view",
+		  "overview|ops|kernels|steps|memory|modules|python|workers|distributed|collectives|threads|trace" },
 		{ "export", "by", "cpu|cuda|allocated|live" },
 	};
 

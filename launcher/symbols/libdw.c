@@ -2,10 +2,10 @@
 /* libdw is opened by dlopen: without it names come from symbol tables, without lines, and
  * nothing else is lost. */
 #include "launcher/symbols/libdw.h"
+#include "base/bound.h"
 #include "launcher/find.h"
 #include "launcher/symbols/frames.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -27,16 +27,12 @@ static void *open_library(const char *name)
 
 bool symbol_libdw_open(void)
 {
-	static const struct {
-		const char *name;
-		void **at;
-	} all[] = {
+	static const struct bound_function all[] = {
 #define LIBDW(result, name, arguments) { #name, (void **)&libdw.name },
 #include "launcher/symbols/libdw.def"
 #undef LIBDW
 	};
 	static bool tried, good;
-	void *library;
 
 	if (tried)
 		return good;
@@ -44,11 +40,6 @@ bool symbol_libdw_open(void)
 	/* libdw would ask the network for files that are not on this machine. */
 	unsetenv("DEBUGINFOD_URLS");
 	open_library("libelf.so.1"); /* libdw takes the libelf that is loaded */
-	library = open_library("libdw.so.1");
-	good = library != NULL;
-	for (size_t i = 0; good && i < sizeof(all) / sizeof(*all); i++) {
-		*all[i].at = dlsym(library, all[i].name);
-		good = *all[i].at != NULL;
-	}
+	good = bound_all(open_library("libdw.so.1"), all, sizeof(all) / sizeof(*all));
 	return good;
 }

@@ -212,10 +212,24 @@ static bool correct_steps(struct bounds *b, const struct model *m)
 	return fine;
 }
 
+/* A cut has its steps' bounds from the whole file. */
+static bool take_kept(struct bounds *b, const struct kept *k)
+{
+	b->row = malloc(k->n * sizeof(*b->row));
+	if (!b->row)
+		return false;
+	for (size_t i = 0; i < k->n; i++)
+		b->row[b->n++] =
+			(struct step){ k->row[i].begin, k->row[i].end, k->row[i].number };
+	return true;
+}
+
 bool bounds_make(struct bounds *b, const struct model *m)
 {
 	*b = (struct bounds){ 0 };
-	if (mark_steps(b, m) && (!b->n || correct_steps(b, m)))
+	if (m->kept && model_marked(m)
+		    ? take_kept(b, m->kept)
+		    : mark_steps(b, m) && (!b->n || correct_steps(b, m)))
 		return true;
 	bounds_free(b);
 	return false;

@@ -232,7 +232,8 @@ bool steps_make(struct steps *s, const struct model *m)
 	struct shares c = { .m = m };
 	bool fine;
 
-	*s = (struct steps){ .marked = model_marked(m) > 0 };
+	*s = (struct steps){ .marked = model_marked(m) > 0,
+			     .before = m->kept ? m->kept->before : 0 };
 	fine = take_bounds(s, m) && collect_shares(&c) && divide_steps(s, &c);
 	s->communication = c.seen[SHARE_COMMUNICATION];
 	s->gpu = c.seen[SHARE_KERNEL] || c.seen[SHARE_MEMCPY] || c.seen[SHARE_MEMSET] ||

@@ -79,6 +79,16 @@ static const char *title_of(const struct subject *s, enum view view)
 	return views[view].title;
 }
 
+bool view_rows(enum view view, struct table *t, struct subject *s)
+{
+	return views[view].rows(t, s);
+}
+
+const char *view_empty(enum view view)
+{
+	return views[view].empty;
+}
+
 static void print_title(const struct subject *s, const struct view_order *o,
 			const struct screen *to)
 {

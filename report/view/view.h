@@ -12,6 +12,7 @@
 
 #include "report/view/screen.h"
 #include "report/view/subject.h"
+#include "report/view/table.h"
 
 enum view {
 	VIEW_OVERVIEW,
@@ -43,5 +44,9 @@ struct view_order {
 
 bool view_print(struct subject *s, const struct view_order *o, const struct screen *to,
 		char *why, size_t size);
+
+/* The rows of a view alone, and what a trace lacks that has none. */
+bool view_rows(enum view view, struct table *t, struct subject *s);
+const char *view_empty(enum view view);
 
 #endif

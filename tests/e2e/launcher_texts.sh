@@ -79,7 +79,7 @@ report 12
 diff 5
 gate 8
 ranks 4
-export 6
+export 15
 T
 make -s -C "$top" -o all install BUILD="$(dirname "$prof")" DESTDIR="$work" PREFIX=/usr || fail "make install"
 for page in $pages; do

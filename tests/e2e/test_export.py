@@ -279,7 +279,7 @@ def test_output_is_whole_or_not_there():
 
 
 def test_options():
-    for words, say in (([], "no format: --stacks, --folded or --speedscope"),
+    for words, say in (([], "no format: --chrome, --sqlite, --events, --csv, --md, --stacks, --folded or --speedscope"),
                        (["--folded"], "no trace"), (["--folded", "--stacks", "x"], "only one of"),
                        (["--stacks", "--by", "live", "x"], "--stacks has times only"),
                        (["--folded", "--by", "gpu", "x"], "--by gpu: none of cpu, cuda, allocated, live"),

@@ -4,9 +4,11 @@
  *
  * fuzz_trace SECONDS SEED FILE: damaged copies of the file go through the model and every
  * output of the memory view, of export, of the report and of a comparison. The scanner
- * must read them as the strict parser does.
+ * must read them as the strict parser does, and what is exported as JSON is read again.
  */
 #include "report/compare/compare.h"
+#include "report/export/chrome.h"
+#include "report/export/event_lines.h"
 #include "report/export/export.h"
 #include "report/memory/memory.h"
 #include "report/memory/timeline.h"
@@ -100,6 +102,89 @@ static void look_at_stacks(const char *path, FILE *out)
 	fuzz_require(export_end(&x, true));
 }
 
+/* ---- JSON that is written is JSON ---- */
+
+static ssize_t take_text_bytes(void *arg, void *bytes, size_t size, const char **why)
+{
+	const char **text = arg;
+	size_t n = strlen(*text);
+
+	(void)why;
+	n = n < size ? n : size;
+	memcpy(bytes, *text, n);
+	*text += n;
+	return (ssize_t)n;
+}
+
+/* Is the text one value, without what the parser lets through beside the grammar? */
+static bool is_json(const char *text)
+{
+	const char *rest = text;
+	struct parse p;
+	enum token token;
+	bool strict = true;
+
+	for (const char *at = text; *at; at++)
+		strict &= (unsigned char)*at >= 0x20 || *at == '\n';
+	fuzz_require(parse_start(&p, take_text_bytes, &rest));
+	do {
+		token = parse_next(&p);
+		strict &= token != TOKEN_NULL || p.buf[p.start + 1] == 'u';
+	} while (token != TOKEN_END && token != TOKEN_ERROR);
+	if (token == TOKEN_ERROR)
+		fprintf(stderr, "%s at byte %llu\n", p.why, (unsigned long long)p.offset);
+	parse_stop(&p);
+	return token == TOKEN_END && strict;
+}
+
+/* A cut, or all of the trace, once or twice. */
+static void look_at_chrome(const char *path, bool good)
+{
+	const char *threads[] = { "1", "main" };
+	struct cut_options o = { INT64_MIN, INT64_MAX, threads, fuzz_below(2) };
+	static struct chrome c;
+	char why[512], *text;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+	bool fine = true;
+
+	fuzz_require(out);
+	if (fuzz_below(2)) {
+		o.first = (int64_t)fuzz_below(10);
+		o.last = o.first + (int64_t)fuzz_below(10);
+	}
+	chrome_begin(&c, &o, fuzz_below(2), out);
+	for (uint64_t n = 1 + fuzz_below(2); n; n--)
+		fine &= chrome_add(&c, path, why, sizeof(why));
+	fuzz_require(fine || !good || cut_is_wanted(&o));
+	fine = chrome_end(&c);
+	fclose(out);
+	fuzz_require(fine ? is_json(text) : len < 1 << 20);
+	free(text);
+}
+
+static void look_at_lines(const char *path)
+{
+	struct joined j;
+	char why[512], *text, *line, *rest;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	fuzz_require(out);
+	if (!joined_make(&j, path, why, sizeof(why))) {
+		fclose(out);
+		free(text);
+		return;
+	}
+	fuzz_require(event_lines_write(&j, out));
+	joined_free(&j);
+	fclose(out);
+	rest = text;
+	while ((line = strsep(&rest, "\n")) && *line)
+		fuzz_require(is_json(line));
+	free(text);
+}
+
 static void look_at_report(const char *path, FILE *out)
 {
 	struct subject_options o = { (enum operators_by)fuzz_below(3), INT64_MIN,
@@ -190,11 +275,15 @@ int main(int argc, char **argv)
 		fuzz_require(file && fwrite(bad, 1, part, file) == part);
 		fclose(file);
 		look_at_scanner(bad, part);
-		if (model_read(&m, path, ~0u, why, sizeof(why)))
+		if (model_read(&m, path, ~0u, why, sizeof(why))) {
+			look_at_chrome(path, false);
 			continue;
+		}
 		read++;
 		look(&m, out);
 		look_at_stacks(path, out);
+		look_at_chrome(path, true);
+		look_at_lines(path);
 		look_at_report(path, out);
 		if (!fuzz_below(4))
 			look_at_two(path, argv[3]);
