@@ -47,6 +47,21 @@ static const struct {
 	[VIEW_TRACE] = { rows_trace, "", "" },
 };
 
+bool view_rows(enum view view, struct table *t, struct subject *s)
+{
+	return views[view].rows(t, s);
+}
+
+const char *view_title(enum view view)
+{
+	return views[view].title;
+}
+
+const char *view_empty(enum view view)
+{
+	return views[view].empty;
+}
+
 static void print_title(const struct subject *s, const struct view_order *o,
 			const struct screen *to)
 {

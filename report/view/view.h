@@ -12,6 +12,7 @@
 
 #include "report/view/screen.h"
 #include "report/view/subject.h"
+#include "report/view/table.h"
 
 enum view {
 	VIEW_OVERVIEW,
@@ -36,6 +37,10 @@ struct view_order {
 	bool like_torch;
 };
 
+/* The rows of a view, "what the numbers are of", and why there may be none of them. */
+bool view_rows(enum view view, struct table *t, struct subject *s);
+const char *view_title(enum view view);
+const char *view_empty(enum view view);
 bool view_print(struct subject *s, const struct view_order *o, const struct screen *to,
 		char *why, size_t size);
 

@@ -42,7 +42,8 @@ report/advice: base report report/figures
 report/compare: base report report/figures
 report/view: base report report/memory report/figures report/advice report/compare
 report/export: base report report/memory report/figures
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+report/page: base report report/memory report/figures report/advice report/compare report/view report/export
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/view report/page finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
 launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols
