@@ -90,6 +90,7 @@ static void set_depths(struct maker *k)
 		uint32_t parent = m->slices[i].parent;
 		enum columns_kind kind;
 
+		k->c->all += kind_of(k, i) != COLUMNS_STEPS;
 		k->depth[i][0] = k->depth[i][1] = 0;
 		if (parent == NO_ROW || parent >= i)
 			continue;

@@ -36,7 +36,7 @@ struct columns {
 	size_t tracks_n, tracks_room;
 	uint32_t *names; /* texts of the model */
 	size_t names_n, names_room;
-	uint64_t slices;
+	uint64_t slices, all; /* that are here; that the trace has, without the steps */
 };
 
 bool columns_make(struct columns *c, const struct subject *s, const struct cut *cut);

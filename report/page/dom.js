@@ -81,6 +81,9 @@ function ticks(max, n, round) {
 
 const nice_bytes = v => 2 ** Math.ceil(Math.log2(v > 1 ? v : 1));
 
+// The report's sentences write microseconds as a terminal without UTF-8 does.
+const micro = text => (text || '').replace(/(\d) us\b/g, '$1 µs');
+
 // ---- what hovers over a picture ----
 
 function hover(element, words) {

@@ -3,7 +3,7 @@
  * durations - how long the pieces of each row of kernels took: how many by powers of two.
  *
  * Threads  one at a time.
- * Memory   4 bytes a text and 64 a row until it returns.
+ * Memory   12 bytes a text and 64 a row until it returns.
  * Errors   false: not enough memory.
  * Units    bin 0 is below 2 microseconds, each other twice the one before; the last holds
  *          all that is longer.

@@ -32,8 +32,9 @@ function memory_curve(data, space) {
 		low = high;
 		return path;
 	}).filter(Boolean);
-	const at = sums.reduce((best, v, i) => v > sums[best] ? i : best, 0), px = x(points[at][0]), right = px > W - 130;
-	const peak = [shape('circle', {cx: px, cy: y(sums[at]), r: 4.5, fill: 'var(--hot)'}), shape('text', {class: 'strong', x: right ? px - 8 : px + 8, y: Math.max(16, y(sums[at]) - 5), 'text-anchor': right ? 'end' : 'start'}, 'peak ' + bytes(sums[at]))];
+	// The peak is the allocator's: between two changes of a microsecond the curve may stand above it.
+	const px = Math.min(Math.max(x(space.peak_time), L), W - R), right = px > W - 130, py = y(Math.min(space.peak, max));
+	const peak = [shape('circle', {cx: px, cy: py, r: 4.5, fill: 'var(--hot)'}), shape('text', {class: 'strong', x: right ? px - 8 : px + 8, y: Math.max(16, py - 6), 'text-anchor': right ? 'end' : 'start'}, 'peak ' + bytes(space.peak))];
 	const picture = shape('svg', {viewBox: `0 0 ${W} ${H}`, role: 'img', 'aria-label': `memory of ${space.name} over time; at its peak ${bytes(space.peak)}`}, ...bands, ...lines, ...layers, ...peak);
 	hover(picture, event => {
 		const box = picture.getBoundingClientRect(), t = first + ((event.clientX - box.left) / box.width * W - L) / (W - L - R) * (last - first);
@@ -45,7 +46,7 @@ function memory_curve(data, space) {
 
 // What was there at the peak, in a sentence and a bar.
 function peak_parts(data, space) {
-	const parts = data.memory.categories.map(([name, rule], i) => [name, space.at_peak[i], memory_colour(i), rule]).concat([['before the window', space.older, 'var(--c7)', 'there before the recording began']]);
+	const parts = data.memory.categories.map(([name, rule], i) => [name, space.at_peak[i], memory_colour(i), rule]).concat([['before the window', space.older, 'var(--m8)', 'there before the recording began']]);
 	const total = parts.reduce((sum, p) => sum + Math.max(0, p[1]), 0), largest = [...parts].sort((a, b) => b[1] - a[1])[0];
 	const when = space.peak_step === undefined ? 'outside of steps' : 'in step ' + space.peak_step;
 	const words = `At the peak, ${when}, ${space.peak_operator === '(outside operators)' ? 'outside of operators' : `in ${plain(space.peak_operator)}`}, there were ${bytes(space.peak)}`

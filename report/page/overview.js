@@ -34,8 +34,8 @@ function headline(data) {
 	const {report} = data, {step, mean} = step_sums(report);
 	const largest = mean.map((v, i) => [v / step, SHARES[i][1]]).sort((a, b) => b[0] - a[0]).filter(s => s[0] > 0.01).slice(0, 3);
 	const words = largest.map(([v, name]) => `${percent(v)} ${name}`).join(', ');
-	return make('div', {class: 'headline'}, make('h1', {}, report.sentence),
-		make('p', {class: 'sub'}, data.steps_words + (words ? ': ' + words + '.' : '.')));
+	return make('div', {class: 'headline'}, make('h1', {}, micro(report.sentence)),
+		make('p', {class: 'sub'}, micro(data.steps_words) + (words ? ': ' + words + '.' : '.')));
 }
 
 const doubts = data => data.report.recording.doubts.length
@@ -79,18 +79,18 @@ function advice_row(data, advice, place) {
 		make('span', {}, time(advice.gain) + ' of a step')] : [make('span', {}, 'gain not known')];
 	const go = button('show me', () => show(...where_to(data, advice)), {class: 'go', 'aria-label': 'show me: ' + plain(advice.title)});
 	return make('div', {class: place ? 'todo' : 'todo first'}, make('div', {class: 'gain'}, ...worth),
-		make('h3', {}, `${place + 1}. ${advice.title}`),
-		make('p', {}, advice.seen || '', ' ', make('span', {class: 'why'}, advice.why || '')),
-		advice.do ? make('p', {class: 'do'}, advice.do) : null,
-		advice.where ? make('p', {class: 'where'}, 'in ', make('code', {}, advice.where)) : null,
-		advice.consequence ? make('p', {class: 'where'}, 'a consequence: look at the others first') : null, go);
+		make('div', {}, make('h3', {}, `${place + 1}. ${advice.title}`),
+			make('p', {}, micro(advice.seen), ' ', make('span', {class: 'why'}, micro(advice.why))),
+			advice.do ? make('p', {class: 'do'}, advice.do) : null,
+			advice.where ? make('p', {class: 'where'}, 'in ', make('code', {}, advice.where)) : null,
+			advice.consequence ? make('p', {class: 'where'}, 'a consequence: look at the others first') : null), go);
 }
 
 function advice_card(data) {
 	const all = data.advice_order.map(i => data.report.advice[i]), first = all.filter(a => a.gain !== null), rest = all.filter(a => a.gain === null);
 	const rows = first.length ? first.map((a, i) => advice_row(data, a, i)) : [make('p', {}, 'No rule found anything that a step would gain.')];
 	const also = rest.length ? make('details', {}, make('summary', {}, `Also seen: ${rest.map(a => a.title).join('; ')}`),
-		...rest.map(a => make('p', {class: 'also'}, make('b', {}, a.title), ' ', a.seen || '', ' ', a.why || '', a.do ? ' → ' + a.do : ''))) : null;
+		...rest.map(a => make('p', {class: 'also'}, make('b', {}, a.title), ' ', micro(a.seen), ' ', micro(a.why), a.do ? ' → ' + a.do : ''))) : null;
 	return card('Fix this first', 'most time on top; the number is what a step would lose at most; gains are not to be added up', ...rows, also);
 }
 
@@ -136,9 +136,8 @@ function device_card(d) {
 }
 
 function largest_card(data) {
-	const n = data.report.steps.length || 1, gpu = objects(view_of(data, 'ops')).some(o => o.self_device_time_total > 0);
-	const key = gpu ? 'self_device_time_total' : 'self_cpu_time_total';
-	const rows = objects(view_of(data, 'ops')).filter(o => !/^ProfilerStep/.test(o.key) && o[key] > 0).sort((a, b) => b[key] - a[key]).slice(0, 6);
+	const n = data.report.steps.length || 1, all = objects(view_of(data, 'ops')), gpu = all.some(o => o.self_device_time_total > 0);
+	const key = gpu ? 'self_device_time_total' : 'self_cpu_time_total', rows = data.large.map(i => all[i]).filter(o => o[key] > 0);
 	const most = rows.length ? rows[0][key] : 1;
 	return card('The largest operators', (gpu ? 'GPU' : 'own') + ' time per step', ...rows.map(o =>
 		meter(o.key, count(o.count / n) + (o.count / n === 1 ? ' call' : ' calls'), o[key] / most, time(o[key] / n), share_colour(gpu ? 0 : 6))),
@@ -148,6 +147,6 @@ function largest_card(data) {
 VIEWS.overview = {title: 'Overview', draw(main, data) {
 	const absent = data.report.recording.not_recorded;
 	main.append(...[headline(data), doubts(data), facts(data), step_card(data), advice_card(data),
-		make('div', {class: 'grid'}, step_chart(data.report), ...data.report.devices.map(device_card), largest_card(data)),
+		make('div', {class: 'grid'}, step_chart(data.report), largest_card(data), ...data.report.devices.map(device_card)),
 		absent.length ? note('Not recorded: ', absent.map(a => `${a.what} (${a.record})`).join(', '), '.') : null].filter(Boolean));
 }};

@@ -62,10 +62,21 @@ async function open_run(i) {
 
 const typing = target => /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName);
 
+// Empties a filter, so that all is there again, and leaves it.
+function leave_input(event) {
+	const input = event.target;
+	event.preventDefault();
+	if (input.type === 'search' && input.value) {
+		input.value = '';
+		input.dispatchEvent(new Event('input'));
+	}
+	input.blur();
+}
+
 function press_key(event) {
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
 	if (event.key === 'Escape') {
-		if (typing(event.target)) event.target.blur(); else if (live && live.escape) live.escape();
+		if (typing(event.target)) leave_input(event); else if (live && live.escape) live.escape();
 		return;
 	}
 	if (typing(event.target)) return;
@@ -100,7 +111,7 @@ const turn_theme = () => set_theme(document.documentElement.dataset.theme === 'd
 function read_address() {
 	const words = new URLSearchParams(location.hash.slice(1)), run = Number(words.get('run'));
 	Object.assign(asked, {view: words.get('view') || (asked.difference ? 'compare' : 'overview'), find: words.get('find') || '', group: words.get('group') || '',
-		run: Number.isInteger(run) && runs[run] ? run : asked.difference ? runs.length - 1 : 0});
+		run: words.has('run') && runs[run] ? run : asked.difference ? runs.length - 1 : 0});
 	if (words.get('theme')) set_theme(words.get('theme') === 'dark' ? 'dark' : 'light');
 }
 

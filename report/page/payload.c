@@ -11,6 +11,8 @@
 #include "report/view/rows.h"
 #include "report/view/view.h"
 
+#define LARGEST 6 /* operators of the overview */
+
 /* ---- the timeline ---- */
 
 static void put_steps(const struct subject *s, const struct cut *cut, FILE *out)
@@ -83,8 +85,7 @@ static void put_timeline(const struct subject *s, const struct cut *cut,
 		out_json(out, texts_get(&s->model.texts, c->names[i]));
 	}
 	fprintf(out, "],\n\"slices\": %llu, \"all\": %llu, \"steps_kept\": %zu}",
-		(unsigned long long)c->slices, (unsigned long long)cut->slices,
-		cut->steps);
+		(unsigned long long)c->slices, (unsigned long long)c->all, cut->steps);
 }
 
 /* ---- tables ---- */
@@ -177,6 +178,11 @@ static void put_head(const struct subject *s, const char *title, FILE *out)
 			break;
 		fprintf(out, "%s%td", i ? "," : "", a - s->advices.row);
 	}
+	/* Rows of "ops": those that belong among the largest. */
+	fputs("], \"large\": [", out);
+	for (size_t i = 0, n = 0; i < s->operators.n && n < LARGEST; i++)
+		if (overview_is_large(s, &s->operators.row[i]))
+			fprintf(out, "%s%zu", n++ ? "," : "", i);
 	fprintf(out, "], \"judged_step\": %s, \"begin\": %s", units_us(s->evidence.step),
 		units_us(s->model.begin));
 }

@@ -86,10 +86,19 @@ static const struct table_column who[] = {
 	{ "allocated", "Allocated", TABLE_BYTES, 0 },
 	{ "frees", "Frees", TABLE_COUNT, 0 },
 	{ "freed", "Freed", TABLE_BYTES, 0 },
+	{ "growth", "grows a step", TABLE_BYTES, 0 },
 };
 
+/* How much more a row holds from one step's end to the next one's, in the mean. */
+static int64_t growth_of(const struct memory_row *r, size_t steps)
+{
+	if (!r->steps || steps < 2)
+		return TABLE_NONE;
+	return (r->steps[steps - 1] - r->steps[0]) / (int64_t)(steps - 1);
+}
+
 static bool put_who(const struct memory_view *v, const char *key,
-		    const struct memory_table *rows, FILE *out)
+		    const struct memory_table *rows, size_t steps, FILE *out)
 {
 	struct table t;
 	bool fine = true;
@@ -109,6 +118,7 @@ static bool put_who(const struct memory_view *v, const char *key,
 		c[4].n = r->bytes;
 		c[5].n = r->frees;
 		c[6].n = r->freed;
+		c[7].n = growth_of(r, steps);
 	}
 	fine = fine && table_sort(&t, 1);
 	if (fine) {
@@ -139,8 +149,8 @@ static bool put_spaces(const struct memory_view *v, FILE *out)
 		fputs(i ? ",\n" : "\n", out);
 		put_peak(v, s, out);
 		fine = put_curve(v, s, out) &&
-		       put_who(v, "by_operator", &s->by_op, out) &&
-		       put_who(v, "by_site", &s->by_site, out);
+		       put_who(v, "by_operator", &s->by_op, s->steps_n, out) &&
+		       put_who(v, "by_site", &s->by_site, s->steps_n, out);
 		putc('}', out);
 	}
 	fputs("]}", out);

@@ -7,7 +7,7 @@ const ROWS_AT_ONCE = 60;
 // Columns that say something: the first one, and those with a value that is not 0.
 function telling(columns, rows) {
 	return columns.map((column, i) => ({column, i}))
-		.filter(({column, i}) => !i || column.keep || rows.some(row => row[i] !== null && row[i] !== 0 && row[i] !== ''));
+		.filter(({i}) => !i || rows.some(row => row[i] !== null && row[i] !== 0 && row[i] !== ''));
 }
 
 function by_column(i, unit, rising) {
@@ -29,11 +29,11 @@ function save_csv(name, columns, rows) {
 }
 
 class Table {
-	// view: {name, columns: [[key, title, unit]], rows}; options: sort (a key), bars (keys), extra ({title, cell(row)}),
-	// open(row) -> what a row shows when it is pressed, caption, hint
+	// view: {name, columns: [[key, title, unit, drop]], rows}; options: sort (a key), bars and keep (keys), extra ({title, after (a
+	// key), cell(row)}), open(row) -> what a row shows when it is pressed, caption, tools
 	constructor(into, view, options = {}) {
 		Object.assign(this, {view, options, find: options.find || ''});
-		this.shown = telling(view.columns, view.rows);
+		this.telling = this.shown = telling(view.columns, view.rows);
 		this.sort = Math.max(0, view.columns.findIndex(c => c[0] === options.sort));
 		this.rising = view.columns[this.sort][2] === 'text';
 		this.most = view.columns.map((c, i) => (options.bars || []).includes(c[0])
@@ -41,17 +41,41 @@ class Table {
 		this.input = make('input', {type: 'search', placeholder: 'filter (/)', value: this.find, 'aria-label': 'filter rows',
 			on: {input: () => { this.find = this.input.value; this.rows(); remember({find: this.find}); }}});
 		this.said = make('span', {class: 'hint', role: 'status'});
+		this.rest = button('all columns', () => { this.wide = true; this.fit(); });
 		this.head = make('tr');
 		this.body = make('tbody', {on: {keydown: e => this.key(e), click: e => this.press(e)}});
-		into.append(make('div', {class: 'tools'}, this.input, ...(options.tools || []), this.said,
-			button('save as CSV', () => save_csv(view.name, view.columns, this.sorted()))));
-		into.append(make('div', {class: 'scroll'}, make('table', {},
-			make('caption', {class: 'unseen'}, options.caption || view.title || view.name), make('thead', {}, this.head), this.body)));
+		into.append(make('div', {class: 'tools'}, this.input, ...(options.tools || []), this.said, this.rest,
+			button('save as CSV', () => save_csv(view.name, view.columns, this.sorted()), {class: 'save'})));
+		this.table = make('table', {}, make('caption', {class: 'unseen'}, options.caption || view.title || view.name), make('thead', {}, this.head), this.body);
+		into.append(make('div', {class: 'scroll'}, this.table));
 		this.more = make('div', {class: 'more'});
 		into.append(this.more);
 		new IntersectionObserver(seen => seen.some(s => s.isIntersecting) && this.grow()).observe(this.more);
-		this.heads();
-		this.rows();
+		this.fit();
+	}
+
+	// Leaves out columns while the table is wider than its place, in the order in which the terminal does.
+	fit() {
+		const {options} = this, lowest = () => this.shown.reduce((most, s) => (s.column[3] || 0) > (most.column[3] || 0) && s.i !== this.sort && !(options.keep || []).includes(s.column[0]) ? s : most, this.shown[0]);
+		this.shown = this.telling;
+		for (;;) {
+			this.heads();
+			this.rows();
+			const drop = lowest(), place = this.table.parentNode;
+			if (this.wide || !drop.column[3] || this.table.scrollWidth <= place.clientWidth + 1) break;
+			this.shown = this.shown.filter(s => s !== drop);
+		}
+		this.rest.hidden = this.shown.length === this.telling.length;
+		this.rest.title = this.telling.filter(s => !this.shown.includes(s)).map(s => s.column[1]).join(', ');
+	}
+
+	// What a view adds to the report's columns, behind the column that it names.
+	with_extra(cells, made) {
+		for (const extra of this.options.extra || []) {
+			const at = this.shown.findIndex(s => s.column[0] === extra.after);
+			cells.splice(at < 0 ? cells.length : at + 1, 0, made(extra));
+		}
+		return cells;
 	}
 
 	heads() {
@@ -62,13 +86,12 @@ class Table {
 				this.sort = i;
 				this.heads();
 				this.rows();
-				this.head.children[this.shown.findIndex(s => s.i === i)].firstChild.focus();
+				this.head.querySelector(`[data-key="${i}"]`).focus();
 			};
 			return make('th', {scope: 'col', class: unit === 'text' ? 'left' : null, 'aria-sort': sorted ? way : 'none'},
-				button(title, press));
+				button(title, press, {'data-key': i}));
 		});
-		const extra = (this.options.extra || []).map(e => make('th', {scope: 'col', class: 'left'}, e.title));
-		this.head.replaceChildren(...cells, ...extra);
+		this.head.replaceChildren(...this.with_extra(cells, e => make('th', {scope: 'col', class: 'left'}, e.title)));
 	}
 
 	sorted() {
@@ -96,8 +119,8 @@ class Table {
 
 	row(row) {
 		const cells = this.shown.map(({column: [, , unit], i}, at) => this.cell(row[i], unit, i, at));
-		const extra = (this.options.extra || []).map(e => make('td', {class: 'left'}, e.cell(row)));
-		const out = make('tr', {class: this.options.open ? 'row opens' : 'row', tabindex: '-1'}, ...cells, ...extra);
+		const out = make('tr', {class: this.options.open ? 'row opens' : 'row', tabindex: '-1'},
+			...this.with_extra(cells, e => make('td', {class: 'left'}, e.cell(row))));
 		out.data = row;
 		return out;
 	}

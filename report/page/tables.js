@@ -65,7 +65,7 @@ function histogram(bins) {
 
 VIEWS.kernels = {title: 'GPU kernels', draw(main, data) {
 	const view = view_of(data, 'kernels'), bins = new Map(view.rows.map((row, i) => [row, data.durations[i]]));
-	draw_rows(main, data, 'kernels', {sort: 'total', bars: ['total'], extra: [{title: 'Durations', cell: row => bins.get(row) ? histogram(bins.get(row)) : ''}],
+	draw_rows(main, data, 'kernels', {sort: 'total', bars: ['total'], keep: ['operator'], extra: [{title: 'Durations', after: 'mean', cell: row => (bins.get(row) || []).some(n => n) ? histogram(bins.get(row)) : ''}],
 		open: row => make('div', {}, make('p', {}, make('b', {}, row[0])), button('find it in the timeline', () => show('timeline', row[0])))});
 }};
 

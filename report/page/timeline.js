@@ -58,7 +58,7 @@ class Timeline {
 
 	theme() {
 		const one = name => variable('--' + name);
-		return {ink: one('ink'), soft: one('soft'), line: one('line'), card: one('card'), step: one('c7'), mark: one('mark'),
+		return {ink: one('ink'), soft: one('soft'), line: one('line'), card: one('card'), on: one('on'), step: one('c7'), mark: one('mark'),
 			names: Array.from({length: COLOURS}, (_, i) => one('n' + i))};
 	}
 
@@ -112,7 +112,7 @@ class Timeline {
 				pen.globalAlpha = hit && !hit[name[i]] ? 0.16 : 1;
 				pen.fillStyle = track.kind === 'step' ? look.step : look.names[this.colour[name[i]]];
 				pen.fillRect(a, y, b - a - 0.6, ROW - 1);
-				if (b - a > 30) this.word(this.short[name[i]], a + 4, y + ROW / 2, b - a - 6, track.kind === 'step' ? look.ink : look.mark);
+				if (b - a > 30) this.word(this.short[name[i]], a + 4, y + ROW / 2, b - a - 6, track.kind === 'step' ? look.on : look.mark);
 				i++;
 				continue;
 			}

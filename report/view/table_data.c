@@ -133,9 +133,9 @@ void table_arrays(const struct table *t, FILE *out, size_t limit)
 
 	fputs("\"columns\": [", out);
 	for (unsigned i = 0; i < t->columns_n; i++)
-		fprintf(out, "%s[\"%s\", \"%s\", \"%s\"]", i ? ", " : "",
-			t->columns[i].key, t->columns[i].title,
-			units[t->columns[i].unit]);
+		fprintf(out, "%s[\"%s\", \"%s\", \"%s\", %u]", i ? ", " : "",
+			t->columns[i].key, t->columns[i].title, units[t->columns[i].unit],
+			t->columns[i].drop);
 	fputs("], \"rows\": [", out);
 	for (size_t row = 0; row < t->n && row < limit; row++) {
 		fputs(row ? ",\n[" : "\n[", out);
