@@ -81,11 +81,11 @@ static void put_peak(const struct memory_view *v, const struct memory_space *s, 
 static const struct table_column who[] = {
 	{ "name", "Who", TABLE_TEXT, 0 },
 	{ "peak", "at the peak", TABLE_BYTES, 0 },
-	{ "end", "at the end", TABLE_BYTES, 0 },
-	{ "allocations", "Allocations", TABLE_COUNT, 0 },
+	{ "end", "at the end", TABLE_BYTES, 1 },
+	{ "allocations", "Allocations", TABLE_COUNT, 2 },
 	{ "allocated", "Allocated", TABLE_BYTES, 0 },
-	{ "frees", "Frees", TABLE_COUNT, 0 },
-	{ "freed", "Freed", TABLE_BYTES, 0 },
+	{ "frees", "Frees", TABLE_COUNT, 4 },
+	{ "freed", "Freed", TABLE_BYTES, 3 },
 	{ "growth", "grows a step", TABLE_BYTES, 0 },
 };
 
