@@ -106,7 +106,8 @@ struct pages {
 };
 
 /* The run of a side is its last window: it is read again, with all that a page has. */
-static bool fill_side(FILE *out, struct pages *p, const struct side *side, char letter)
+static const char *fill_side(FILE *out, struct pages *p, const struct side *side,
+			     char letter)
 {
 	static struct subject s; /* its parts point at one another */
 	const struct subject_options all = { .first = INT64_MIN, .last = INT64_MAX };
@@ -115,23 +116,26 @@ static bool fill_side(FILE *out, struct pages *p, const struct side *side, char 
 	bool fine;
 
 	if (!subject_make(&s, path, &all, p->why, sizeof(p->why)))
-		return false;
+		return p->why;
 	snprintf(title, sizeof(title), "%c: %s", letter, page_file_title(path));
 	fine = page_run(out, &s, title, (size_t)p->r->html_limit);
 	subject_free(&s);
-	return fine;
+	return fine ? NULL : PAGE_FILE_NO_MEMORY;
 }
 
-static bool fill_page(FILE *out, void *arg)
+/* One side after the other: so a page needs the memory of one trace. */
+static const char *fill_page(FILE *out, void *arg)
 {
 	struct pages *p = arg;
+	const char *wrong = NULL;
 
 	page_begin(out);
-	if (!page_difference(out, p->d) || !fill_side(out, p, p->side[0], 'A') ||
-	    !fill_side(out, p, p->side[1], 'B'))
-		return false;
+	if (!page_difference(out, p->d))
+		return PAGE_FILE_NO_MEMORY;
+	for (unsigned i = 0; i < 2 && !wrong; i++)
+		wrong = fill_side(out, p, p->side[i], (char)('A' + i));
 	page_end(out);
-	return true;
+	return wrong;
 }
 
 static int write_page(const struct request *r, const struct difference *d,
@@ -140,8 +144,6 @@ static int write_page(const struct request *r, const struct difference *d,
 	struct pages p = { .r = r, .d = d, .side = { a, b } };
 	bool fine = page_file_write(r->html, fill_page, &p);
 
-	if (*p.why)
-		say_warn("%s", p.why);
 	if (fine && r->open)
 		page_file_show(r->html);
 	return fine ? 0 : 2;

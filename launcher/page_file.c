@@ -2,7 +2,7 @@
 /* A browser lives on when the launcher has ended: it gets a session of its own, and none
  * of the terminal's descriptors. */
 #include "launcher/page_file.h"
-#include "launcher/new_file.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 
 #include <fcntl.h>
@@ -14,26 +14,17 @@
 
 extern char **environ;
 
-bool page_file_write(const char *path, bool (*fill)(FILE *out, void *arg), void *arg)
+bool page_file_write(const char *path, page_file_fill *fill, void *arg)
 {
-	struct new_file f;
-	char why[8192];
+	struct result text;
+	const char *wrong;
 
-	if (!new_file_open(&f, path, why, sizeof(why))) {
-		say_warn("%s", why);
+	if (!result_begin(&text))
 		return false;
-	}
-	if (!fill(f.out, arg)) {
-		say_warn("%s: not enough memory for the page: fewer slices with "
-			 "--html-limit, or fewer steps with --steps",
-			 path);
-		new_file_drop(&f);
-		return false;
-	}
-	if (new_file_keep(&f, why, sizeof(why)))
-		return true;
-	say_warn("%s", why);
-	return false;
+	wrong = fill(text.out, arg);
+	if (wrong)
+		say_warn("%s: %s", path, wrong);
+	return result_show(&text, path, !wrong) && !wrong;
 }
 
 const char *page_file_title(const char *path)
@@ -45,6 +36,7 @@ const char *page_file_title(const char *path)
 
 /* ---- the browser ---- */
 
+/* An empty variable is none. */
 static const char *value_of(const char *name)
 {
 	const char *value = getenv(name);
@@ -64,6 +56,8 @@ static const char *browser_program(void)
 	return NULL;
 }
 
+/* The browser's own words go nowhere: they are about its profile, not about the report.
+ */
 static bool start_browser(const char *program, char *path)
 {
 	char *words[] = { (char *)program, path, NULL };

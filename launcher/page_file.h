@@ -13,8 +13,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* `fill` writes the page; false: not enough memory, which is said here. */
-bool page_file_write(const char *path, bool (*fill)(FILE *out, void *arg), void *arg);
+/* Writes the page. Returns NULL, or what went wrong, which is said behind the file's
+ * name. */
+typedef const char *page_file_fill(FILE *out, void *arg);
+#define PAGE_FILE_NO_MEMORY \
+	"not enough memory for the page: fewer slices by --html-limit, or other traces"
+
+bool page_file_write(const char *path, page_file_fill *fill, void *arg);
 /* Starts $BROWSER, or xdg-open where there is a display, and does not wait for it.
  * Without either a line says which file to open. */
 void page_file_show(const char *path);

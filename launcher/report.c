@@ -239,23 +239,28 @@ static int print_subject(const struct request *r, struct subject *s)
 	return result_show(&text, r->output, fine) && fine ? 0 : 2;
 }
 
-static bool fill_page(FILE *out, void *arg)
+/* What fill_page is handed: there is one argument. */
+struct page_order {
+	const struct request *r;
+	struct subject *s;
+};
+
+static const char *fill_page(FILE *out, void *arg)
 {
-	const struct request *r = ((void **)arg)[0];
-	struct subject *s = ((void **)arg)[1];
+	const struct page_order *o = arg;
 	bool fine;
 
 	page_begin(out);
-	fine = page_run(out, s, page_file_title(s->path), r->html_limit);
+	fine = page_run(out, o->s, page_file_title(o->s->path), o->r->html_limit);
 	page_end(out);
-	return fine;
+	return fine ? NULL : PAGE_FILE_NO_MEMORY;
 }
 
 static int write_page(struct request *r, struct subject *s)
 {
-	void *both[] = { r, s };
+	struct page_order o = { r, s };
 
-	if (!page_file_write(r->html, fill_page, both))
+	if (!page_file_write(r->html, fill_page, &o))
 		return 2;
 	if (r->open)
 		page_file_show(r->html);

@@ -22,6 +22,7 @@ struct maker {
 
 /* ---- bytes ---- */
 
+/* Seven bits a byte, the lowest first; all but the last have the high bit. */
 static bool put_varint(struct columns *c, uint64_t n)
 {
 	do {
@@ -76,6 +77,7 @@ static enum columns_kind kind_of(const struct maker *k, uint32_t slice)
 	}
 }
 
+/* Depth stops at the last lane: a hostile file has a million slices around one. */
 static uint8_t one_deeper(uint8_t depth, bool deeper)
 {
 	return depth + deeper < (int)COLUMNS_LANES ? (uint8_t)(depth + deeper) : depth;
@@ -102,6 +104,8 @@ static void set_depths(struct maker *k)
 	}
 }
 
+/* Lanes of Python count functions alone, all others what is not Python: so each track
+ * begins in its first lane. */
 static unsigned lane_of(const struct maker *k, uint32_t slice, enum columns_kind kind)
 {
 	return k->depth[slice][kind == COLUMNS_PYTHON];
@@ -137,6 +141,7 @@ static bool put_lane(struct maker *k, const uint32_t *order, uint32_t n)
 	return fine;
 }
 
+/* The track's slices lie in `order` lane by lane. */
 static bool put_lanes(struct maker *k, const struct columns_track *t)
 {
 	const uint32_t *order = k->order;
@@ -151,7 +156,8 @@ static bool put_lanes(struct maker *k, const struct columns_track *t)
 
 /* ---- tracks ---- */
 
-static bool belongs(const struct maker *k, uint32_t slice, enum columns_kind kind)
+/* Is the slice of that kind, and does it stay? */
+static bool is_of_track(const struct maker *k, uint32_t slice, enum columns_kind kind)
 {
 	return kind_of(k, slice) == kind && cut_keeps(k->cut, &k->s->model.slices[slice]);
 }
@@ -165,7 +171,7 @@ static bool put_track(struct maker *k, enum columns_kind kind, uint32_t first,
 	uint32_t at[COLUMNS_LANES] = { 0 };
 
 	for (uint32_t i = first; i < after; i++)
-		if (belongs(k, i, kind))
+		if (is_of_track(k, i, kind))
 			t.lane[lane_of(k, i, kind)]++;
 	for (unsigned i = 0; i < COLUMNS_LANES; i++) {
 		if (t.lane[i])
@@ -177,7 +183,7 @@ static bool put_track(struct maker *k, enum columns_kind kind, uint32_t first,
 	if (!t.lanes)
 		return true;
 	for (uint32_t i = first; i < after; i++)
-		if (belongs(k, i, kind))
+		if (is_of_track(k, i, kind))
 			k->order[at[lane_of(k, i, kind)]++] = i;
 	if (!GROW(k->c->tracks, k->c->tracks_room, k->c->tracks_n))
 		return false;
@@ -185,6 +191,7 @@ static bool put_track(struct maker *k, enum columns_kind kind, uint32_t first,
 	return put_lanes(k, &t);
 }
 
+/* A thread's slices lie together: each range of them is looked at once for a kind. */
 static bool put_threads(struct maker *k, enum columns_kind kind)
 {
 	const struct model *m = &k->s->model;

@@ -10,6 +10,7 @@ struct sizes {
 	uint64_t *of; /* slices that begin in each step */
 };
 
+/* A slice is counted where it begins; what begins in no step is in none. */
 static bool count_slices(struct sizes *z)
 {
 	const struct model *m = &z->s->model;
@@ -24,11 +25,13 @@ static bool count_slices(struct sizes *z)
 	return z->of != NULL;
 }
 
+/* Work on a GPU belongs to its step: the end is that of the last piece. */
 static int64_t step_length(const struct subject *s, size_t step)
 {
 	return s->steps.row[step].end - s->steps.row[step].begin;
 }
 
+/* The step that is nearest to the median, the first of them: it is what most are like. */
 static size_t median_step(const struct subject *s)
 {
 	int64_t median = steps_median(&s->steps), off, least = INT64_MAX;
@@ -46,6 +49,7 @@ static size_t median_step(const struct subject *s)
 	return best;
 }
 
+/* The step that people ask about. */
 static size_t slowest_step(const struct subject *s)
 {
 	size_t best = 0;

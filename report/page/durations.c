@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* Bin n is below 2 to the power n + 1, in microseconds. */
 static unsigned bin_of(int64_t ns)
 {
 	unsigned bin = 0;
@@ -39,6 +40,7 @@ static void count_work(const struct subject *s, const uint32_t *row,
 	}
 }
 
+/* Rows are short: most bins are 0, and packed to nothing. */
 static void put_bins(const uint32_t (*bins)[DURATIONS_BINS], size_t n, FILE *out)
 {
 	putc('[', out);

@@ -11,18 +11,21 @@
 
 /* ---- weights ---- */
 
-static bool counts(const struct subject *s, const struct slice *slice)
+/* As in every table: what begins in the steps. A function that began before them is a
+ * frame, and has no time of its own. */
+static bool is_counted(const struct subject *s, const struct slice *slice)
 {
 	return slice->begin >= s->from && slice->begin < s->to;
 }
 
+/* Own times: a node's whole time is then the sum of what lies below it. */
 static bool fold_host(struct fold *f, const struct subject *s, const struct chain *c)
 {
 	int64_t *self = self_time_make(&s->model);
 
 	for (size_t i = 0; self && i < s->model.slices_n; i++)
 		if (s->model.slices[i].kind < SLICE_DEVICE &&
-		    counts(s, &s->model.slices[i]))
+		    is_counted(s, &s->model.slices[i]))
 			fold_add(f, c->node[i], self[i]);
 	free(self);
 	return self != NULL;
@@ -40,7 +43,7 @@ static bool fold_device(struct fold *f, const struct subject *s, const struct ch
 		const struct slice *work = &m->slices[i];
 		uint32_t op;
 
-		if (work->kind != SLICE_DEVICE || !counts(s, work))
+		if (work->kind != SLICE_DEVICE || !is_counted(s, work))
 			continue;
 		op = launches_op(&all, work);
 		fold_add(f,
@@ -68,6 +71,7 @@ static uint8_t *kinds_of_texts(const struct model *m)
 	return kind;
 }
 
+/* What colours a box. Modules and steps are told by the names that torch gives them. */
 static const char *kind_word(const struct model *m, const uint8_t *kinds,
 			     const char *frame)
 {
@@ -109,12 +113,14 @@ static void add_totals(struct tree *t)
 	}
 }
 
+/* A box that no screen shows has no row. */
 static bool is_seen(const struct tree *t, size_t node)
 {
 	return t->total[node] > 0 &&
 	       (double)t->total[node] >= FLAMES_LEAST * (double)t->total[FOLD_ROOT];
 }
 
+/* A parent that is not seen has no child that is: its place is known by then. */
 static void put_nodes(struct tree *t, FILE *out)
 {
 	const struct fold_node *nodes = t->f->nodes;
@@ -134,6 +140,7 @@ static void put_nodes(struct tree *t, FILE *out)
 	putc(']', out);
 }
 
+/* Frames of nodes that are seen, in the order of their first node. */
 static void put_frames(struct tree *t, const struct model *m, const uint8_t *kinds,
 		       FILE *out)
 {

@@ -12,6 +12,7 @@
 
 /* ---- base64 ---- */
 
+/* No byte of it means anything to HTML. */
 static void put_base64(FILE *out, const unsigned char *bytes, size_t n)
 {
 	static const char digit[] =
@@ -31,6 +32,7 @@ static void put_base64(FILE *out, const unsigned char *bytes, size_t n)
 
 /* ---- blocks ---- */
 
+/* The lowest byte first, whatever the machine. */
 static void put_length(unsigned char *to, size_t n)
 {
 	for (unsigned i = 0; i < 4; i++)
@@ -106,6 +108,7 @@ void page_end(FILE *out)
 	put_part(out, parts_tail, parts_tail_end);
 }
 
+/* The JSON names texts by their numbers in the columns, which are so made first. */
 static bool put_run(FILE *out, struct subject *s, const char *title,
 		    const struct cut *cut)
 {
@@ -141,6 +144,7 @@ bool page_run(FILE *out, struct subject *s, const char *title, size_t limit)
 
 /* ---- two runs ---- */
 
+/* Each step's length in microseconds: a dot of the picture. */
 static void put_lengths(FILE *out, const char *key, const struct profile *p)
 {
 	const struct profile_row *row = NULL;

@@ -15,6 +15,7 @@
 
 /* ---- the timeline ---- */
 
+/* Steps are [number, begin, end, whether the timeline has them]. */
 static void put_steps(const struct subject *s, const struct cut *cut, FILE *out)
 {
 	int64_t begin = s->model.begin;
@@ -30,6 +31,7 @@ static void put_steps(const struct subject *s, const struct cut *cut, FILE *out)
 	putc(']', out);
 }
 
+/* What a thread is called: by the file, or by its number. */
 static void put_thread(const struct subject *s, const struct columns_track *t, FILE *out)
 {
 	const struct thread *thread = &s->model.threads[t->thread];
@@ -73,6 +75,7 @@ static void put_tracks(const struct subject *s, const struct columns *c, FILE *o
 	putc(']', out);
 }
 
+/* Slices are beside the JSON; here are what tells them apart and what they are called. */
 static void put_timeline(const struct subject *s, const struct cut *cut,
 			 const struct columns *c, FILE *out)
 {
@@ -141,6 +144,8 @@ static bool put_view(struct subject *s, enum view view, FILE *out)
 	return put_rows(&t, fine, view_names[view], view, out);
 }
 
+/* Every view that the report has, in its order: the page shows those that it does not
+ * know as tables. */
 static bool put_views(struct subject *s, FILE *out)
 {
 	bool fine = true;

@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* The curve's times are absolute, as torch's export has them; a page begins at 0. */
 static int64_t since_begin(const struct memory_view *v, int64_t absolute)
 {
 	return absolute - v->model->base_ns - v->model->begin;
@@ -57,6 +58,7 @@ static bool put_curve(const struct memory_view *v, const struct memory_space *sp
 
 /* ---- the peak, and who ---- */
 
+/* What the allocator had at its fullest, and what it was for. */
 static void put_peak(const struct memory_view *v, const struct memory_space *s, FILE *out)
 {
 	fputs("{\"name\": ", out);
@@ -97,6 +99,7 @@ static int64_t growth_of(const struct memory_row *r, size_t steps)
 	return (r->steps[steps - 1] - r->steps[0]) / (int64_t)(steps - 1);
 }
 
+/* Operators or call sites, those that held most at the peak first. */
 static bool put_who(const struct memory_view *v, const char *key,
 		    const struct memory_table *rows, size_t steps, FILE *out)
 {
