@@ -35,13 +35,13 @@ function share_table(rows) {
 function changes(rows, kind) {
 	const memory = kind === 'peak', unit = memory ? 'bytes' : 'time', of = (r, key) => r[memory ? key + '_bytes' : key];
 	const words = r => !r.in_a ? 'new' : !r.in_b ? 'gone' : r.sure ? 'sure' : 'may be noise';
-	return {name: 'diff_' + kind, columns: [['name', 'Name', 'text'], ['a', 'A', unit], ['b', 'B', unit], ['difference', 'B − A', unit], ['size', 'Size of it', unit], ['sure', 'Sure?', 'text'], ['p', 'p', 'number']],
-		rows: rows.filter(r => r.kind === kind).map(r => [r.name, of(r, 'a'), of(r, 'b'), of(r, 'difference'), Math.abs(of(r, 'difference')), words(r), r.p])};
+	return {name: 'diff_' + kind, columns: [['name', 'Name', 'text'], ['a', 'A', unit], ['b', 'B', unit], ['difference', 'B − A', memory ? 'more_bytes' : 'more_time'], ['size', 'Size of it', unit], ['sure', 'Sure?', 'text']],
+		rows: rows.filter(r => r.kind === kind).map(r => [r.name, of(r, 'a'), of(r, 'b'), of(r, 'difference'), Math.abs(of(r, 'difference')), words(r)])};
 }
 
 VIEWS.compare = {title: 'Compare', draw(main) {
 	const difference = asked.difference, {rows: d} = difference, side = (letter, s) => `${letter}: ${count(s.steps)} steps of ${s.files} file${s.files === 1 ? '' : 's'}, ${plain(s.name)}`;
-	main.append(make('div', {class: 'headline'}, make('h1', {}, d.sentence), make('p', {class: 'sub'}, side('A', d.a), make('br'), side('B', d.b))));
+	main.append(make('div', {class: 'headline'}, make('h1', {}, micro(d.sentence)), make('p', {class: 'sub'}, side('A', d.a), make('br'), side('B', d.b))));
 	if (d.doubts.length) main.append(make('div', {class: 'doubts', role: 'note'}, ...d.doubts.map(t => make('p', {}, t))));
 	main.append(card('Every step of both runs', 'a dot is a step, a line the median', dots(difference)));
 	const shares = d.rows.filter(r => r.kind === 'share' && (r.a || r.b));

@@ -64,7 +64,7 @@ const signed = (words, v) => (v > 0 ? '+' : v < 0 ? '−' : '') + words(Math.abs
 // By the unit of a table's column.
 const WORDS = {
 	text: v => v, count, id: v => String(v), time, bytes, share: percent,
-	number: v => v.toFixed(2), flag: v => v ? 'yes' : 'no',
+	more_time: v => signed(time, v), more_bytes: v => signed(bytes, v), number: v => v.toFixed(2), flag: v => v ? 'yes' : 'no',
 };
 
 // The round number next above, for the ticks of an axis.

@@ -125,7 +125,7 @@ class Timeline {
 				i++;
 			} while (i < n && begin[i] < until && (end[i] - begin[i]) * per < SEEN);
 			pen.globalAlpha = found ? Math.min(1, 0.35 + 0.65 * cover * per / SEEN) : 0.12;
-			pen.fillStyle = look.names[this.colour[name[best]]];
+			pen.fillStyle = track.kind === 'step' ? look.step : look.names[this.colour[name[best]]];
 			pen.fillRect(from, y, SEEN, ROW - 1);
 		}
 		pen.globalAlpha = 1;

@@ -284,7 +284,7 @@ def test_two_runs_stand_beside_each_other():
     look_at_all(out, "light", 1300)
     look_at_all(out, "dark", 360)
     PAGE.open(out)
-    assert PAGE.ask("return document.querySelector('h1').textContent") == known["sentence"]
+    assert PAGE.ask("return document.querySelector('h1').textContent") == known["sentence"].replace(" us", " µs")
     assert PAGE.ask("return document.querySelectorAll('main svg circle').length") == 18
     ops = sorted((r for r in known["rows"] if r["kind"] == "operator"), key=lambda r: -abs(r["difference"]))
     equal(p.column(PAGE, "B − A", 1), [r["difference"] for r in ops])
