@@ -53,9 +53,10 @@ tests  := $(patsubst tests/unit/%.c,$(BUILD)/%,$(wildcard tests/unit/test_*.c))
 agent_o := $(addprefix $(BUILD)/so/,$(addsuffix .o,$(basename $(agent))))
 # A sanitizer brings a start, and functions, of its own.
 front   := $(if $(SAN),$(filter-out launcher/old_libc.c,$(front)),$(front))
-front_o := $(front:%.c=$(BUILD)/bin/%.o) $(if $(SAN),,$(BUILD)/bin/launcher/start.o)
+front_o := $(front:%.c=$(BUILD)/bin/%.o) $(BUILD)/bin/report/page/parts.o $(if $(SAN),,$(BUILD)/bin/launcher/start.o)
 unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c %.S,$(agent)) \
-	$(filter-out launcher/main.c launcher/old_libc.c %.S,$(call below,launcher finisher report)))
+	$(filter-out launcher/main.c launcher/old_libc.c %.S,$(call below,launcher finisher report))) \
+	$(BUILD)/unit/report/page/parts.o
 
 # Static archives by name, so that the agent needs libc alone.
 archives := -l:libdeflate.a -l:libiberty.a
@@ -132,6 +133,15 @@ $(BUILD)/$(1)/%.o: %.S Makefile
 endef
 $(foreach kind,so bin unit,$(eval $(call compile,$(kind))))
 $(foreach kind,so bin unit,$(eval $(call assemble,$(kind))))
+
+# The page of `report --html` is text in the launcher: its scripts are joined in this order.
+page_js := $(addprefix report/page/,$(addsuffix .js,dom payload table overview tables timeline flame memory compare page))
+page    := report/page/join.sh report/page/page.html report/page/page.css $(page_js)
+$(BUILD)/page/page.head: $(page)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@)report/page/join.sh $(@D) report/page/page.css $(page_js)
+$(BUILD)/bin/report/page/parts.o $(BUILD)/unit/report/page/parts.o: $(BUILD)/page/page.head
+$(BUILD)/bin/report/page/parts.o $(BUILD)/unit/report/page/parts.o: private flags += -Wa,-I$(BUILD)/page
 
 # ---- checks -----------------------------------------------------------------
 -include tests/tests.mk

@@ -5,11 +5,13 @@
 #include "base/text.h"
 #include "config/config_file.h"
 #include "launcher/new_file.h"
+#include "launcher/page_file.h"
 #include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
 #include "report/choice.h"
 #include "report/memory/processes.h"
+#include "report/page/page.h"
 #include "report/view/view.h"
 
 #include <string.h>
@@ -21,8 +23,9 @@ struct request {
 	struct view_order order;
 	struct subject_options subject;
 	struct choice choice;
-	const char *explain, *output;
-	bool help;
+	const char *explain, *output, *html;
+	size_t html_limit; /* slices of the page's timeline */
+	bool help, open;
 	char **places;
 	unsigned places_n;
 };
@@ -109,12 +112,12 @@ static const char *take_number(const char *value, int64_t low, int64_t high, int
 	return low ? "not a number from 1 on" : "not a number from 0 on";
 }
 
-static const char *take_limit(struct request *r, const char *value)
+static const char *take_size(const char *value, size_t *to)
 {
 	int64_t n = 0;
 	const char *why = take_number(value, 1, INT32_MAX, &n);
 
-	r->order.limit = (size_t)n;
+	*to = (size_t)n;
 	return why;
 }
 
@@ -129,7 +132,9 @@ static const char *take_option(void *arg, const char *name, const char *value)
 	if (!strcmp(name, "group-by"))
 		return take_group(r, value);
 	if (!strcmp(name, "limit"))
-		return take_limit(r, value);
+		return take_size(value, &r->order.limit);
+	if (!strcmp(name, "html-limit"))
+		return take_size(value, &r->html_limit);
 	if (!strcmp(name, "steps"))
 		return verb_options_range(value, &r->subject.first, &r->subject.last)
 			       ? NULL
@@ -144,6 +149,10 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		r->order.like_torch = true;
 	else if (!strcmp(name, "output"))
 		r->output = value;
+	else if (!strcmp(name, "html"))
+		r->html = value;
+	else if (!strcmp(name, "open"))
+		r->open = true;
 	else if (!strcmp(name, "explain"))
 		r->explain = value;
 	else
@@ -158,6 +167,14 @@ static bool fits_together(const struct request *r)
 
 	if (r->places_n > 1)
 		say_warn("%s: one trace or directory at a time", r->places[1]);
+	else if (!r->html && (r->open || r->html_limit != PAGE_SLICES))
+		say_warn("--%s: is of a page: --html FILE with it",
+			 r->open ? "open" : "html-limit");
+	else if (r->html && (r->output || o->format != VIEW_TABLE || o->like_torch))
+		say_warn("--html: is a file of its own: no %s with it",
+			 r->output       ? "--output"
+			 : o->like_torch ? "--like-torch"
+					 : "--format");
 	else if (o->like_torch && o->view != VIEW_OPS)
 		say_warn("--like-torch: is of operators: --view ops --like-torch");
 	else if (o->like_torch && o->format != VIEW_TABLE)
@@ -266,11 +283,41 @@ static bool read_ranks(const struct request *r, struct subject *s, struct ranks 
 	return true;
 }
 
-static int report_subject(const struct request *r, struct subject *s)
+/* What fill_page is handed: there is one argument. */
+struct page_order {
+	const struct request *r;
+	struct subject *s;
+};
+
+static const char *fill_page(FILE *out, void *arg)
+{
+	const struct page_order *o = arg;
+	bool fine;
+
+	page_begin(out);
+	fine = page_run(out, o->s, page_file_title(o->s->path), o->r->html_limit);
+	page_end(out);
+	return fine ? NULL : PAGE_FILE_NO_MEMORY;
+}
+
+static int write_page(struct request *r, struct subject *s)
+{
+	struct page_order o = { r, s };
+
+	if (!page_file_write(r->html, fill_page, &o))
+		return 2;
+	if (r->open)
+		page_file_show(r->html);
+	return 0;
+}
+
+static int report_subject(struct request *r, struct subject *s)
 {
 	struct ranks all = { 0 };
-	int status = read_ranks(r, s, &all) ? print_subject(r, s) : 2;
+	int status = 2;
 
+	if (read_ranks(r, s, &all))
+		status = r->html ? write_page(r, s) : print_subject(r, s);
 	ranks_free(&all);
 	return status;
 }
@@ -278,14 +325,15 @@ static int report_subject(const struct request *r, struct subject *s)
 static int report_trace(struct request *r, const char *logdir)
 {
 	static struct subject s; /* its parts point at one another */
+	const char *output = r->html ? r->html : r->output;
 	char why[PATH_MAX + 1024];
 	int status;
 
 	r->choice.ranks = wants_ranks(r);
 	if (!find_trace(r, logdir))
 		return 2;
-	if (r->output && new_file_is(r->output, r->choice.path)) {
-		say_warn("%s: is the trace: name another file", r->output);
+	if (output && new_file_is(output, r->choice.path)) {
+		say_warn("%s: is the trace: name another file", output);
 		return 2;
 	}
 	/* torch's table counts all of the file. */
@@ -315,6 +363,7 @@ int report_main(char **argv, const char *logdir)
 	struct request r = {
 		.subject = { .first = INT64_MIN, .last = INT64_MAX },
 		.choice = { .rank = CHOICE_ANY, .window = CHOICE_ANY },
+		.html_limit = PAGE_SLICES,
 		.places = argv,
 	};
 	const struct verb_options o = { "report", known, take_option, &r };

@@ -43,9 +43,7 @@ static int by_time(const void *a, const void *b)
 	       order_of(x->bytes, y->bytes);
 }
 
-/* Makes rows of allocations and frees, by time; memory older than the window comes first,
- * at -1. */
-static bool make_rows(struct timeline *t)
+bool timeline_rows(struct timeline *t)
 {
 	const struct blocks *b = &t->view->blocks;
 	int64_t before[CATEGORIES];
@@ -244,7 +242,7 @@ int timeline_write(const struct memory_view *v, const char *device, const char *
 			 device ? " of " : "", device ? device : "");
 		return -1;
 	}
-	if (!make_rows(&t)) {
+	if (!timeline_rows(&t)) {
 		free(t.rows);
 		snprintf(why, size, "not enough memory");
 		return -1;

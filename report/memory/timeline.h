@@ -34,6 +34,9 @@ struct timeline {
 	size_t n, room;
 };
 
+/* Makes the rows of the space's allocations and frees; memory older than the window comes
+ * first, at -1. free(t->rows). False: not enough memory. */
+bool timeline_rows(struct timeline *t);
 /* device NULL: the one with the highest peak. */
 int timeline_write(const struct memory_view *v, const char *device, const char *path,
 		   char *why, size_t size);

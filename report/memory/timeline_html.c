@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The memory timeline as a page with a picture. */
 #include "report/memory/category.h"
-#include "report/memory/timeline.h"
+#include "report/memory/timeline_points.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A screen has no more columns than these points; each bin keeps its fullest moment. */
-#define POINTS 3000
 
 static const char head[] =
 	"<!doctype html>\n<html><head><meta charset=\"utf-8\"><title>Memory timeline</title>\n"
@@ -83,59 +80,7 @@ static void put_legend(const struct timeline *t, FILE *out)
 	fputs("</table></details>\n", out);
 }
 
-/* A moment, and the live bytes of each category at it. */
-struct point {
-	int64_t ts, size[CATEGORIES], all;
-};
-
-struct thinned {
-	struct point *points, now, kept;
-	size_t n;
-	int64_t first, last, bin;
-	struct point peak;
-};
-
-static void keep_point(struct thinned *h, const struct point *p)
-{
-	if (h->n && h->points[h->n - 1].ts == p->ts)
-		h->n--;
-	h->points[h->n++] = *p;
-}
-
-/* Keeps the fullest moment of a bin, and its end. */
-static void flush_bin(struct thinned *h)
-{
-	if (h->bin < 0)
-		return;
-	keep_point(h, &h->kept);
-	if (h->now.ts > h->kept.ts)
-		keep_point(h, &h->now);
-}
-
-/* Bins are equally wide; there are POINTS / 2, for each leaves two points at most. */
-static void add_to_bin(struct thinned *h, const struct timeline_row *r)
-{
-	int64_t ts = r->ts < 0 ? h->first : r->ts, bin;
-
-	bin = h->last > h->first
-		      ? (int64_t)((double)(ts - h->first) / (double)(h->last - h->first) *
-				  (POINTS / 2 - 1))
-		      : 0;
-	if (bin != h->bin) {
-		flush_bin(h);
-		h->bin = bin;
-		h->kept.all = INT64_MIN;
-	}
-	h->now.ts = ts;
-	h->now.size[r->category] += r->bytes;
-	h->now.all += r->bytes;
-	if (h->now.all > h->kept.all)
-		h->kept = h->now;
-	if (h->now.all > h->peak.all)
-		h->peak = h->now;
-}
-
-static void put_points(const struct thinned *h, FILE *out)
+static void put_points(const struct timeline_points *h, FILE *out)
 {
 	fputs("const D={t:[", out);
 	for (size_t i = 0; i < h->n; i++)
@@ -163,17 +108,11 @@ static void put_points(const struct thinned *h, FILE *out)
 static void put_data(const struct timeline *t, FILE *out)
 {
 	const struct memory_view *v = t->view;
-	struct thinned h = { .bin = -1, .first = 0, .last = 0 };
+	struct timeline_points h;
 	const char *comma = "";
 
-	h.points = calloc(POINTS + 4, sizeof(*h.points));
-	for (size_t i = t->n; i-- > 0 && t->rows[i].ts >= 0;)
-		h.first = t->rows[i].ts;
-	h.last = t->n && t->rows[t->n - 1].ts > 0 ? t->rows[t->n - 1].ts : h.first;
-	for (size_t i = 0; h.points && i < t->n; i++)
-		add_to_bin(&h, &t->rows[i]);
-	if (h.points && t->n)
-		flush_bin(&h);
+	/* Without memory the picture is empty, and the page is whole. */
+	timeline_points_make(&h, t);
 	put_points(&h, out);
 	fputs(",\nsteps:[", out);
 	for (size_t i = 0; i < v->steps_n; i++) {
@@ -190,7 +129,7 @@ static void put_data(const struct timeline *t, FILE *out)
 	}
 	fprintf(out, "],\npeak:[%.6f,%" PRId64 "]};\n",
 		(double)(h.peak.ts ? h.peak.ts - h.first : 0) / 1e6, h.peak.all);
-	free(h.points);
+	timeline_points_free(&h);
 }
 
 void timeline_html(const struct timeline *t, FILE *out)

@@ -71,5 +71,8 @@ void table_markdown(const struct table *t, const struct screen *s, size_t limit)
 /* table_data.c: keys and plain numbers, times in microseconds; JSON a list of objects. */
 void table_csv(const struct table *t, FILE *out, size_t limit);
 void table_json(const struct table *t, FILE *out, size_t limit);
+/* Members of a JSON object: "columns" of [key, title, unit, drop], "rows" of their
+ * values. */
+void table_arrays(const struct table *t, FILE *out, size_t limit);
 
 #endif

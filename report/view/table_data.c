@@ -94,6 +94,17 @@ void table_csv(const struct table *t, FILE *out, size_t limit)
 	}
 }
 
+/* As JSON has it. */
+static void put_value(FILE *out, const struct table_cell *c, enum table_unit unit)
+{
+	if (!is_known(c, unit))
+		fputs("null", out);
+	else if (unit == TABLE_TEXT)
+		out_json(out, c->text);
+	else
+		put_number(out, c, unit);
+}
+
 void table_json(const struct table *t, FILE *out, size_t limit)
 {
 	putc('[', out);
@@ -104,14 +115,35 @@ void table_json(const struct table *t, FILE *out, size_t limit)
 			enum table_unit unit = t->columns[i].unit;
 
 			fprintf(out, "%s\"%s\": ", i ? ", " : "", t->columns[i].key);
-			if (!is_known(c, unit))
-				fputs("null", out);
-			else if (unit == TABLE_TEXT)
-				out_json(out, c->text);
-			else
-				put_number(out, c, unit);
+			put_value(out, c, unit);
 		}
 		putc('}', out);
+	}
+	putc(']', out);
+}
+
+void table_arrays(const struct table *t, FILE *out, size_t limit)
+{
+	static const char *const units[] = {
+		[TABLE_TEXT] = "text",     [TABLE_COUNT] = "count",
+		[TABLE_ID] = "id",         [TABLE_TIME] = "time",
+		[TABLE_BYTES] = "bytes",   [TABLE_SHARE] = "share",
+		[TABLE_NUMBER] = "number", [TABLE_FLAG] = "flag",
+	};
+
+	fputs("\"columns\": [", out);
+	for (unsigned i = 0; i < t->columns_n; i++)
+		fprintf(out, "%s[\"%s\", \"%s\", \"%s\", %u]", i ? ", " : "",
+			t->columns[i].key, t->columns[i].title, units[t->columns[i].unit],
+			t->columns[i].drop);
+	fputs("], \"rows\": [", out);
+	for (size_t row = 0; row < t->n && row < limit; row++) {
+		fputs(row ? ",\n[" : "\n[", out);
+		for (unsigned i = 0; i < t->columns_n; i++) {
+			fputs(i ? ", " : "", out);
+			put_value(out, cell_at(t, row, i), t->columns[i].unit);
+		}
+		putc(']', out);
 	}
 	putc(']', out);
 }

@@ -71,7 +71,7 @@ static const struct {
 	[VIEW_TRACE] = { rows_trace, "", "" },
 };
 
-static const char *title_of(const struct subject *s, enum view view)
+const char *view_title(const struct subject *s, enum view view)
 {
 	if (view == VIEW_PYTHON && !functions_are_there(&s->model))
 		return "Lines of Python that called operators, with the operators' time; "
@@ -92,7 +92,7 @@ const char *view_empty(enum view view)
 static void print_title(const struct subject *s, const struct view_order *o,
 			const struct screen *to)
 {
-	const char *title = title_of(s, o->view);
+	const char *title = view_title(s, o->view);
 	struct trust trust;
 	char text[256], steps[128];
 

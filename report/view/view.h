@@ -42,11 +42,11 @@ struct view_order {
 	bool like_torch;
 };
 
+/* The rows of a view, "what the numbers are of", and why there may be none of them. */
+bool view_rows(enum view view, struct table *t, struct subject *s);
+const char *view_title(const struct subject *s, enum view view);
+const char *view_empty(enum view view);
 bool view_print(struct subject *s, const struct view_order *o, const struct screen *to,
 		char *why, size_t size);
-
-/* The rows of a view alone, and what a trace lacks that has none. */
-bool view_rows(enum view view, struct table *t, struct subject *s);
-const char *view_empty(enum view view);
 
 #endif

@@ -44,7 +44,8 @@ report/compare: base report report/figures
 report/ranks: base report report/memory report/figures
 report/view: base report report/memory report/figures report/advice report/compare report/export report/ranks
 report/export: base report report/memory report/figures
-launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/ranks report/view finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
+report/page: base report report/memory report/figures report/advice report/compare report/view report/export
+launcher: base config agent/core agent/sched writer writer/symbols report report/memory report/export report/figures report/advice report/compare report/ranks report/view report/page finisher launcher/doctor launcher/completion launcher/recover launcher/symbols
 launcher/completion: config launcher
 launcher/doctor: base config agent/core writer finisher launcher launcher/symbols
 launcher/recover: base config agent/core writer writer/symbols finisher launcher launcher/symbols
