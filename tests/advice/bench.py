@@ -57,7 +57,7 @@ def advice(folder):
 def judge(entry, told):
     """(passed, word) for one program and what the report says of it."""
     if entry["kind"] == "healthy":
-        loud = [item for item in told if item["gain"] > FALSE_ALARM]
+        loud = [item for item in told if (item["gain_share"] or 0) > FALSE_ALARM]
         return not loud, "FALSE ALARM" if loud else "quiet"
     wanted = {rule for name in entry["rules"] for rule in RULES.get(name, [name])}
     found = [place for place, item in enumerate(told) if item["rule"] in wanted]
@@ -67,7 +67,7 @@ def judge(entry, told):
 
 
 def show(entry, word, told):
-    said = ", ".join(f"{item['rule']} {100 * item['gain']:.1f} %" for item in told) or "nothing"
+    said = ", ".join(f"{item['rule']} {100 * (item['gain_share'] or 0):.1f} %" for item in told) or "nothing"
     wanted = "/".join(entry.get("rules", []))
     print(f"{word:<12} {entry['name']:<22} {wanted:<22} {said}", flush=True)
 

@@ -149,30 +149,31 @@ def gpu_empty_cache():
             for _ in range(20):
                 with job.op("aten::empty", us=5):
                     job.call("cudaMalloc", us=380)
-                    job.memory(1 << 20)
-                    job.memory(-(1 << 20))
+                    job.memory(1 << 20, address=180000000000)
+                    job.memory(-(1 << 20), address=180000000000)
         train(job, number, inside=inside, us=300)
     return six(story)
 
 
 def gpu_fragmented():
-    """Sizes change from step to step: half of what is reserved lies idle in pieces that fit nothing."""
+    """Sizes change from step to step: a third of the GPU lies idle in pieces that fit nothing."""
     def story(job, number):
         job.reserved = 74 << 30
-        job.allocated = 30 << 30
+        job.allocated = 20 << 30
 
         def inside():
-            for part in range(30):
+            sizes = [(300 + 37 * part + 11 * number) << 20 for part in range(30)]
+            for part, size in enumerate(sizes):
                 with job.op("aten::empty", us=5):
-                    job.memory((300 + 37 * part + 11 * number) << 20)
+                    job.memory(size, address=170000000000 + 4096 * part)
             for _ in range(2):
                 with job.op("aten::empty", us=5):
                     job.wait("cudaDeviceSynchronize")
                     for _ in range(4):
                         job.call("cudaFree", us=900)
                     job.call("cudaMalloc", us=1200)
-            for part in range(30):
-                job.memory(-((300 + 37 * part + 11 * number) << 20))
+            for part, size in enumerate(sizes):
+                job.memory(-size, address=170000000000 + 4096 * part)
         train(job, number, inside=inside, us=500)
     return six(story)
 
