@@ -21,13 +21,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 LAUNCHER = os.path.join(BUILD, "proflaunch")
 PYTHON = os.path.join(BUILD, "venv", "bin", "python")
-OPTIONS = ["--profile-memory", "on", "--with-stack", "on", "--record-shapes", "on",
+OPTIONS = ["--profile-memory", "on", "--with-stack", "--record-shapes", "on",
            "--schedule", "wait=3,warmup=1,active=6,repeat=1"]
 FIRST_NEEDED, QUIET_NEEDED = 28, 14
 FALSE_ALARM = 0.10
 
 # The planted problem's name, and the rules of `report --explain` that speak of it.
-RULES = {}
+RULES = {"gc": ["gc-pause"], "gil": ["gil-wait"]}
 
 
 def record(entry, folder):
@@ -60,6 +60,8 @@ def judge(entry, told):
         loud = [item for item in told if (item["gain_share"] or 0) > FALSE_ALARM]
         return not loud, "FALSE ALARM" if loud else "quiet"
     wanted = {rule for name in entry["rules"] for rule in RULES.get(name, [name])}
+    # That recording took long is a doubt, and stands above the list of advice.
+    told = [item for item in told if item["rule"] != "overhead" or "overhead" in wanted]
     found = [place for place, item in enumerate(told) if item["rule"] in wanted]
     if not found:
         return False, "MISSED"

@@ -17,10 +17,10 @@ def main():
     torch.manual_seed(0)
     stop, counts = threading.Event(), [0] * 64
     threading.Thread(target=statistics, args=(stop, counts), daemon=True).start()
-    model = zoo.mlp(wide=64, deep=10)
+    model = zoo.mlp(wide=512, deep=4)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for _ in range(14):
-        zoo.train_step(model, optimizer, torch.randn(64, 256), torch.randint(0, 10, (64,)))
+        zoo.train_step(model, optimizer, torch.randn(256, 256), torch.randint(0, 10, (256,)))
     stop.set()
 
 
