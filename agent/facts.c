@@ -4,10 +4,30 @@
 #include "agent/core/spool.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
+#include "base/fmt.h"
 #include "base/seldom.h"
+
+#include <errno.h>
+#include <sched.h>
 
 static _Atomic bool facts_settled;
 static _Atomic bool facts_busy; /* any thread may end a window */
+
+/* How many CPUs the process may use, and how many threads OpenMP would give an operator
+ * of this thread. Both are asked only: torch's own question may change the answer. */
+static void tell_cpus(void)
+{
+	cpu_set_t cpus;
+	char json[64];
+	int saved = errno;
+
+	if (abi.threads && !sched_getaffinity(0, sizeof(cpus), &cpus)) {
+		fmt(json, sizeof(json), "{\"cpus\": %d, \"torch threads\": %d}",
+		    CPU_COUNT(&cpus), abi.threads());
+		spool_fact("cpu", json);
+	}
+	errno = saved;
+}
 
 /* The facts are written anew at each window's end until torch's layout is settled; of two
  * threads that come together one does it. */
@@ -21,6 +41,7 @@ void agent_facts(void)
 	facts_settled = abi_settled(agent.config.record_shapes);
 	agent_ranks();
 	abi_facts(json, sizeof(json));
+	tell_cpus();
 	spool_fact("torch", json);
 	atomic_store(&facts_busy, false);
 }

@@ -2,6 +2,7 @@
 /* Takes a trace file into tables, event by event. */
 #include "report/model.h"
 #include "base/search.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -281,12 +282,24 @@ static bool name_thread(struct model *m, const struct event *e)
 	return true;
 }
 
+/* Is it what the closing words of a run count: no name of a thread, no arrow, no counter,
+ * no step, and no mark of the recorder's own? */
+static bool is_counted(const struct event *e, const char *name)
+{
+	static const char *const marks[] = { "PyTorch Profiler (0)", "Record Window End",
+					     "Iteration Start: PyTorch Profiler", NULL };
+
+	return e->ph && !strchr("MCstf", e->ph) && !text_is_in(name, marks) &&
+	       !text_starts_with(name, "ProfilerStep#");
+}
+
 static bool take_event(void *arg, const struct event *e)
 {
 	struct model *m = arg;
 	const char *name = texts_get(&m->texts, e->name);
 
 	m->events++;
+	m->counted += is_counted(e, name);
 	if (e->ph == 'M')
 		return name_thread(m, e);
 	m->unread += e->ph == 'B' || e->ph == 'E' ||

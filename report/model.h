@@ -51,6 +51,7 @@ struct whose { /* as the file says; torch's own files do not */
 	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
 	int64_t overhead; /* estimated, in the program's threads; -1 = not said */
 	uint32_t torch_version; /* TEXT_NONE = not said */
+	int64_t cpus, torch_threads; /* of the process, of an operator; 0 = not said */
 	bool broken_off; /* the window did not end as planned */
 	bool unmarked; /* no step ended: the only one is the whole recording */
 };
@@ -73,7 +74,8 @@ struct model {
 	} devices[MODEL_DEVICES];
 	unsigned devices_n;
 	uint64_t unread; /* events with a begin or a length that cannot be used */
-	uint64_t events, dropped; /* in the file; what the recorder says it lost: */
+	uint64_t events, counted; /* in the file; of them what a run's words count */
+	uint64_t dropped; /* what the recorder says it lost: */
 	uint64_t dropped_heap, dropped_memory, dropped_steps,
 		late; /* late: after the window */
 	uint32_t *slots, last_thread; /* hash of threads; that of the event before */

@@ -88,10 +88,24 @@ static void take_torch(struct model *m, struct parse *p)
 		parse_skip(p, TOKEN_KEY);
 }
 
+static void take_cpu(struct model *m, struct parse *p)
+{
+	if (parse_is(p, "cpus"))
+		m->whose.cpus = number_value(p);
+	else if (parse_is(p, "torch threads"))
+		m->whose.torch_threads = number_value(p);
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
 static void take_fact(struct model *m, struct parse *p)
 {
 	if (parse_is(p, "script")) {
 		m->whose.script = text_value(m, p);
+		return;
+	}
+	if (parse_is(p, "cpu")) {
+		members_of(m, p, take_cpu);
 		return;
 	}
 	if (!parse_is(p, "torch")) {

@@ -22,7 +22,7 @@ torch_runs = 'tests/fidelity/check_cpp.sh system' 'tests/fidelity/check_cpp.sh v
 	$(foreach python,$(PYTHONS),$(foreach prog,$(call of_torch,$(python)), \
 	'tests/fidelity/check.sh $(python) $(prog)'))
 mutants_try := tests/mutants/try.sh
-.PHONY: check-full docs picture mutants mutants-base coverage journeys built-journeys built-check built-readers built-host check-host
+.PHONY: check-full bench-advice docs picture mutants mutants-base coverage journeys built-journeys built-check built-readers built-host check-host
 # A program with holes between its segments, as one in fourteen of a system is.
 $(BUILD)/test_unwind_peer: override LDFLAGS += -Wl,-z,separate-code -Wl,-z,max-page-size=0x200000
 # What is assembled, in a program of its own: the test plays all that it calls.
@@ -62,6 +62,7 @@ check-full: setup ## everything: every test, readers, torch versions, sanitizers
 	$(Q)$(ready) SAN=address,undefined check-unit
 	$(Q)$(ready) SAN=thread check-unit
 	$(Q)$(ready) check-matrix
+	$(Q)$(ready) bench-advice
 	$(Q)$(ready) fuzz
 
 built-check: all $(tests) $(progs) $(cxx_progs) fake heap host unwind built-journeys
@@ -118,6 +119,9 @@ built-journeys:
 
 bench: all $(progs) $(BUILD)/fake/run-13.0/done heap unwind ## what recording costs; the tables of docs/costs.md
 	$(Q)tests/bench/run.sh
+
+bench-advice: all ## 30 planted problems and 15 healthy programs: does the report name the right one?
+	$(Q)BUILD=$(BUILD) tests/advice/bench.py $(ARGS)
 
 check-gpu: all ## on a machine with an NVIDIA GPU; leaves a folder of results
 	$(Q)BUILD=$(BUILD) tests/gpu/run

@@ -53,6 +53,7 @@ struct abi {
 	uint64_t (*thread_id)(void); /* RecordFunction::currentThreadId */
 	uint64_t (*num_inputs)(const void *rf);
 	void *(*input_sizes)(void *result, const void *rf, bool flatten);
+	int (*threads)(void); /* omp_get_max_threads of torch's OpenMP */
 	void *rf_construct,
 		*rf_destroy; /* RecordFunction(RecordScope), ~RecordFunction */
 

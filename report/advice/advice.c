@@ -68,6 +68,10 @@ static const char *missing_for(const struct facts *f, unsigned needs)
 	    (needs & NEED_GPU_MEMORY && !has_memory(m, true)))
 		return ours ? "memory: --profile-memory on"
 			    : "memory: profile_memory=True";
+	if (needs & NEED_PYTHON && !has_kind(m, SLICE_PYTHON))
+		return "Python's functions: torch.profiler, with_stack=True";
+	if (needs & NEED_CPUS && m->whose.cpus <= 0)
+		return "the number of CPUs: proflaunch of today";
 	return NULL;
 }
 
@@ -76,6 +80,8 @@ static bool does_apply(const struct facts *f, const struct rule *r)
 {
 	unsigned gpu = NEED_KERNELS | NEED_CALLS | NEED_GPU | NEED_GPU_MEMORY;
 
+	if (r->needs & NEED_CPUS && (f->e->steps->gpu || f->kernels))
+		return false;
 	return !(r->needs & gpu) || f->e->steps->gpu || f->kernels ||
 	       has_memory(f->m, true);
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is memory fetched from the system in each step, and given back? */
+#include "report/advice/churn.h"
 #include "base/order.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "report/advice/blame.h"
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
+#include "report/advice/quiet.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include "report/figures/median.h"
 #include "report/out.h"
 
 #include <stdlib.h>
@@ -66,15 +69,39 @@ static bool find_calls(struct facts *f, struct calls *c)
 	return fine && spans_without(&c->idle, &c->all, &f->busy);
 }
 
+/* The idle time of a median steady step; 0 where there are not enough such steps. */
+static int64_t median_idle(struct facts *f, const struct calls *c)
+{
+	if (!c->held || c->held < c->steps - c->steps / 3)
+		return 0;
+	facts_measure(f, &c->idle);
+	return median_of(f->time + steady_from(f), c->steps);
+}
+
+static void free_calls(struct calls *c)
+{
+	spans_free(&c->all);
+	spans_free(&c->idle);
+	blame_free(&c->blame);
+}
+
+bool churn_idle(struct facts *f, int64_t *idle)
+{
+	struct calls c = { .n = 0 };
+	bool fine = blame_start(&c.blame, f) && find_calls(f, &c);
+
+	*idle = fine && steady_from(f) < f->n ? median_idle(f, &c) : 0;
+	free_calls(&c);
+	return fine;
+}
+
 static bool look_at_calls(struct facts *f, struct advice *a)
 {
 	struct calls c = { .n = 0 };
 	bool fine = blame_start(&c.blame, f) && find_calls(f, &c);
 
-	if (fine && c.held && c.held >= c.steps - c.steps / 3) {
-		facts_measure(f, &c.idle);
-		a->gain = evidence_median(f->time + steady_from(f), c.steps);
-	}
+	if (fine)
+		a->gain = median_idle(f, &c);
 	if (fine && a->gain) {
 		ADVICE_SAY(a->title, "GPU memory is allocated anew in each step");
 		ADVICE_SAY(
@@ -93,9 +120,7 @@ static bool look_at_calls(struct facts *f, struct advice *a)
 			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
 		ADVICE_SAY(a->where, "%s", blame_place(&c.blame));
 	}
-	spans_free(&c.all);
-	spans_free(&c.idle);
-	blame_free(&c.blame);
+	free_calls(&c);
 	return fine;
 }
 
@@ -109,10 +134,10 @@ struct block { /* a large one: its allocation or its free */
 struct blocks {
 	struct block *row;
 	size_t n;
-	struct spans time; /* of what does nothing but allocate */
+	struct spans time; /* of what does nothing but allocate or free */
+	int64_t *mapped; /* bytes of each step in blocks that are always mapped */
 	struct blame blame; /* by bytes that the same step frees */
-	double bytes,
-		brief; /* all that judged steps allocate; of it, freed by the same */
+	double bytes, brief; /* all that judged steps allocate; of it, freed soon */
 };
 
 static int by_address(const void *left, const void *right)
@@ -127,6 +152,33 @@ static bool is_allocator(const char *name)
 {
 	return text_after(name, "aten::empty") || text_after(name, "aten::new_empty") ||
 	       text_after(name, "aten::resize_");
+}
+
+/* A block that was mapped is unmapped between operators, when Python drops its tensor:
+ * the gap that such a free lies in is the system's time, as long as its pages account
+ * for. */
+static bool add_frees(const struct facts *f, struct blocks *b)
+{
+	const struct model *m = f->m;
+	struct spans quiet = { 0 };
+	bool fine = quiet_make(f, &quiet);
+
+	for (uint32_t i = 0; fine && i < m->memory_n; i++) {
+		const struct memory_event *e = &m->memory[i];
+		size_t at = SEARCH_FIRST(k, 0, quiet.n, quiet.row[k].end > e->ts);
+		int64_t left, pages;
+
+		if (m->devices[e->device].type != 0 || e->bytes > -MAPPED_MIB * MIB ||
+		    at == quiet.n || quiet.row[at].begin > e->ts)
+			continue;
+		left = quiet.row[at].end - e->ts;
+		pages = -(e->bytes / MIB);
+		pages = pages < left / (MAPPED_US * 1000) ? pages * MAPPED_US * 1000
+							  : left;
+		fine = spans_add(&b->time, e->ts, e->ts + pages);
+	}
+	spans_free(&quiet);
+	return fine;
 }
 
 static bool find_blocks(const struct facts *f, struct blocks *b)
@@ -150,11 +202,16 @@ static bool find_blocks(const struct facts *f, struct blocks *b)
 	}
 	if (b->n)
 		qsort(b->row, b->n, sizeof(*b->row), by_address);
+	if (!add_frees(f, b))
+		return false;
 	spans_join(&b->time);
 	return true;
 }
 
-/* An allocation and the free of the same address behind it. */
+/* An allocation and the free of the same address behind it, in that step or the next: a
+ * loop's variable goes when it is assigned anew. The C library maps a block of
+ * MAPPED_MIB or more anew each time: its pages cost time in whatever touches them first.
+ */
 static void pair_blocks(const struct facts *f, struct blocks *b)
 {
 	for (size_t i = 0; i + 1 < b->n; i++) {
@@ -162,10 +219,12 @@ static void pair_blocks(const struct facts *f, struct blocks *b)
 		const struct memory_event *end = &f->m->memory[b->row[i + 1].event];
 
 		if (b->row[i].addr != b->row[i + 1].addr || e->bytes <= 0 ||
-		    end->bytes >= 0 || facts_step(f, e->ts) != facts_step(f, end->ts) ||
-		    e->slice == NO_ROW)
+		    end->bytes >= 0 || e->slice == NO_ROW ||
+		    facts_step(f, end->ts) - facts_step(f, e->ts) > 1)
 			continue;
 		b->brief += (double)e->bytes;
+		if (e->bytes >= MAPPED_MIB * MIB)
+			facts_add(&b->mapped[facts_step(f, e->ts)], e->bytes);
 		blame_add(&b->blame, e->slice, e->bytes);
 	}
 }
@@ -177,6 +236,8 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 		b->blame.most == TEXT_NONE ? 0 : (double)b->blame.time[b->blame.most];
 
 	facts_measure(f, &b->time);
+	for (size_t i = 0; i < f->n; i++)
+		facts_add(&f->time[i], b->mapped[i] / MIB * MAPPED_US * INT64_C(1000));
 	v = verdict_of(f, BOUND_AT_LEAST, CHURN_TIME_PERCENT);
 	if (!v.holds || most * 100 < b->bytes * CHURN_PERCENT || b->bytes <= 0)
 		return;
@@ -184,7 +245,7 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 	ADVICE_SAY(
 		a->seen,
 		"%s a step, %u %% of what it allocates, in blocks of %u MiB or more that the same "
-		"step frees; allocating takes %s, %s",
+		"step or the next frees; that takes about %s, %s",
 		out_bytes((int64_t)(b->brief / (double)f->n)),
 		phrase_percent(b->brief, b->bytes), CHURN_MIB, phrase_time(v.median),
 		verdict_steps(f, &v));
@@ -202,8 +263,9 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 
 static bool look_at_blocks(struct facts *f, struct advice *a)
 {
-	struct blocks b = { .row = malloc((f->m->memory_n + 1) * sizeof(*b.row)) };
-	bool fine = b.row && blame_start(&b.blame, f) && find_blocks(f, &b);
+	struct blocks b = { .row = malloc((f->m->memory_n + 1) * sizeof(*b.row)),
+			    .mapped = calloc(f->n + 1, sizeof(*b.mapped)) };
+	bool fine = b.row && b.mapped && blame_start(&b.blame, f) && find_blocks(f, &b);
 
 	if (fine) {
 		pair_blocks(f, &b);
@@ -212,6 +274,7 @@ static bool look_at_blocks(struct facts *f, struct advice *a)
 	blame_free(&b.blame);
 	spans_free(&b.time);
 	free(b.row);
+	free(b.mapped);
 	return fine;
 }
 

@@ -86,7 +86,7 @@ static bool blame_talk(struct facts *f, struct advice *a)
 	return true;
 }
 
-bool communication_look(struct facts *f, struct advice *a)
+bool collective_communication(struct facts *f, struct advice *a)
 {
 	struct verdict v;
 
@@ -113,7 +113,7 @@ bool communication_look(struct facts *f, struct advice *a)
 
 /* ---- how the program uses several GPUs ---- */
 
-bool nccl_look(struct facts *f, struct advice *a)
+bool collective_nccl(struct facts *f, struct advice *a)
 {
 	bool able = false;
 
@@ -134,7 +134,7 @@ bool nccl_look(struct facts *f, struct advice *a)
 	return true;
 }
 
-bool parallel_look(struct facts *f, struct advice *a)
+bool collective_parallel(struct facts *f, struct advice *a)
 {
 	if (f->e->devices->n < 2 || !has_name(f, "DataParallel.forward"))
 		return true;

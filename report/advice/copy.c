@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the step wait for copies from or to pageable memory? */
 #include "report/advice/blame.h"
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include "report/figures/median.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -53,7 +53,7 @@ static void say_copies(struct facts *f, struct advice *a, const struct copies *c
 	if (!v.holds)
 		return;
 	facts_measure(f, &c->left);
-	a->gain = evidence_median(f->time, f->n);
+	a->gain = median_of(f->time, f->n);
 	if (!a->gain)
 		return;
 	ADVICE_SAY(a->title, "Copies from or to pageable memory");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Do all steps take the same time? What is odd is told by its step. */
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
+#include "report/figures/median.h"
 
 static bool is_longer(int64_t time, unsigned percent, int64_t than)
 {
@@ -31,7 +31,7 @@ static enum share odd_share(struct facts *f, size_t step, int64_t *more)
 
 		for (size_t i = 0; i < f->n; i++)
 			f->scratch[i] = f->step[i].share[k];
-		rest = f->step[step].share[k] - evidence_median(f->scratch, f->n);
+		rest = f->step[step].share[k] - median_of(f->scratch, f->n);
 		if (rest > *more) {
 			*more = rest;
 			odd = k;
@@ -40,7 +40,46 @@ static enum share odd_share(struct facts *f, size_t step, int64_t *more)
 	return odd;
 }
 
-bool vary_look(struct facts *f, struct advice *a)
+/* A sum over the operators of a step and their shapes, in any order. */
+static uint64_t work_of(const struct facts *f, size_t step)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < f->m->slices_n; i++) {
+		const struct slice *s = &f->m->slices[i];
+
+		if (s->kind == SLICE_OP && s->begin >= f->step[step].begin &&
+		    s->begin < f->step[step].end)
+			sum += ((uint64_t)s->shapes << 32 | s->name) *
+				       UINT64_C(0x9e3779b97f4a7c15) ^
+			       s->name;
+	}
+	return sum;
+}
+
+/* Did a step do the same as the median one, and only needed longer for it? Shapes must be
+ * there: without them more work looks the same. */
+static bool is_same_work(const struct facts *f, size_t step, enum share odd)
+{
+	return (odd == SHARE_CPU || odd == SHARE_KERNEL) && f->e->operators->shapes &&
+	       work_of(f, step) == work_of(f, f->middle);
+}
+
+static void say_machine(struct advice *a)
+{
+	ADVICE_SAY(a->title, "The same operators take different times");
+	ADVICE_SAY(
+		a->why,
+		"Operators and shapes are those of the median step: the program does the "
+		"same, and the machine takes longer for it.");
+	ADVICE_SAY(
+		a->act,
+		"measure where no other program runs; else look at this one's other threads "
+		"and processes, such as workers and writers of checkpoints");
+	a->gain = 0;
+}
+
+bool evenness_vary(struct facts *f, struct advice *a)
 {
 	size_t longest = 0, shortest = 0;
 	int64_t more, mean = mean_length(f);
@@ -69,10 +108,12 @@ bool vary_look(struct facts *f, struct advice *a)
 		"checkpoint, or other programs on this machine");
 	ADVICE_SAY(a->where, "step %lld", (long long)f->step[longest].number);
 	a->gain = mean - f->e->step;
+	if (is_same_work(f, longest, odd))
+		say_machine(a);
 	return true;
 }
 
-bool first_look(struct facts *f, struct advice *a)
+bool evenness_first(struct facts *f, struct advice *a)
 {
 	const struct step_figures *first = f->e->steps->row;
 	int64_t length = first->end - first->begin, longest = 0;

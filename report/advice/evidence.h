@@ -18,7 +18,4 @@ bool evidence_make(struct evidence *e, const struct model *m, const struct steps
 		   const struct devices *devices, const struct operators *operators,
 		   const struct kernels *kernels);
 
-/* The middle one of n numbers, or the mean of the two in the middle; sorts them. */
-int64_t evidence_median(int64_t *of, size_t n);
-
 #endif

@@ -199,7 +199,6 @@ void facts_free(struct facts *f)
 	spans_free(&f->compute);
 	spans_free(&f->talk);
 	spans_free(&f->loading);
-	spans_free(&f->stalls);
 	free(f->work);
 	free(f->waits);
 	free(f->time);

@@ -37,8 +37,8 @@ struct facts {
 	struct spans busy; /* any work */
 	struct spans compute, talk; /* kernels but collectives', and those */
 	struct spans loading; /* the program was in its DataLoader */
-	struct spans stalls; /* idle behind a blocking call: stalls.h */
-	uint32_t *waits; /* those calls, of steps with several */
+	uint32_t
+		*waits; /* calls that wait for the GPU, of steps with several: stalls.h */
 	size_t waits_n, waits_room;
 	int64_t *time, *scratch; /* a number for each step, for one rule at a time */
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does the GPU idle, and what does the host do meanwhile? */
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include "report/figures/median.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static int64_t median_rest(struct facts *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		f->scratch[i] = facts_length(f, i) - f->time[i];
-	return evidence_median(f->scratch, f->n);
+	return median_of(f->scratch, f->n);
 }
 
 /* ---- the host is the slower one ---- */
@@ -50,7 +50,7 @@ static bool is_launching(const struct facts *f)
 	return count_bits(tenths[f->middle]) >= HOST_TENTHS && verdict_enough(f, held);
 }
 
-bool host_look(struct facts *f, struct advice *a)
+bool idle_host(struct facts *f, struct advice *a)
 {
 	struct verdict v;
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is there too little work in each launch? Kernels that begin as soon as they are
  * launched say that the host is the slower one. */
-#include "report/advice/blame.h"
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
+#include "report/advice/stalls.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include "report/figures/median.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define US INT64_C(1000)
 
@@ -47,7 +48,7 @@ static int64_t median_gap(const struct facts *f)
 		thread = s->thread;
 	}
 	if (n)
-		median = evidence_median(gaps, n);
+		median = median_of(gaps, n);
 	free(gaps);
 	return median;
 }
@@ -83,17 +84,32 @@ static bool find_late(const struct facts *f, struct spans *late)
 	return true;
 }
 
+/* Were there no waits, a step would still take as long as the host is not blocked in
+ * them: only what that is longer than the GPU's work is the launches' own. */
+static void cap_late(struct facts *f)
+{
+	memcpy(f->scratch, f->time, f->n * sizeof(*f->time));
+	stalls_blocked(f);
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t own = facts_length(f, i) - f->time[i] -
+			      spans_within(&f->busy, f->step[i].begin, f->step[i].end);
+
+		own = own > 0 ? own : 0;
+		f->time[i] = f->scratch[i] < own ? f->scratch[i] : own;
+	}
+}
+
 /* f->time becomes the late time that neither the loader nor a wait explains. */
 static bool measure_late(struct facts *f)
 {
-	struct spans late = { 0 }, loaded = { 0 }, left = { 0 };
-	bool fine = find_late(f, &late) && spans_without(&loaded, &late, &f->loading) &&
-		    spans_without(&left, &loaded, &f->stalls);
+	struct spans late = { 0 }, left = { 0 };
+	bool fine = find_late(f, &late) && spans_without(&left, &late, &f->loading);
 
-	if (fine)
+	if (fine) {
 		facts_measure(f, &left);
+		cap_late(f);
+	}
 	spans_free(&late);
-	spans_free(&loaded);
 	spans_free(&left);
 	return fine;
 }
@@ -112,7 +128,7 @@ bool launch_look(struct facts *f, struct advice *a)
 		return true;
 	if (!measure_late(f))
 		return false;
-	a->gain = evidence_median(f->time, f->n);
+	a->gain = median_of(f->time, f->n);
 	if (!a->gain)
 		return true;
 	ADVICE_SAY(a->title, "The GPU waits for each launch");
@@ -129,148 +145,5 @@ bool launch_look(struct facts *f, struct advice *a)
 		a->act,
 		"torch.compile(model, mode=\"reduce-overhead\") or CUDA graphs; larger "
 		"batches; optimizers with fused=True");
-	return true;
-}
-
-/* ---- kernels that are small themselves ---- */
-
-bool tiny_kernels_look(struct facts *f, struct advice *a)
-{
-	struct spans tiny = { 0 };
-	struct blame blame;
-	struct verdict v;
-	size_t n = 0;
-	bool fine = blame_start(&blame, f);
-
-	for (size_t i = 0; fine && i < f->work_n; i++) {
-		const struct piece *p = &f->work[i];
-
-		if (!is_kernel(f, p->slice) || p->end - p->begin >= TINY_US * US)
-			continue;
-		n++;
-		fine = spans_add(&tiny, p->begin, p->end);
-		blame_add(&blame, p->slice, p->end - p->begin);
-	}
-	spans_join(&tiny);
-	facts_measure(f, &tiny);
-	spans_free(&tiny);
-	v = verdict_of(f, BOUND_AT_LEAST, TINY_PERCENT);
-	if (fine && v.holds && n * 100 >= f->kernels * TINY_KERNELS) {
-		ADVICE_SAY(a->title, "Most kernels are tiny");
-		ADVICE_SAY(
-			a->seen,
-			"%zu of %zu kernels a step take less than %u us, together %s: %s",
-			n / f->n, f->kernels / f->n, TINY_US, phrase_time(v.median),
-			verdict_steps(f, &v));
-		ADVICE_SAY(
-			a->why,
-			"Starting a kernel, and moving its data to and from memory, is most of "
-			"what such a kernel does.");
-		ADVICE_SAY(a->act,
-			   "torch.compile fuses elementwise operators; fused or foreach "
-			   "optimizers; larger batches");
-		ADVICE_SAY(a->where, "%s", blame_place(&blame));
-		a->gain = v.median;
-	}
-	blame_free(&blame);
-	return fine;
-}
-
-/* ---- operators on a CPU ---- */
-
-struct ops {
-	size_t *in_step; /* a number for each judged step */
-	size_t n, small;
-};
-
-static void count_ops(const struct facts *f, struct ops *o, struct blame *b)
-{
-	for (uint32_t i = 0; i < f->m->slices_n; i++) {
-		const struct slice *s = &f->m->slices[i];
-		long step = s->kind == SLICE_OP ? facts_step(f, s->begin) : -1;
-
-		if (step < 0)
-			continue;
-		o->n++;
-		o->in_step[step]++;
-		if (s->end - s->begin >= SMALL_US * US)
-			continue;
-		o->small++;
-		blame_add(b, i, 1);
-	}
-}
-
-/* Do enough steps have so many operators? */
-static bool has_many(const struct facts *f, const struct ops *o)
-{
-	size_t held = 0;
-
-	for (size_t i = 0; i < f->n; i++)
-		held += o->in_step[i] >= SMALL_OPS;
-	return o->in_step[f->middle] >= SMALL_OPS && verdict_enough(f, held);
-}
-
-/* f->time becomes the short times between operators on each thread, no more of a step
- * than nothing else was busy in. What is longer is no price of a call. */
-static void measure_gaps(struct facts *f)
-{
-	uint32_t thread = NO_ROW;
-	int64_t end = 0;
-
-	memset(f->time, 0, f->n * sizeof(*f->time));
-	for (uint32_t i = 0; i < f->m->slices_n; i++) {
-		const struct slice *s = &f->m->slices[i];
-		long step;
-
-		if (s->kind != SLICE_OP)
-			continue;
-		if (s->thread == thread && s->begin > end &&
-		    s->begin - end < GAP_US * US && (step = facts_step(f, end)) >= 0 &&
-		    step == facts_step(f, s->begin))
-			f->time[step] += s->begin - end;
-		if (s->thread != thread || s->end > end)
-			end = s->end;
-		thread = s->thread;
-	}
-	for (size_t i = 0; i < f->n; i++)
-		if (f->time[i] > f->step[i].share[SHARE_OTHER])
-			f->time[i] = f->step[i].share[SHARE_OTHER];
-}
-
-bool tiny_ops_look(struct facts *f, struct advice *a)
-{
-	struct ops o = { calloc(f->n + 1, sizeof(*o.in_step)), 0, 0 };
-	struct blame blame;
-	struct verdict v;
-	bool fine = o.in_step && !f->e->steps->gpu && blame_start(&blame, f);
-
-	if (!fine) {
-		fine = o.in_step && f->e->steps->gpu;
-		free(o.in_step);
-		return fine;
-	}
-	count_ops(f, &o, &blame);
-	measure_gaps(f);
-	v = verdict_of(f, BOUND_AT_LEAST, SMALL_OTHER_PERCENT);
-	if (v.holds && has_many(f, &o) && o.small * 100 >= o.n * SMALL_SHARE) {
-		ADVICE_SAY(a->title, "Many small operators");
-		ADVICE_SAY(
-			a->seen,
-			"%zu operators a step, %u %% of them below %u us; in gaps between "
-			"them %s, %s",
-			o.n / f->n, phrase_percent((double)o.small, (double)o.n),
-			SMALL_US, phrase_time(v.median), verdict_steps(f, &v));
-		ADVICE_SAY(
-			a->why,
-			"Python calls so many operators that the time between them counts.");
-		ADVICE_SAY(a->act,
-			   "work on whole tensors in place of loops; larger batches; "
-			   "torch.compile");
-		if (blame_is_most(&blame))
-			ADVICE_SAY(a->where, "%s", blame_place(&blame));
-		a->gain = v.median;
-	}
-	blame_free(&blame);
-	free(o.in_step);
 	return true;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is a GPU's memory nearly full, or held by torch's allocator without use? */
+#include "report/advice/churn.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
 #include "report/out.h"
-
-#include <stdlib.h>
 
 struct fill { /* of one GPU */
 	int64_t size;
@@ -44,7 +43,7 @@ static bool is_more(int64_t bytes, unsigned percent, int64_t of)
 	return (double)bytes * 100 > (double)of * percent;
 }
 
-bool peak_look(struct facts *f, struct advice *a)
+bool memory_peak(struct facts *f, struct advice *a)
 {
 	for (unsigned d = 0; d < f->m->devices_n && !*a->title; d++) {
 		struct fill fill = fill_of(f->m, d);
@@ -75,8 +74,10 @@ bool peak_look(struct facts *f, struct advice *a)
 	return true;
 }
 
-bool fragments_look(struct facts *f, struct advice *a)
+bool memory_fragments(struct facts *f, struct advice *a)
 {
+	if (!churn_idle(f, &a->gain))
+		return false;
 	for (unsigned d = 0; d < f->m->devices_n && !*a->title; d++) {
 		struct fill fill = fill_of(f->m, d);
 		const struct memory_event *at = fill.worst;
@@ -98,7 +99,9 @@ bool fragments_look(struct facts *f, struct advice *a)
 		ADVICE_SAY(
 			a->why,
 			"Free blocks lie between used ones, or in pools of other sizes, or were "
-			"needed earlier.");
+			"needed earlier%s.",
+			a->gain ? "; where none fits, torch asks the driver, and waits"
+				: "");
 		ADVICE_SAY(
 			a->act,
 			"PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; the same shapes in "
@@ -106,68 +109,5 @@ bool fragments_look(struct facts *f, struct advice *a)
 		if (at->slice != NO_ROW)
 			ADVICE_SAY(a->where, "%s", phrase_place(f, at->slice));
 	}
-	return true;
-}
-
-/* ---- growth ---- */
-
-/* What a device has allocated at the end of each step; -1 = not said yet. */
-static void levels_of(const struct facts *f, unsigned device, const struct steps *steps,
-		      int64_t *level)
-{
-	const struct model *m = f->m;
-	int64_t now = -1;
-	size_t at = 0;
-
-	for (size_t i = 0; i < steps->n; i++) {
-		for (; at < m->memory_n && m->memory[at].ts < steps->row[i].end; at++)
-			if (m->memory[at].device == device && !m->memory[at].oom)
-				now = m->memory[at].allocated;
-		level[i] = now;
-	}
-}
-
-/* Does each step end with more than the one before? */
-static bool rises_always(const int64_t *level, size_t n)
-{
-	for (size_t i = 1; i < n; i++)
-		if (level[i - 1] < 0 || level[i] <= level[i - 1])
-			return false;
-	return n >= GROWTH_STEPS &&
-	       (level[n - 1] - level[0]) / (int64_t)(n - 1) >= GROWTH_KIB * INT64_C(1024);
-}
-
-static void say_growth(const struct facts *f, struct advice *a, unsigned device,
-		       int64_t by, size_t steps)
-{
-	char name[32];
-
-	model_device(f->m, device, name, sizeof(name));
-	ADVICE_SAY(a->title, "Tensors take more memory with each step");
-	ADVICE_SAY(a->seen, "%s: %s a step, in each of %zu steps", name, out_bytes(by),
-		   steps);
-	ADVICE_SAY(a->why,
-		   "Something keeps tensors of each step: a list, a graph of "
-		   "autograd (a loss that is added up), a cache that still fills.");
-	ADVICE_SAY(a->act, "\"proflaunch memory --leaks\" says who holds them; "
-			   "detach() or item() what is only counted");
-}
-
-bool growth_look(struct facts *f, struct advice *a)
-{
-	const struct steps *steps = f->e->steps;
-	int64_t *level = calloc(steps->n + 1, sizeof(*level));
-
-	for (unsigned d = 0; level && d < f->m->devices_n && !*a->title; d++) {
-		levels_of(f, d, steps, level);
-		if (rises_always(level, steps->n))
-			say_growth(f, a, d,
-				   (level[steps->n - 1] - level[0]) /
-					   (int64_t)(steps->n - 1),
-				   steps->n - 1);
-	}
-	if (!level)
-		return false;
-	free(level);
 	return true;
 }

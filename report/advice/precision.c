@@ -2,11 +2,11 @@
 /* Could matrix products and convolutions use tensor cores, and do not? */
 #include "base/text.h"
 #include "report/advice/blame.h"
-#include "report/advice/evidence.h"
 #include "report/advice/lineage.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/thresholds.h"
+#include "report/figures/median.h"
 
 #include <stdlib.h>
 
@@ -178,7 +178,7 @@ static bool look_at(struct facts *f, struct advice *a, const struct gpu *gpu)
 
 	if (fine) {
 		fine = find_products(f, &p, of_op);
-		a->gain = evidence_median(f->time, f->n) / 2;
+		a->gain = median_of(f->time, f->n) / 2;
 		if (a->gain && p.eligible * 100 >= p.all * ELIGIBLE_PERCENT)
 			say_products(f, a, &p, gpu);
 		blame_free(&p.blame);
@@ -187,7 +187,7 @@ static bool look_at(struct facts *f, struct advice *a, const struct gpu *gpu)
 	return fine;
 }
 
-bool fp32_look(struct facts *f, struct advice *a)
+bool precision_fp32(struct facts *f, struct advice *a)
 {
 	const struct gpu *gpu = gpu_of(f);
 
@@ -195,7 +195,7 @@ bool fp32_look(struct facts *f, struct advice *a)
 	       look_at(f, a, gpu);
 }
 
-bool amp_look(struct facts *f, struct advice *a)
+bool precision_amp(struct facts *f, struct advice *a)
 {
 	const struct gpu *gpu = gpu_of(f);
 

@@ -96,17 +96,23 @@ bool stalls_make(struct facts *f)
 		mark_copies(f, copies);
 		fine = take_waits(f, copies);
 	}
-	for (size_t i = 0; fine && i < f->waits_n; i++) {
-		struct span idle = stalls_idle(f, f->waits[i]);
-
-		if (f->time[facts_step(f, f->m->slices[f->waits[i]].begin)] < WAIT_COUNT)
-			continue;
-		f->waits[kept++] = f->waits[i];
-		fine = idle.begin >= idle.end ||
-		       spans_add(&f->stalls, idle.begin, idle.end);
-	}
+	for (size_t i = 0; fine && i < f->waits_n; i++)
+		if (f->time[facts_step(f, f->m->slices[f->waits[i]].begin)] >= WAIT_COUNT)
+			f->waits[kept++] = f->waits[i];
 	f->waits_n = kept;
-	spans_join(&f->stalls);
 	free(copies);
 	return fine;
+}
+
+void stalls_blocked(struct facts *f)
+{
+	memset(f->time, 0, f->n * sizeof(*f->time));
+	for (size_t i = 0; i < f->waits_n; i++) {
+		const struct slice *s = &f->m->slices[f->waits[i]];
+		struct span idle = stalls_idle(f, f->waits[i]);
+		long step = facts_step(f, s->begin);
+
+		if (step >= 0 && idle.begin < idle.end)
+			facts_add(&f->time[step], s->end - s->begin);
+	}
 }

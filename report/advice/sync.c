@@ -2,13 +2,13 @@
 /* Does the program wait for the GPU several times a step? Without a GPU: would it? */
 #include "base/text.h"
 #include "report/advice/blame.h"
-#include "report/advice/evidence.h"
 #include "report/advice/lineage.h"
 #include "report/advice/phrase.h"
 #include "report/advice/rules.h"
 #include "report/advice/stalls.h"
 #include "report/advice/thresholds.h"
 #include "report/advice/verdict.h"
+#include "report/figures/median.h"
 
 #include <stdlib.h>
 
@@ -25,22 +25,52 @@ static void count_steps(struct facts *f, struct waits *w)
 		w->held += f->time[i] >= WAIT_COUNT;
 		f->scratch[i] = f->time[i];
 	}
-	w->median = evidence_median(f->scratch, f->n);
+	w->median = median_of(f->scratch, f->n);
 }
 
 /* ---- GPU ---- */
 
-static void say_waits(struct facts *f, struct advice *a, const struct waits *w)
+/* f->time becomes what a step would gain without the waits: the host would launch while
+ * the GPU works, so that the GPU's idle times shrink by as long as the host was blocked.
+ * Where it waits for its input it launches nothing either way. */
+static bool measure_gain(struct facts *f)
 {
-	facts_measure(f, &f->stalls);
-	a->gain = evidence_median(f->time, f->n);
+	struct spans taken = { 0 };
+
+	for (size_t i = 0; i < f->busy.n; i++)
+		if (!spans_add(&taken, f->busy.row[i].begin, f->busy.row[i].end))
+			goto out_taken;
+	for (size_t i = 0; i < f->loading.n; i++)
+		if (!spans_add(&taken, f->loading.row[i].begin, f->loading.row[i].end))
+			goto out_taken;
+	spans_join(&taken);
+	stalls_blocked(f);
+	for (size_t i = 0; i < f->n; i++) {
+		int64_t idle = facts_length(f, i) -
+			       spans_within(&taken, f->step[i].begin, f->step[i].end);
+
+		f->time[i] = f->time[i] < idle ? f->time[i] : idle;
+	}
+	spans_free(&taken);
+	return true;
+out_taken:
+	spans_free(&taken);
+	return false;
+}
+
+static bool say_waits(struct facts *f, struct advice *a, const struct waits *w)
+{
+	if (!measure_gain(f))
+		return false;
+	a->gain = median_of(f->time, f->n);
 	if (!a->gain)
-		return;
+		return true;
 	ADVICE_SAY(a->title, "The program waits for the GPU %lld times a step",
 		   (long long)w->median);
-	ADVICE_SAY(a->seen,
-		   "in %zu of %zu steps; behind these calls the GPU idles for %s a step",
-		   w->held, f->n, phrase_time(a->gain));
+	ADVICE_SAY(
+		a->seen,
+		"in %zu of %zu steps; for want of launches meanwhile the GPU idles for %s a step",
+		w->held, f->n, phrase_time(a->gain));
 	ADVICE_SAY(
 		a->why,
 		"A value that Python wants to see makes the program wait until all GPU work "
@@ -50,11 +80,13 @@ static void say_waits(struct facts *f, struct advice *a, const struct waits *w)
 		"keep values on the GPU: sum up losses there and read them (.item(), print, "
 		"if, .cpu()) once in many steps; torch.where in place of nonzero and masks");
 	ADVICE_SAY(a->where, "%s", blame_place(&w->blame));
+	return true;
 }
 
 static bool look_at_gpu(struct facts *f, struct advice *a)
 {
 	struct waits w = { .held = 0 };
+	bool fine = true;
 
 	if (!blame_start(&w.blame, f))
 		return false;
@@ -71,9 +103,9 @@ static bool look_at_gpu(struct facts *f, struct advice *a)
 	}
 	count_steps(f, &w);
 	if (verdict_enough(f, w.held) && f->time[f->middle] >= WAIT_COUNT)
-		say_waits(f, a, &w);
+		fine = say_waits(f, a, &w);
 	blame_free(&w.blame);
-	return true;
+	return fine;
 }
 
 /* ---- CPU ---- */

@@ -32,6 +32,18 @@
 #define SMALL_OPS             500
 #define SMALL_US              5
 #define GAP_US                100 /* between operators; what is longer is something else */
+#define PLAIN_PERCENT         10
+#define LOCK_LEAST_US         4900 /* sys.getswitchinterval() is 5 ms */
+#define LOCK_MOST_US          20000 /* and what the system takes to wake a thread */
+#define LOCK_SHORT_US         1000
+#define LOCK_SHORT_PERCENT    10 /* of the gaps that long or longer */
+#define LOCK_PERCENT          10
+#define LOCK_NAMES            3
+#define COLLECTOR_PERCENT     5
+#define THREADS_MANY          2
+#define THREADS_FEW_PERCENT   75
+#define THREADS_US            200
+#define THREADS_PERCENT       30
 #define SMALL_SHARE           50
 #define SMALL_OTHER_PERCENT   15
 #define WAIT_US               50
@@ -46,6 +58,8 @@
 #define FRAGMENT_PERCENT      20
 #define CHURN_MIB             1
 #define CHURN_PERCENT         30
+#define MAPPED_MIB            32 /* the C library's largest M_MMAP_THRESHOLD of its own */
+#define MAPPED_US             100 /* a MiB: 256 pages that the system clears and maps */
 #define CHURN_TIME_PERCENT    1
 #define COMPILE_US            1000
 #define STEADY_STEP           3

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Judges a time against each step's length: one odd step is no rule. */
 #include "report/advice/verdict.h"
-#include "report/advice/evidence.h"
 #include "report/advice/phrase.h"
+#include "report/figures/median.h"
 
 #include <stdio.h>
 
@@ -30,7 +30,7 @@ struct verdict verdict_of(struct facts *f, enum bound bound, unsigned percent)
 		v.least = share < v.least ? share : v.least;
 		v.most = share > v.most ? share : v.most;
 	}
-	v.median = evidence_median(f->scratch, f->n);
+	v.median = median_of(f->scratch, f->n);
 	v.holds = middle && verdict_enough(f, v.held);
 	return v;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs the rows of two profiles by kind and name, and tests each. */
 #include "report/compare/compare.h"
+#include "report/figures/median.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static double *copy_values(const struct profile *p, const struct profile_row *r,
 		if (i < p->steps_n && p->window[i] == p->window[from])
 			continue;
 		qsort(to + from, i - from, sizeof(*to), by_value);
-		to[medians++] = shift_median(to + from, i - from);
+		to[medians++] = median_of_sorted(to + from, i - from);
 		from = i;
 	}
 	*n = medians;
@@ -85,7 +86,7 @@ static bool row_median(const struct profile *p, const struct profile_row *r, dou
 	if (!values)
 		return false;
 	qsort(values, n, sizeof(*values), by_value);
-	*to = shift_median(values, n);
+	*to = median_of_sorted(values, n);
 	free(values);
 	return true;
 }

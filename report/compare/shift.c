@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rank statistics of two samples. */
 #include "report/compare/shift.h"
+#include "report/figures/median.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -20,11 +21,6 @@ static int by_value(const void *left, const void *right)
 	const double *a = left, *b = right;
 
 	return order_values(*a, *b);
-}
-
-double shift_median(const double *sorted, size_t n)
-{
-	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
 /* Copies at most SHIFT_MOST values, evenly chosen, in rising order. NULL: no memory. */
@@ -167,9 +163,9 @@ static bool shift_of(struct shift *s, struct ranks *r)
 		return false;
 	count_pairs(r);
 	s->p = is_exact(r) ? exact_p(r, &outside) : normal_p(r, &outside);
-	s->a = shift_median(r->a, r->n);
-	s->b = shift_median(r->b, r->m);
-	s->by = shift_median(d, n);
+	s->a = median_of_sorted(r->a, r->n);
+	s->b = median_of_sorted(r->b, r->m);
+	s->by = median_of_sorted(d, n);
 	s->interval = outside >= 0;
 	s->low = s->interval ? d[outside] : -INFINITY;
 	s->high = s->interval ? d[n - 1 - (size_t)outside] : INFINITY;

@@ -31,8 +31,6 @@ struct shift {
 /* Both have at least one value, in any order; they are left as they are. */
 bool shift_make(struct shift *s, const double *a, size_t a_n, const double *b,
 		size_t b_n);
-/* The median of n > 0 values in rising order. */
-double shift_median(const double *sorted, size_t n);
 /* p[i] becomes its value after Benjamini and Hochberg, for n tests at once. False: not
  * enough memory. */
 bool shift_adjust(double *p, size_t n);

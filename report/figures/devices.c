@@ -193,11 +193,6 @@ static bool measure_device(struct device_figures *f, struct measure *e,
 	return true;
 }
 
-bool devices_uses_tensor_cores(const char *kernel)
-{
-	return tensor_cores_used(kernel);
-}
-
 /* ---- all devices ---- */
 
 static int by_id(const void *left, const void *right, void *arg)

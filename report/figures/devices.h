@@ -35,8 +35,4 @@ struct devices {
 bool devices_make(struct devices *d, const struct model *m, const struct steps *s);
 void devices_free(struct devices *d);
 
-/* Does a kernel of that name use tensor cores? Names of Hopper and Blackwell count, which
- * the plugin does not know. */
-bool devices_uses_tensor_cores(const char *kernel);
-
 #endif

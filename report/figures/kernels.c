@@ -6,6 +6,7 @@
 #include "base/order.h"
 #include "report/figures/launches.h"
 #include "report/figures/sum.h"
+#include "report/figures/tensor_cores.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -128,8 +129,8 @@ static struct kernel_figures one_row(const struct model *m, const struct piece *
 			r.op = p->op;
 		}
 	}
-	r.tensor_cores = r.sort == SORT_KERNEL &&
-			 devices_uses_tensor_cores(texts_get(&m->texts, r.name));
+	r.tensor_cores =
+		r.sort == SORT_KERNEL && tensor_cores_used(texts_get(&m->texts, r.name));
 	r.blocks_per_sm = mean_of(&means.blocks, means.weight);
 	r.occupancy = mean_of(&means.occupancy, means.weight);
 	return r;

@@ -69,30 +69,40 @@ static void put_head(const struct subject *s, const struct screen *to)
 	put_line(to, "- file: ", s->path);
 }
 
+/* Items of a list of their own: lines of one item would be one paragraph. */
+static void put_advice(const struct subject *s, const struct screen *to,
+		       const struct advice *a, unsigned number)
+{
+	char gain[32];
+
+	overview_gain(s, a, gain, sizeof(gain));
+	fprintf(to->out, "%u. **", number);
+	put_plain(to, a->title);
+	fputs("**", to->out);
+	if (*gain) {
+		fputs(": ", to->out);
+		put_plain(to, gain);
+		fputs(" of a step, ", to->out);
+		put_plain(to, units_time(a->gain));
+	}
+	putc('\n', to->out);
+	put_line(to, "   - ", a->seen);
+	put_line(to, "   - ", a->why);
+	put_line(to, to->utf8 ? "   - → " : "   - -> ", a->act);
+	put_line(to, "   - in ", a->where);
+}
+
 static void put_advices(const struct subject *s, const struct screen *to, size_t limit)
 {
-	const struct advice *a;
+	const struct advice *a, *before = NULL;
 	unsigned i = 0, left = 0;
 
-	if (overview_advice(s, 0))
-		fputs("\n### Fix this first\n\n", to->out);
 	for (; (a = overview_advice(s, i)) && i < limit; i++) {
-		char gain[32];
-
-		overview_gain(s, a, gain, sizeof(gain));
-		fprintf(to->out, "%u. **", i + 1);
-		put_plain(to, a->title);
-		fputs("**", to->out);
-		if (*gain) {
-			fputs(": ", to->out);
-			put_plain(to, gain);
-			fputs(" of a step, ", to->out);
-			put_plain(to, units_time(a->gain));
-		}
-		putc('\n', to->out);
-		put_line(to, "   ", a->seen);
-		put_line(to, to->utf8 ? "   → " : "   -> ", a->act);
-		put_line(to, "   in ", a->where);
+		if (!before || (before->gain > 0) != (a->gain > 0))
+			fprintf(to->out, "\n### %s\n\n",
+				a->gain > 0 ? "Fix this first" : "Also seen");
+		put_advice(s, to, a, i + 1);
+		before = a;
 	}
 	while (overview_advice(s, i + left))
 		left++;

@@ -64,7 +64,7 @@ static bool add_sizes(struct table *t, struct subject *s)
 {
 	const struct model *m = &s->model;
 	double overhead = trust_overhead(m);
-	bool fine = add_row(t, s, "events", "%s", out_count((int64_t)m->events));
+	bool fine = add_row(t, s, "events", "%s", out_count((int64_t)m->counted));
 
 	fine &= add_row(t, s, "steps", "%s%s", out_count((int64_t)s->steps.n),
 			s->steps.marked ? "" : ", as none is marked");

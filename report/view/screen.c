@@ -223,6 +223,31 @@ static size_t word_length(const char *text)
 	return n;
 }
 
+static size_t next_line(const struct screen *s, enum screen_look look, size_t indent)
+{
+	end_look(s, look);
+	fprintf(s->out, "\n%*s", (int)indent, "");
+	begin_look(s, look);
+	return indent;
+}
+
+/* Prints a word from a column on, and tells the column behind it. Names of a trace may be
+ * longer than a line: such a word goes on in the next one. */
+static size_t put_word(const struct screen *s, enum screen_look look, const char *word,
+		       size_t len, size_t at, size_t indent)
+{
+	for (const char *end = word + len; word < end;) {
+		size_t n = character_length(word), columns = count_columns(s, word, n);
+
+		if (at + columns > s->width && at > indent)
+			at = next_line(s, look, indent);
+		put_character(s, word, n);
+		at += columns;
+		word += n;
+	}
+	return at;
+}
+
 void screen_wrap(const struct screen *s, enum screen_look look, const char *text,
 		 size_t at, size_t indent)
 {
@@ -232,23 +257,13 @@ void screen_wrap(const struct screen *s, enum screen_look look, const char *text
 	for (text += strspn(text, " \n"); *text; text += strspn(text, " \n")) {
 		size_t len = word_length(text), columns = count_columns(s, text, len);
 
-		if (begun && at + 1 + columns > s->width) {
-			end_look(s, look);
-			fprintf(s->out, "\n%*s", (int)indent, "");
-			begin_look(s, look);
-			at = indent;
-		} else if (begun) {
-			putc(' ', s->out);
-			at++;
-		}
+		if (begun && at + 1 + columns > s->width)
+			at = next_line(s, look, indent);
+		else if (begun)
+			at += putc(' ', s->out) != EOF;
 		begun = true;
-		at += columns;
-		for (const char *end = text + len; text < end;) {
-			size_t n = character_length(text);
-
-			put_character(s, text, n);
-			text += n;
-		}
+		at = put_word(s, look, text, len, at, indent);
+		text += len;
 	}
 	end_look(s, look);
 	putc('\n', s->out);

@@ -41,10 +41,14 @@ struct table_cell *table_add(struct table *t)
 	return row;
 }
 
+/* A table shows titles, and CSV keys: one of them may be copied from either. */
 int table_column(const struct table *t, const char *key)
 {
 	for (unsigned i = 0; i < t->columns_n; i++)
 		if (!strcmp(key, t->columns[i].key))
+			return (int)i;
+	for (unsigned i = 0; i < t->columns_n; i++)
+		if (!strcasecmp(key, t->columns[i].title))
 			return (int)i;
 	return -1;
 }

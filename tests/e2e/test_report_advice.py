@@ -160,6 +160,11 @@ def run(text, **given):
         return advice.of(done.only().path)
 
 
+def run_alone(text, **given):
+    """On one CPU, as the programs have one thread: no rule asks for more threads."""
+    return run(text, wrap=("taskset", "-c", str(min(os.sched_getaffinity(0)))), **given)
+
+
 def named(found, rule):
     rows = [a for a in found["advice"] if a["rule"] == rule]
     assert rows, (rule, found)
@@ -189,7 +194,7 @@ def test_many_small_operators():
 
 
 def test_values_that_are_read_are_no_gain_on_a_cpu():
-    found = run(PLANTED["item"])
+    found = run_alone(PLANTED["item"])
     row = named(found, "sync-point")
     assert row["gain"] == 0 and "costs little here, and stops a GPU each time" in row["seen"], row
     assert "4 times a step" in row["title"] and row["where"].startswith("aten::item, program.py("), row
@@ -197,7 +202,7 @@ def test_values_that_are_read_are_no_gain_on_a_cpu():
 
 
 def test_a_slow_first_step():
-    found = run(PLANTED["first"])
+    found = run_alone(PLANTED["first"])
     assert named(found, "first-step")["gain"] == 0 and not advice.rules(found, 10), found
 
 
@@ -220,10 +225,27 @@ def test_a_compilation_in_the_middle():
     assert "most of it in step 8" in top["seen"] and "steps-vary" not in advice.rules(found), found
 
 
+def test_one_thread_where_there_are_more_cpus():
+    cpus = len(os.sched_getaffinity(0))
+    found = run(HEALTHY["matmul"])
+    if cpus == 1:
+        assert "cpu-threads" not in advice.rules(found), found
+        return
+    row = named(found, "cpu-threads")
+    assert f"1 of {cpus} CPUs" in row["title"] and "torch has 1 thread for an operator" in row["seen"], row
+
+
+def test_more_threads_than_cpus():
+    cpus = len(os.sched_getaffinity(0))
+    found = run(HEALTHY["matmul"].replace("train(", f"torch.set_num_threads({4 * cpus})\ntrain("))
+    row = named(found, "cpu-threads")
+    assert row["gain"] == 0 and f"each on {4 * cpus} threads of torch" in row["seen"], row
+
+
 def left_in_peace(name, **given):
     """Times of a machine that others use vary whatever the program does: that is seen again, or was no fault."""
     for _ in range(4):
-        found = run(HEALTHY[name], **given)
+        found = run_alone(HEALTHY[name], **given)
         assert found["steps"] >= 8 and set(advice.rules(found, 10)) <= {"steps-vary"}, found
         if not advice.rules(found, 10):
             return

@@ -239,7 +239,7 @@ def test_a_short_loading_and_a_slow_first_step_are_left_in_peace():
 
 def test_what_was_not_recorded_is_said():
     found = made(busy)
-    assert set(found["silent"]) == {"memory", "fragmentation"}, found["silent"]
+    assert set(found["silent"]) == {"memory", "fragmentation", "gc-pause"}, found["silent"]
     assert "profile_memory=True" in found["silent"]["memory"], found["silent"]
 
 

@@ -96,6 +96,8 @@ static inline void advise_file(const char *path)
 	ck_assert(steps_make(&steps, &model));
 	ck_assert(devices_make(&devices, &model, &steps));
 	ck_assert(kernels_make(&kernels, &model, INT64_MIN, INT64_MAX));
+	ck_assert(operators_make(&operators, &model, OPERATORS_BY_NAME, INT64_MIN,
+				 INT64_MAX));
 	ck_assert(
 		evidence_make(&evidence, &model, &steps, &devices, &operators, &kernels));
 	ck_assert(advice_make(&advices, &evidence));
@@ -124,6 +126,7 @@ static inline void advise(void)
 
 static inline void advised_end(void)
 {
+	operators_free(&operators);
 	kernels_free(&kernels);
 	devices_free(&devices);
 	steps_free(&steps);

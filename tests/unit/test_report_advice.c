@@ -299,24 +299,6 @@ START_TEST(collective_that_operators_hide_is_no_advice)
 }
 END_TEST
 
-/* A block that is freed in the next step, or that an operator allocates on its way. */
-START_TEST(churn_is_what_a_step_allocates_for_nothing)
-{
-	for (unsigned k = 0; k < 3; k++) {
-		begin_gpu(1000, 0);
-		steps_of(STEPS + 1);
-		for (unsigned i = 0; i < STEPS; i++) {
-			op(k == 1 ? "aten::mm" : "aten::empty", at(i, 0), 40);
-			memory(at(i, 10), 77 + i, LARGE);
-			memory(at(k == 2 ? i + 1 : i, 500), 77 + i, -LARGE);
-		}
-		advise();
-		ck_assert_int_eq(told("malloc-churn") != NULL, k == 0);
-		advised_end();
-	}
-}
-END_TEST
-
 START_TEST(without_memory_its_rule_is_silent)
 {
 	with_loading(5);
@@ -364,7 +346,6 @@ int main(void)
 	tcase_add_test(t, first_step_is_not_judged);
 	tcase_add_test(t, what_lies_in_the_hosts_memory_stops_nothing);
 	tcase_add_test(t, collective_that_operators_hide_is_no_advice);
-	tcase_add_test(t, churn_is_what_a_step_allocates_for_nothing);
 	tcase_add_test(t, without_memory_its_rule_is_silent);
 	tcase_add_test(t, without_steps_their_rules_are_silent);
 	tcase_add_test(t, without_operators_their_rules_are_silent);

@@ -61,6 +61,23 @@ START_TEST(two_steps_do_not_tell)
 }
 END_TEST
 
+/* The GPU is a step behind: the host's last step ends before the GPU's does, and what it
+ * made in each counts for that one. */
+START_TEST(host_that_is_ahead_is_judged_by_its_own_steps)
+{
+	begin_gpu(1000, 80);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		kernel("k", at(i, 1500), 990, 1400);
+		level(at(i, 500), 1000000 + i * 1e6);
+	}
+	advise();
+	ck_assert_ptr_nonnull(told("memory-growth"));
+	ck_assert_ptr_nonnull(strstr(told("memory-growth")->seen, "976.6 KiB a step"));
+	advised_end();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *t = tcase_create("growth");
@@ -68,5 +85,6 @@ int main(void)
 	tcase_add_test(t, growth_turns_at_its_threshold);
 	tcase_add_test(t, memory_that_levels_off_is_not_told);
 	tcase_add_test(t, two_steps_do_not_tell);
+	tcase_add_test(t, host_that_is_ahead_is_judged_by_its_own_steps);
 	return unit_run(t, "report_advice_growth");
 }

@@ -37,6 +37,7 @@ START_TEST(largest_gain_is_first_and_what_cannot_be_said_last)
 		note("gloo:all_reduce", at(i, 400), 200);
 		op("aten::item", at(i, 700), 5);
 		op("aten::item", at(i, 710), 5);
+		op("aten::mm", at(i, 720), 280);
 	}
 	advise();
 	ck_assert_uint_eq(advices.n, 4);

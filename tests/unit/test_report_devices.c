@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How well a GPU was used, and which kernels use tensor cores. */
+#include "report/figures/tensor_cores.h"
 #include "tests/unit/steps_trace.h"
 
 #include <math.h>
@@ -186,7 +187,7 @@ START_TEST(kernels_with_tensor_cores)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		ck_assert_msg(devices_uses_tensor_cores(names[i]), "%s", names[i]);
+		ck_assert_msg(tensor_cores_used(names[i]), "%s", names[i]);
 }
 END_TEST
 
@@ -212,7 +213,7 @@ START_TEST(kernels_without_tensor_cores)
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		ck_assert_msg(!devices_uses_tensor_cores(names[i]), "%s", names[i]);
+		ck_assert_msg(!tensor_cores_used(names[i]), "%s", names[i]);
 }
 END_TEST
 
