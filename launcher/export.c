@@ -40,6 +40,7 @@ static const struct verb_option rows[] = {
 #define FORMATS \
 	"--chrome, --sqlite, --events, --csv, --md, --stacks, --folded or --speedscope"
 
+/* What is said of all formats stands here; the rows of options have the rest. */
 static void print_help(const struct verb_options *o)
 {
 	printf("usage: proflaunch export --FORMAT [options] [-o FILE] TRACE|DIRECTORY...\n"
@@ -58,6 +59,7 @@ static void print_help(const struct verb_options *o)
 
 /* ---- the command line ---- */
 
+/* Two formats would write two forms into one file. */
 static const char *take_format(struct request *r, int format)
 {
 	if (r->exporter.format != -1 && r->exporter.format != format)
@@ -66,6 +68,7 @@ static const char *take_format(struct request *r, int format)
 	return NULL;
 }
 
+/* That it was given is noted: its default is a kind as well. */
 static const char *take_by(struct request *r, const char *what)
 {
 	static const char *const kinds[] = { [EXPORT_CPU] = "cpu",
@@ -80,6 +83,7 @@ static const char *take_by(struct request *r, const char *what)
 	return i < 0 ? "none of cpu, cuda, allocated, live" : NULL;
 }
 
+/* The message names another verb, for its help has the list of views. */
 static const char *take_view(struct request *r, const char *value)
 {
 	int i = verb_options_word(view_names, VIEWS, value);
@@ -105,6 +109,7 @@ static const char *take_threads(struct request *r, const char *value)
 	return NULL;
 }
 
+/* A format is an option by its own name, so that it is looked for first. */
 static const char *take_option(void *arg, const char *name, const char *value)
 {
 	static const char *const formats[] = { [EXPORT_STACKS] = "stacks",
@@ -225,6 +230,7 @@ static void list_folder(struct request *r, const char *path)
 	folder_free(&f);
 }
 
+/* A file of whole processes is no trace that a format takes: it is named, and left. */
 static void list_place(struct request *r, const char *path)
 {
 	struct stat st;
@@ -238,6 +244,7 @@ static void list_place(struct request *r, const char *path)
 		list_trace(r, path);
 }
 
+/* The list owns its paths; the words of --threads stay as long as the program. */
 static void free_traces(struct request *r)
 {
 	for (size_t i = 0; i < r->traces_n; i++)
@@ -271,6 +278,8 @@ static bool export_all(struct request *r, FILE *out, const char *path)
 	return exporter_end(&r->exporter, r->any) && r->any;
 }
 
+/* A trace is never overwritten by its own export. The file has its name only when it
+ * is whole. */
 static int export_to_file(struct request *r)
 {
 	struct new_file f;
@@ -294,6 +303,7 @@ static int export_to_file(struct request *r)
 	return 2;
 }
 
+/* A full disk may show only when the stream is flushed. */
 static int export_to_stdout(struct request *r)
 {
 	bool fine = export_all(r, stdout, NULL);
@@ -304,6 +314,7 @@ static int export_to_stdout(struct request *r)
 	return 2;
 }
 
+/* Where --rank leaves no trace, a line says so: nothing else would. */
 static int export_traces(struct request *r)
 {
 	for (unsigned i = 0; i < r->places_n; i++)

@@ -68,6 +68,7 @@ static void say_damage(const struct damage *d, const char *path)
 	say_warn("%s: %s", path, words);
 }
 
+/* What is missing is said of each trace by itself: another one may have it. */
 static bool add_stacks(struct exporter *x, const char *path, bool *any, char *why,
 		       size_t size)
 {
@@ -81,6 +82,7 @@ static bool add_stacks(struct exporter *x, const char *path, bool *any, char *wh
 	return true;
 }
 
+/* A trace that ends early is no failure: its whole events make a valid file. */
 static bool add_chrome(struct exporter *x, const char *path, bool *any, char *why,
 		       size_t size)
 {
@@ -128,6 +130,7 @@ static bool add_events(struct exporter *x, const char *path, bool *any, char *wh
 	return fine;
 }
 
+/* The reason is written by whoever failed, and said once, here. */
 bool exporter_add(struct exporter *x, const char *path, bool *any)
 {
 	char why[2048];
@@ -149,6 +152,7 @@ bool exporter_add(struct exporter *x, const char *path, bool *any)
 
 /* ---- the end ---- */
 
+/* A file has all rows of the table: it is as long as it needs to be. */
 static void end_table(struct exporter *x)
 {
 	struct screen to;
@@ -160,6 +164,7 @@ static void end_table(struct exporter *x)
 		table_markdown(&x->sheet.table, &to, TABLE_ALL);
 }
 
+/* All is freed, whether a trace was exported or not. */
 bool exporter_end(struct exporter *x, bool any)
 {
 	char why[1024] = "not enough memory";

@@ -27,6 +27,7 @@ bool page_file_write(const char *path, page_file_fill *fill, void *arg)
 	return result_show(&text, path, !wrong) && !wrong;
 }
 
+/* A path that ends in a slash has no last part: it is its own title. */
 const char *page_file_title(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -81,6 +82,7 @@ static bool start_browser(const char *program, char *path)
 	return !err;
 }
 
+/* Whatever fails here, the page is there: a line says how it is opened. */
 void page_file_show(const char *path)
 {
 	const char *program = browser_program();

@@ -19,6 +19,7 @@ struct request {
 	struct choice choice;
 };
 
+/* The exit status says whether there was a comparison, never how the ranks differ. */
 static void print_help(const struct verb_options *o)
 {
 	printf("usage: proflaunch ranks [options] DIRECTORY|TRACE ...\n"

@@ -68,6 +68,7 @@ static bool move_to(struct list *l, uint64_t target)
 
 /* ---- behind an error ---- */
 
+/* The place of the first loss is kept, as that is where a reader would look. */
 static void note_passed(struct reader *r, uint64_t from, uint64_t to)
 {
 	struct damage *d = &r->damage;
@@ -115,6 +116,7 @@ struct piece {
 	size_t n;
 };
 
+/* A short read is no error, and 0 says that the piece is over. */
 static ssize_t from_piece(void *arg, void *bytes, size_t size, const char **why)
 {
 	struct piece *from = arg;
@@ -202,6 +204,8 @@ static void scan_events(struct list *l)
 	} while (!r->full && scan_was_cut(&l->scan) && parse_bytes_read_on(p));
 }
 
+/* An odd word makes an event repaired, but never lost; a broken one is mended, or
+ * passed, where damage is allowed. */
 static bool read_object(struct list *l)
 {
 	struct reader *r = l->r;

@@ -8,41 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- categories ---- */
-
-/* The kind of a category, in each spelling that a writer has used; -1 = of no
- * interest. */
-static int find_kind(const char *cat, enum slice_sort *sort)
-{
-	static const struct {
-		const char *cat;
-		enum slice_kind kind;
-		enum slice_sort sort;
-	} kinds[] = {
-		{ "cpu_op", SLICE_OP, SORT_PLAIN },
-		{ "operator", SLICE_OP, SORT_PLAIN },
-		{ "user_annotation", SLICE_NOTE, SORT_PLAIN },
-		{ "gpu_user_annotation", SLICE_DEVICE_NOTE, SORT_PLAIN },
-		{ "python_function", SLICE_PYTHON, SORT_PLAIN },
-		{ "cuda_runtime", SLICE_CALL, SORT_RUNTIME },
-		{ "runtime", SLICE_CALL, SORT_RUNTIME },
-		{ "cuda_driver", SLICE_CALL, SORT_DRIVER },
-		{ "kernel", SLICE_DEVICE, SORT_KERNEL },
-		{ "gpu_memcpy", SLICE_DEVICE, SORT_COPY },
-		{ "memcpy", SLICE_DEVICE, SORT_COPY },
-		{ "gpu_memset", SLICE_DEVICE, SORT_SET },
-		{ "memset", SLICE_DEVICE, SORT_SET },
-	};
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (!strcasecmp(cat, kinds[i].cat)) {
-			*sort = kinds[i].sort;
-			return (int)kinds[i].kind;
-		}
-	return -1;
-}
 
 /* A file has few categories: each is looked up once, as long as no other has its place.
  */
@@ -52,7 +19,7 @@ static int kind_of(struct model *m, uint32_t cat, const char *name, enum slice_s
 
 	if (known->cat != cat + 1) {
 		known->sort = SORT_PLAIN;
-		known->kind = find_kind(texts_get(&m->texts, cat), &known->sort);
+		known->kind = slice_kind_find(texts_get(&m->texts, cat), &known->sort);
 		known->cat = cat + 1;
 	}
 	*sort = known->sort;

@@ -22,19 +22,6 @@
 #define MODEL_DEVICES 64u
 #define TIME_NONE     INT64_MIN
 
-struct memory_event {
-	int64_t ts, bytes, allocated, reserved;
-	uint64_t addr;
-	uint32_t thread, slice; /* slice: innermost in flight, NO_ROW = none */
-	uint32_t device;
-	bool has_addr, oom;
-};
-
-struct counter {
-	int64_t ts, value;
-	uint32_t name, key;
-};
-
 struct step {
 	int64_t begin, end, number;
 };
@@ -75,9 +62,8 @@ struct model {
 	unsigned devices_n;
 	uint64_t unread; /* events with a begin or a length that cannot be used */
 	uint64_t events, counted; /* in the file; of them what a run's words count */
-	uint64_t dropped; /* what the recorder says it lost: */
-	uint64_t dropped_heap, dropped_memory, dropped_steps,
-		late; /* late: after the window */
+	/* What the recorder says it lost; late: after the window. */
+	uint64_t dropped, dropped_heap, dropped_memory, dropped_steps, late;
 	uint32_t *slots, last_thread; /* hash of threads; that of the event before */
 	size_t slots_n;
 	struct slice_category kinds[SLICE_CATEGORIES];

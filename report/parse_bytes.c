@@ -16,6 +16,7 @@ enum token parse_bytes_give_up(struct parse *p, const char *why)
 	return TOKEN_ERROR;
 }
 
+/* After a failure the old buffer stays as it was; the margin is never counted as size. */
 static bool grow_buffer(struct parse *p, size_t size)
 {
 	char *grown = realloc(p->buf, size + PARSE_MARGIN);

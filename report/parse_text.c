@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+/* A digit of any case is taken; -1 says that one of the four is none. */
 static int take_hex4(struct parse *p)
 {
 	int value = 0;

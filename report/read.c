@@ -26,6 +26,7 @@ static void top_key(struct reader *r)
 		parse_skip(r->p, TOKEN_KEY);
 }
 
+/* A bare list of events is a trace as well; the last token says whether more follows. */
 static enum token whole_file(struct reader *r)
 {
 	enum token token = parse_next(r->p);
@@ -38,6 +39,7 @@ static enum token whole_file(struct reader *r)
 	return r->full ? TOKEN_ERROR : parse_next(r->p);
 }
 
+/* The parser knows of no inputs: this gives the argument its type. */
 static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)
 {
 	return input_read(arg, bytes, size, why);
@@ -54,6 +56,7 @@ static bool keep_damage(struct reader *r)
 	return true;
 }
 
+/* Memory that ran out is told apart, as the file may be fine then. */
 static int say_broken(const struct reader *r, const char *name, char *why, size_t size)
 {
 	if (r->full)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows have any type: only their size is known here. */
 static const char *row_at(const struct row_order *o, size_t row)
 {
 	return (const char *)o->rows + row * o->each;
 }
 
+/* Many files are in order: this spares them all memory for sorting. */
 static bool is_sorted(const struct row_order *o)
 {
 	for (size_t i = 1; i < o->n; i++)
@@ -18,6 +20,7 @@ static bool is_sorted(const struct row_order *o)
 	return true;
 }
 
+/* A group that is too large goes to the last one, so that no count is out of bounds. */
 static uint32_t group_of(const struct row_order *o, size_t row)
 {
 	uint32_t group;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slice - an event with a length: an operator, a call, a kernel; and what a GPU is.
+ * slice - rows of the model: an event with a length (an operator, a call, a kernel),
+ * memory that came or went, a counter's value; and what a GPU is.
  *
  * Threads  any.
  * Memory   rows of the model's.
@@ -68,5 +69,21 @@ struct gpu { /* a row of "deviceProperties" */
 	int64_t id, memory, major, minor, sms;
 	uint32_t name;
 };
+
+struct memory_event {
+	int64_t ts, bytes, allocated, reserved;
+	uint64_t addr;
+	uint32_t thread, slice; /* slice: innermost in flight, NO_ROW = none */
+	uint32_t device;
+	bool has_addr, oom;
+};
+
+struct counter {
+	int64_t ts, value;
+	uint32_t name, key;
+};
+
+/* The kind of a category, enum slice_kind; -1 = of no interest. */
+int slice_kind_find(const char *cat, enum slice_sort *sort);
 
 #endif

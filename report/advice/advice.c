@@ -28,6 +28,7 @@ _Static_assert(RULES <= ADVICE_MOST, "there is a row for each rule");
 
 /* ---- evidence ---- */
 
+/* One slice is enough: a kind that was recorded at all counts as evidence. */
 static bool has_kind(const struct model *m, enum slice_kind kind)
 {
 	for (size_t i = 0; i < m->slices_n; i++)
@@ -36,6 +37,7 @@ static bool has_kind(const struct model *m, enum slice_kind kind)
 	return false;
 }
 
+/* Events of the CPU's memory do not count where `gpu` asks for a device's. */
 static bool has_memory(const struct model *m, bool gpu)
 {
 	for (size_t i = 0; i < m->memory_n; i++)
@@ -88,6 +90,7 @@ static bool does_apply(const struct facts *f, const struct rule *r)
 
 /* ---- rows ---- */
 
+/* A finding from one step or two may be chance: its text says so to the reader. */
 static void mark_few(const struct facts *f, struct advice *a)
 {
 	size_t len = strlen(a->seen);
@@ -97,6 +100,8 @@ static void mark_few(const struct facts *f, struct advice *a)
 			 f->n, f->n == 1 ? "" : "s");
 }
 
+/* A rule that does not apply leaves no trace, one that lacks its evidence counts as
+ * silent, and no gain is larger than the step. */
 static bool ask_rule(struct advices *a, struct facts *f, const struct rule *r)
 {
 	struct advice *row = &a->row[a->n];
@@ -120,6 +125,7 @@ static bool ask_rule(struct advices *a, struct facts *f, const struct rule *r)
 	return true;
 }
 
+/* The name may come from a user: NULL says that no rule has it. */
 static const struct rule *rule_named(const char *name)
 {
 	for (size_t i = 0; i < RULES; i++)
@@ -146,6 +152,8 @@ struct causes {
 	int64_t sum, most;
 };
 
+/* Both the sum of the causes' gains and the largest of them are needed: the one
+ * explains a consequence, the other is what a rest must exceed. */
 static struct causes causes_of(const struct advices *a, const char *list)
 {
 	struct causes c = { 0 };
@@ -196,6 +204,7 @@ static void drop_rows(struct advices *a, const struct evidence *e)
 
 /* ---- order ---- */
 
+/* The rows between both places keep their order. */
 static void move_row(struct advices *a, unsigned from, unsigned to)
 {
 	struct advice row = a->row[from];

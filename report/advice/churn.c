@@ -19,6 +19,7 @@
 
 /* ---- a GPU's, by calls ---- */
 
+/* The calls of CUDA's runtime and driver and those of HIP count alike. */
 static bool is_driver_memory(const char *name)
 {
 	static const char *const names[] = { "cudaMalloc", "cudaFree",  "cuMemAlloc",
@@ -42,6 +43,8 @@ struct calls {
 	size_t n, held, steps;
 };
 
+/* The first steps may fill torch's cache: only calls from the first steady step on
+ * count. */
 static bool find_calls(struct facts *f, struct calls *c)
 {
 	bool fine = true;
@@ -78,6 +81,7 @@ static int64_t median_idle(struct facts *f, const struct calls *c)
 	return median_of(f->time + steady_from(f), c->steps);
 }
 
+/* This is right after a failure, too: what was not made yet is empty. */
 static void free_calls(struct calls *c)
 {
 	spans_free(&c->all);
@@ -95,6 +99,7 @@ bool churn_idle(struct facts *f, int64_t *idle)
 	return fine;
 }
 
+/* The advice stands only where the GPU idles during the calls of a median step. */
 static bool look_at_calls(struct facts *f, struct advice *a)
 {
 	struct calls c = { .n = 0 };
@@ -140,6 +145,7 @@ struct blocks {
 	double bytes, brief; /* all that judged steps allocate; of it, freed soon */
 };
 
+/* Events of one address keep their order, so that a free follows its allocation. */
 static int by_address(const void *left, const void *right)
 {
 	const struct block *a = left, *b = right;
@@ -148,6 +154,7 @@ static int by_address(const void *left, const void *right)
 				  : order_of(a->event, b->event);
 }
 
+/* The time of these operators is mostly that of the allocation itself. */
 static bool is_allocator(const char *name)
 {
 	return text_after(name, "aten::empty") || text_after(name, "aten::new_empty") ||
@@ -181,6 +188,7 @@ static bool add_frees(const struct facts *f, struct blocks *b)
 	return fine;
 }
 
+/* Small blocks add to the sum of what is allocated, but only large ones are kept. */
 static bool find_blocks(const struct facts *f, struct blocks *b)
 {
 	const struct model *m = f->m;
@@ -229,6 +237,8 @@ static void pair_blocks(const struct facts *f, struct blocks *b)
 	}
 }
 
+/* The time of the system's mapping is not in the trace: an estimate by size is added
+ * to the measured one. */
 static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b)
 {
 	struct verdict v;
@@ -261,6 +271,7 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 	a->gain = v.median;
 }
 
+/* Everything is freed on every path, whichever of the allocations failed. */
 static bool look_at_blocks(struct facts *f, struct advice *a)
 {
 	struct blocks b = { .row = malloc((f->m->memory_n + 1) * sizeof(*b.row)),

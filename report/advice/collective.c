@@ -10,6 +10,7 @@
 #include "report/advice/verdict.h"
 #include <stdlib.h>
 
+/* The text is searched once, so that slices are compared by number only. */
 static bool has_name(const struct facts *f, const char *name)
 {
 	uint32_t text = texts_find(&f->m->texts, name);
@@ -20,6 +21,7 @@ static bool has_name(const struct facts *f, const char *name)
 	return false;
 }
 
+/* A kernel of a collective counts as well, whatever its slice is called. */
 static bool has_nccl(const struct facts *f)
 {
 	for (uint32_t i = 0; i < f->m->slices_n; i++)
@@ -67,6 +69,7 @@ static bool measure_talk(struct facts *f)
 	return fine;
 }
 
+/* Where no kernels were recorded the host's slices of collectives stand for them. */
 static bool blame_talk(struct facts *f, struct advice *a)
 {
 	struct blame blame;

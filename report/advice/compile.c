@@ -61,6 +61,7 @@ static bool find_between(struct facts *f, struct compiling *c)
 	return fine;
 }
 
+/* Spans are joined before they are measured, so that nested compilations count once. */
 static bool find_compiling(struct facts *f, struct compiling *c, const unsigned char *is)
 {
 	if (!find_between(f, c))
@@ -82,6 +83,7 @@ static bool find_compiling(struct facts *f, struct compiling *c, const unsigned 
 	return true;
 }
 
+/* The gain is spread over all steps, as few of them compile and the median is often 0. */
 static void say_compiling(const struct facts *f, struct advice *a,
 			  const struct compiling *c)
 {

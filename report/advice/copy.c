@@ -9,6 +9,7 @@
 
 #define MIB (INT64_C(1) << 20)
 
+/* Small copies are left out: pinning memory for them gains little. */
 static bool is_pageable(const struct facts *f, const struct piece *p)
 {
 	const struct slice *s = &f->m->slices[p->slice];
@@ -26,6 +27,7 @@ struct copies {
 	double bytes;
 };
 
+/* What kernels or collectives cover is taken away: only the rest can be gained. */
 static bool find_copies(struct facts *f, struct copies *c)
 {
 	for (size_t i = 0; i < f->work_n; i++) {
@@ -44,6 +46,8 @@ static bool find_copies(struct facts *f, struct copies *c)
 	       spans_without(&c->left, &c->bare, &f->talk);
 }
 
+/* All copies decide whether there is something to say; those without a kernel beside
+ * them are the gain. */
 static void say_copies(struct facts *f, struct advice *a, const struct copies *c)
 {
 	struct verdict v;

@@ -5,6 +5,7 @@
 #include "report/advice/thresholds.h"
 #include "report/figures/median.h"
 
+/* Doubles are compared, as hostile times would overflow an integer. */
 static bool is_longer(int64_t time, unsigned percent, int64_t than)
 {
 	return (double)time * 100 > (double)than * percent;
@@ -65,6 +66,7 @@ static bool is_same_work(const struct facts *f, size_t step, enum share odd)
 	       work_of(f, step) == work_of(f, f->middle);
 }
 
+/* The program cannot be blamed here, so that no gain is claimed. */
 static void say_machine(struct advice *a)
 {
 	ADVICE_SAY(a->title, "The same operators take different times");

@@ -10,6 +10,7 @@ struct cause { /* a call, by the number that its work has, too */
 	uint32_t correlation, slice;
 };
 
+/* Of one number the first slice comes first, and is the one that is found. */
 static int by_correlation(const void *left, const void *right)
 {
 	const struct cause *a = left, *b = right;
@@ -17,6 +18,7 @@ static int by_correlation(const void *left, const void *right)
 	return order_of(a->correlation, b->correlation) ?: order_of(a->slice, b->slice);
 }
 
+/* Pieces that begin at once are ordered by slice, so that results never differ. */
 static int by_begin(const void *left, const void *right)
 {
 	const struct piece *a = left, *b = right;
@@ -57,6 +59,7 @@ static void find_middle(struct facts *f)
 
 /* ---- work ---- */
 
+/* The name of the kernel says it, or else the operator that launched it does. */
 static bool is_talk(const struct facts *f, const struct slice *s)
 {
 	const char *name = texts_get(&f->m->texts, s->name);
@@ -70,6 +73,7 @@ static bool is_talk(const struct facts *f, const struct slice *s)
 	return op != NO_ROW && steps_is_collective(slice_name(f->m, op));
 }
 
+/* Copies and sets are work as well, but only kernels count as computing or talking. */
 static bool take_work(struct facts *f, uint32_t slice)
 {
 	const struct slice *s = &f->m->slices[slice];
@@ -87,6 +91,7 @@ static bool take_work(struct facts *f, uint32_t slice)
 	return spans_add(talk ? &f->talk : &f->compute, s->begin, s->end);
 }
 
+/* One pass over all slices serves every rule; spans are joined once, at its end. */
 static bool take_slices(struct facts *f)
 {
 	for (uint32_t i = 0; i < f->m->slices_n; i++) {
@@ -133,6 +138,7 @@ static bool find_host(struct facts *f)
 	return true;
 }
 
+/* Work without a correlation keeps no call: several rules then leave it out. */
 static bool join_calls(struct facts *f)
 {
 	size_t n = 0;

@@ -74,6 +74,7 @@ static bool make_gaps(struct facts *f, struct gaps *g, int64_t least, int64_t mo
 	return fine;
 }
 
+/* The spans and the blame are always freed together. */
 static void free_gaps(struct gaps *g)
 {
 	spans_free(&g->spans);

@@ -47,6 +47,7 @@ static bool rises_always(const int64_t *level, size_t n)
 	       (level[n - 1] - level[0]) / (int64_t)(n - 1) >= GROWTH_KIB * INT64_C(1024);
 }
 
+/* No gain in time is claimed: the harm is a program that runs out of memory. */
 static void say_growth(const struct facts *f, struct advice *a, unsigned device,
 		       int64_t by, size_t steps)
 {

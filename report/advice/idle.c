@@ -20,6 +20,7 @@ static int64_t median_rest(struct facts *f)
 
 /* ---- the host is the slower one ---- */
 
+/* Each bit stands for a tenth of a step in which something was launched. */
 static unsigned count_bits(unsigned bits)
 {
 	return (unsigned)__builtin_popcount(bits);
@@ -109,6 +110,7 @@ static const char *host_in(const struct facts *f, const struct gap *g)
 	return phrase_name(slice_name(f->m, in), 60);
 }
 
+/* The list ends where the text is full, so that many gaps do no harm. */
 static void say_gaps(const struct facts *f, struct advice *a, const struct spans *idle)
 {
 	struct gap gaps[GAPS];

@@ -67,6 +67,8 @@ static uint32_t find_loader(const struct facts *f, bool *workers)
 	return loader;
 }
 
+/* The remedy differs: workers that are too slow need help, a loader without any needs
+ * some. */
 static void say_input(const struct facts *f, struct advice *a, bool workers)
 {
 	bool gpu = f->work_n;

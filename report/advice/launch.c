@@ -20,6 +20,7 @@ static bool begins_at_once(const struct facts *f, const struct piece *p)
 	       p->begin - f->m->slices[p->call].end < LAUNCH_LAG_US * US;
 }
 
+/* Copies and sets of memory are no kernels, though they are work of the GPU as well. */
 static bool is_kernel(const struct facts *f, uint32_t slice)
 {
 	return f->m->slices[slice].kind == SLICE_DEVICE &&

@@ -12,11 +12,13 @@ struct fill { /* of one GPU */
 	const struct memory_event *worst; /* ran out with the most unused; NULL = never */
 };
 
+/* A file may claim more allocated than reserved memory: that counts as none unused. */
 static int64_t unused_at(const struct memory_event *e)
 {
 	return e->reserved > e->allocated ? e->reserved - e->allocated : 0;
 }
 
+/* The size stays 0 where the file does not describe the GPU: nothing is judged then. */
 static struct fill fill_of(const struct model *m, unsigned device)
 {
 	struct fill f = { 0 };
@@ -38,6 +40,7 @@ static struct fill fill_of(const struct model *m, unsigned device)
 	return f;
 }
 
+/* Doubles are compared, as hostile sizes would overflow an integer. */
 static bool is_more(int64_t bytes, unsigned percent, int64_t of)
 {
 	return (double)bytes * 100 > (double)of * percent;

@@ -87,6 +87,8 @@ struct place {
 	uint32_t op, note, stack, python; /* slices; NO_ROW = none */
 };
 
+/* Of operators the outermost is kept, but not autograd's engine around one; of
+ * stacks, notes and Python's functions the innermost is. */
 static struct place place_of(const struct facts *f, uint32_t slice)
 {
 	const struct slice *s = f->m->slices;

@@ -54,6 +54,7 @@ static bool is_eligible(const char *name)
 	return text_is_in(name, names);
 }
 
+/* The list ends with NULL, so that it grows without a count to keep. */
 static bool has_any(const char *name, const char *const *words)
 {
 	while (*words && !text_has(name, *words))
@@ -127,6 +128,7 @@ static bool find_products(struct facts *f, struct products *to,
 	return fine;
 }
 
+/* The GPU that did the first work is meant; the file's first one stands in for it. */
 static const struct gpu *gpu_of(const struct facts *f)
 {
 	uint32_t work = f->work_n ? f->m->slices[f->work[0].slice].work : NO_ROW;
@@ -137,6 +139,7 @@ static const struct gpu *gpu_of(const struct facts *f)
 	return f->m->gpus_n ? &f->m->gpus[0] : NULL;
 }
 
+/* One such kernel is enough: the program has them enabled then. */
 static bool uses_tensor_cores(const struct facts *f)
 {
 	for (size_t i = 0; i < f->e->kernels->n; i++)
@@ -145,6 +148,7 @@ static bool uses_tensor_cores(const struct facts *f)
 	return false;
 }
 
+/* Older GPUs have no TF32: they are told of 16 bits only. */
 static void say_products(struct facts *f, struct advice *a, const struct products *p,
 			 const struct gpu *gpu)
 {
@@ -170,6 +174,7 @@ static void say_products(struct facts *f, struct advice *a, const struct product
 	ADVICE_SAY(a->where, "%s", blame_place(&p->blame));
 }
 
+/* Half of the time is claimed, which is a careful guess for tensor cores. */
 static bool look_at(struct facts *f, struct advice *a, const struct gpu *gpu)
 {
 	struct products p = { .all = 0 };

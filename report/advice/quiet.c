@@ -2,6 +2,7 @@
 /* An annotation alone is no work: programs put one around a whole step. */
 #include "report/advice/quiet.h"
 
+/* Other notes only name a part of the program, and may lie around its pauses. */
 static bool is_work(const struct facts *f, uint32_t slice)
 {
 	const struct slice *s = &f->m->slices[slice];
@@ -13,6 +14,7 @@ static bool is_work(const struct facts *f, uint32_t slice)
 		steps_is_collective(slice_name(f->m, slice)));
 }
 
+/* Work of the GPU counts like that of the host: either of them ends a pause. */
 static bool add_work(const struct facts *f, struct spans *work)
 {
 	for (size_t i = 0; i < f->busy.n; i++)

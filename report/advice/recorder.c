@@ -27,6 +27,7 @@ static const char *dear_options(const struct model *m)
 	return to;
 }
 
+/* What to leave out is named only where such options were on. */
 static void say_overhead(const struct model *m, struct advice *a)
 {
 	const char *dear = dear_options(m);

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+/* Plain copies and sets are in the list, as the host can be blocked in them, too. */
 static bool is_wait_name(const char *name)
 {
 	static const char *const names[] = { "cudaStreamSynchronize",
@@ -42,6 +43,7 @@ static void mark_copies(const struct facts *f, unsigned char *waits)
 	}
 }
 
+/* Short waits cost nothing to speak of, unless the step itself is short. */
 static bool is_long(const struct facts *f, const struct slice *s, long step)
 {
 	int64_t time = s->end - s->begin;
@@ -50,6 +52,7 @@ static bool is_long(const struct facts *f, const struct slice *s, long step)
 	       (double)time > (double)facts_length(f, (size_t)step) * WAIT_PERCENT / 100;
 }
 
+/* Waits of other threads do not stop the one that launches, and are left out. */
 static bool take_waits(struct facts *f, const unsigned char *copies)
 {
 	for (uint32_t i = 0; i < f->m->slices_n; i++) {

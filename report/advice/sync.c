@@ -19,6 +19,7 @@ struct waits {
 	int64_t median;
 };
 
+/* The median is taken of a copy, as it sorts what the caller still needs by step. */
 static void count_steps(struct facts *f, struct waits *w)
 {
 	for (size_t i = 0; i < f->n; i++) {
@@ -58,6 +59,7 @@ out_taken:
 	return false;
 }
 
+/* Nothing is said where the GPU had enough work queued to go on. */
 static bool say_waits(struct facts *f, struct advice *a, const struct waits *w)
 {
 	if (!measure_gain(f))
@@ -83,6 +85,7 @@ static bool say_waits(struct facts *f, struct advice *a, const struct waits *w)
 	return true;
 }
 
+/* Waits are blamed by how long the GPU idles, not by how long the host is blocked. */
 static bool look_at_gpu(struct facts *f, struct advice *a)
 {
 	struct waits w = { .held = 0 };
@@ -110,6 +113,7 @@ static bool look_at_gpu(struct facts *f, struct advice *a)
 
 /* ---- CPU ---- */
 
+/* These operators need a value on the host, or a size that depends on values. */
 static bool is_wait_op(const char *name)
 {
 	static const char *const names[] = {
@@ -127,6 +131,7 @@ static bool is_of_host(const char *name)
 	return text_after(name, "Optimizer.") || text_after(name, "enumerate(Data");
 }
 
+/* Each read counts as one, as on a CPU its time says nothing about a GPU's. */
 static void count_ops(struct facts *f, struct waits *w, const unsigned char *waits,
 		      const unsigned char *host)
 {
@@ -146,6 +151,7 @@ static void count_ops(struct facts *f, struct waits *w, const unsigned char *wai
 	count_steps(f, w);
 }
 
+/* This warns before a GPU is used: no gain is claimed for the run that was recorded. */
 static bool look_at_cpu(struct facts *f, struct advice *a)
 {
 	struct waits w = { .held = 0 };

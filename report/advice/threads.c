@@ -38,6 +38,8 @@ static double callers_of(const struct facts *f)
 	return whole > 0 ? sum / whole : 0;
 }
 
+/* The product of callers and torch's threads is shown, as neither alone need be too
+ * large. */
 static void say_many(const struct facts *f, struct advice *a, double callers)
 {
 	ADVICE_SAY(a->title, "More threads than CPUs");
@@ -56,6 +58,7 @@ static void say_many(const struct facts *f, struct advice *a, double callers)
 		   "OMP_NUM_THREADS; or fewer calling threads with larger batches");
 }
 
+/* Only operators that share their work well are evidence for more threads. */
 static bool is_divisible(const char *name)
 {
 	static const char *const words[] = { "mm",     "convolution",
@@ -93,6 +96,7 @@ static struct products products_of(const struct facts *f)
 	return p;
 }
 
+/* The gain is an upper limit, as no operator divides perfectly over all CPUs. */
 static void say_few(const struct facts *f, struct advice *a, const struct products *p,
 		    double used)
 {

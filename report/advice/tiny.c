@@ -11,6 +11,7 @@
 
 #define US INT64_C(1000)
 
+/* Copies and sets of memory do not count, however short they are. */
 static bool is_kernel(const struct facts *f, uint32_t slice)
 {
 	return f->m->slices[slice].kind == SLICE_DEVICE &&
@@ -68,6 +69,7 @@ struct ops {
 	size_t n, small;
 };
 
+/* Only small operators are blamed, each as one: their number matters, not their time. */
 static void count_ops(const struct facts *f, struct ops *o, struct blame *b)
 {
 	for (uint32_t i = 0; i < f->m->slices_n; i++) {

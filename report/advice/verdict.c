@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+/* A limit itself counts for BOUND_AT_LEAST only. */
 static bool is_within(double share, enum bound bound, double limit)
 {
 	if (bound == BOUND_BELOW)

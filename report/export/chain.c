@@ -9,6 +9,7 @@
 /* So many slices around one are written anew: a hostile file has a million. */
 #define AROUND_MOST 64
 
+/* All steps are one frame: each would have a tree of its own otherwise. */
 static uint32_t name_below(struct chain *c, uint32_t node, uint32_t slice)
 {
 	struct origin *o = &c->origin;
@@ -43,6 +44,8 @@ static uint32_t write_anew(struct chain *c, uint32_t i)
 	return node;
 }
 
+/* A chain goes on below the slice around it only where both have the same stack of
+ * Python. Work of a device has none. */
 static uint32_t chain_of(struct chain *c, uint32_t i)
 {
 	const struct origin *o = &c->origin;
@@ -59,6 +62,7 @@ static uint32_t chain_of(struct chain *c, uint32_t i)
 	return write_anew(c, i);
 }
 
+/* A slice comes behind those around it, so that one pass finds every chain. */
 bool chain_make(struct chain *c, const struct model *m, struct fold *f)
 {
 	*c = (struct chain){ 0 };

@@ -87,6 +87,7 @@ static bool keep_event(void *arg, const struct rewrite_event *e)
 
 /* ---- a trace ---- */
 
+/* Both ends must be seen before one of them is written: this pass only looks. */
 static bool find_arrows(struct keeping *k, const char *path, char *why, size_t size)
 {
 	struct rewrite_order order = { .keep = note_arrow, .arg = k };
@@ -154,6 +155,7 @@ void chrome_begin(struct chrome *c, const struct cut_options *o, bool several, F
 	rewrite_begin(&c->rewrite, out);
 }
 
+/* A label is only needed where traces lie beside one another. */
 bool chrome_add(struct chrome *c, const char *path, char *why, size_t size)
 {
 	struct rewrite_order order = { 0 };

@@ -14,6 +14,7 @@
 
 /* ---- steps ---- */
 
+/* A mark without digits would be read as step 0. */
 static bool is_step(const char *name)
 {
 	return event_is_step(name) &&
@@ -150,6 +151,7 @@ static bool choose_threads(struct cut *c, const char *path, const struct cut_opt
 	return true;
 }
 
+/* The row of an event is searched by its process and thread, in this order. */
 static int by_row(const void *left, const void *right, void *arg)
 {
 	const struct thread *t = arg;
@@ -216,6 +218,7 @@ static void stretch_rows(struct cut *c)
 	}
 }
 
+/* 0 is no number: such a slice is joined to nothing. */
 static bool add_number(struct cut_numbers *set, uint32_t n)
 {
 	if (!n)
@@ -226,6 +229,7 @@ static bool add_number(struct cut_numbers *set, uint32_t n)
 	return true;
 }
 
+/* The numbers are sorted once, for has_number to search them. */
 static int by_number(const void *left, const void *right)
 {
 	return order_of(*(const uint32_t *)left, *(const uint32_t *)right);
@@ -250,6 +254,8 @@ static bool collect_numbers(struct cut *c)
 	return true;
 }
 
+/* The reason is written ahead: most of what can fail here is the memory. Whoever knows
+ * better writes over it. */
 bool cut_make(struct cut *c, const char *path, const struct cut_options *o, char *why,
 	      size_t size)
 {
@@ -283,6 +289,7 @@ void cut_free(struct cut *c)
 
 /* ---- an event ---- */
 
+/* The model's numbers have 32 bits: what is larger was never in the set. */
 static bool has_number(const struct cut_numbers *set, int64_t n)
 {
 	size_t at;
@@ -356,6 +363,7 @@ bool cut_keeps(const struct cut *c, const struct rewrite_event *e)
 	return (!row || row->listed || e->ph == 'C') && is_in_time(c, row, e->ts, end);
 }
 
+/* A cut by threads alone has no list of steps. */
 char *cut_member(const struct cut *c)
 {
 	char *text = NULL;

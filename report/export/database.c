@@ -10,6 +10,7 @@
 
 #define NOFOLLOW_FROM 3031000
 
+/* SQLite gives no handle only where it has no memory for one. */
 bool database_failed(struct database *d, const char *path, char *why, size_t size)
 {
 	snprintf(why, size, "%s: SQLite says: %s", path,
@@ -72,6 +73,7 @@ static bool make_tables(struct database *d)
 	return run_query(d, views);
 }
 
+/* What is true of the file is a row as well, which readers find by its key. */
 static void put_meta(struct database *d, const char *key, const char *value)
 {
 	database_text(d, DATABASE_meta, key);
@@ -122,6 +124,7 @@ bool database_finish(struct database *d, char *why, size_t size)
 	return run_query(d, end) || database_failed(d, "the database", why, size);
 }
 
+/* Statements go first: SQLite does not close a database that has some. */
 void database_close(struct database *d)
 {
 	for (int i = 0; d->db && i < DATABASE_TABLES; i++)
@@ -134,11 +137,13 @@ void database_close(struct database *d)
 
 /* ---- rows ---- */
 
+/* A fault is kept until it is said, so that columns need no check of their own. */
 static void check_result(struct database *d, int result)
 {
 	d->failed |= result != LIBSQLITE_OK;
 }
 
+/* Columns are filled from left to right: each call takes the next one. */
 void database_number(struct database *d, enum database_table table, int64_t n)
 {
 	sqlite3_stmt *s = d->insert[table];
@@ -148,6 +153,7 @@ void database_number(struct database *d, enum database_table table, int64_t n)
 					   : libsqlite.sqlite3_bind_int64(s, d->at, n));
 }
 
+/* What is negative or no finite number is not known, and becomes NULL. */
 void database_share(struct database *d, enum database_table table, double x)
 {
 	sqlite3_stmt *s = d->insert[table];
@@ -201,6 +207,7 @@ void database_text(struct database *d, enum database_table table, const char *te
 			     : libsqlite.sqlite3_bind_null(s, d->at));
 }
 
+/* Columns keep their values after a reset: each row sets all of them anew. */
 void database_row(struct database *d, enum database_table table)
 {
 	d->at = 0;

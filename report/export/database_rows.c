@@ -63,6 +63,7 @@ static void put_texts(struct database *d, const struct joined *j)
 	}
 }
 
+/* A thread whose process or number is not said has NULL there. */
 static void put_threads(struct database *d, const struct joined *j)
 {
 	for (size_t i = 0; i < j->model.threads_n && !d->failed; i++) {
@@ -170,6 +171,7 @@ static void put_kernel(struct database *d, const struct joined *j, uint32_t slic
 	database_row(d, DATABASE_kernel);
 }
 
+/* Work on a device has a second row, with what only such work has. */
 static void put_slices(struct database *d, const struct joined *j)
 {
 	for (uint32_t i = 0; i < j->model.slices_n && !d->failed; i++) {
@@ -205,6 +207,8 @@ static void put_memory(struct database *d, const struct joined *j)
 	}
 }
 
+/* Categories are texts as well, and come before the texts are written. The counts move
+ * last: rows of this trace refer to the old ones. */
 bool database_rows_add(struct database *d, struct joined *j, char *why, size_t size)
 {
 	d->failed |= !add_categories(d, j);

@@ -72,6 +72,7 @@ static void put_line(struct json_piece *t, const struct line *l)
 
 /* ---- what every line has ---- */
 
+/* NULL: the file does not say it. */
 static const char *text_of(const struct joined *j, uint32_t id)
 {
 	return id == TEXT_NONE ? NULL : texts_get(&j->model.texts, id);
@@ -99,6 +100,7 @@ static void set_thread(struct line *l, const struct joined *j, uint32_t thread)
 	SET(l, thread).text = text_of(j, t->name);
 }
 
+/* Slices and memory events have these cells alike; the others are left empty. */
 static void set_moment(struct line *l, const struct joined *j, int64_t ts)
 {
 	const struct step_figures *step = joined_step(j, ts);
@@ -114,6 +116,7 @@ static void set_moment(struct line *l, const struct joined *j, int64_t ts)
 
 /* ---- slices ---- */
 
+/* Only work on a device has these cells, and few files say all of them. */
 static void set_work(struct line *l, const struct joined *j, uint32_t slice)
 {
 	const struct slice *s = &j->model.slices[slice];
@@ -147,6 +150,7 @@ static void set_event(struct line *l, const struct joined_row *r)
 	SET(l, self_device_ns).n = r->self_device;
 }
 
+/* A slice's id is its number in its own trace: parents and operators refer to it. */
 static void set_slice(struct line *l, const struct joined *j, uint32_t slice)
 {
 	const struct slice *s = &j->model.slices[slice];
@@ -172,6 +176,8 @@ static void set_slice(struct line *l, const struct joined *j, uint32_t slice)
 
 /* ---- memory ---- */
 
+/* A memory event has no id: nothing refers to it. Its parent is the slice that it
+ * happened in. */
 static void set_memory(struct line *l, const struct joined *j,
 		       const struct memory_event *e, char *device, size_t size)
 {
@@ -188,6 +194,7 @@ static void set_memory(struct line *l, const struct joined *j,
 	SET(l, reserved).n = e->reserved;
 }
 
+/* One piece of text is used for all lines: its room is that of the longest. */
 bool event_lines_write(const struct joined *j, FILE *out)
 {
 	const struct model *m = &j->model;

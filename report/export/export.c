@@ -26,6 +26,7 @@ static unsigned wanted_slices(enum export_by by)
 	return by == EXPORT_CUDA ? host | WANT(SLICE_CALL) | WANT(SLICE_DEVICE) : host;
 }
 
+/* A trace without any work of a device was recorded without its part. */
 static bool has_device(const struct model *m)
 {
 	size_t i = 0;
@@ -61,6 +62,8 @@ static bool add_bytes(struct export *x, struct model *m, struct export_found *fo
 	return fine;
 }
 
+/* The tree has the weights of other traces, too: this one has values where it added
+ * some. */
 static bool add_times(struct export *x, const struct model *m, struct export_found *found)
 {
 	uint64_t before = x->fold.added;
@@ -77,6 +80,7 @@ static bool add_times(struct export *x, const struct model *m, struct export_fou
 	return fine;
 }
 
+/* The lines of torch are written at once; the tree has only their stacks. */
 static bool add_lines(struct export *x, const struct model *m, struct export_found *found)
 {
 	bool device = x->by == EXPORT_CUDA;
@@ -111,6 +115,8 @@ static void make_name(const struct model *m, const char *path, char *to, size_t 
 		 (long long)w->pid, rank, (long long)w->window);
 }
 
+/* A profile of speedscope takes the weights out of the tree: each trace has one of its
+ * own. */
 static bool add_model(struct export *x, struct model *m, const char *path,
 		      struct export_found *found)
 {
@@ -131,6 +137,7 @@ static bool add_model(struct export *x, struct model *m, const char *path,
 	return speedscope_take(&x->speedscope, &x->fold, name);
 }
 
+/* The model is freed at once: of a trace only the tree stays. */
 bool export_add(struct export *x, const char *path, struct export_found *found, char *why,
 		size_t size)
 {
@@ -148,6 +155,7 @@ bool export_add(struct export *x, const char *path, struct export_found *found, 
 	return fine;
 }
 
+/* Folded stacks and profiles wait for the last trace; the lines of torch are there. */
 bool export_end(struct export *x, bool write)
 {
 	bool bytes = x->by == EXPORT_ALLOCATED || x->by == EXPORT_LIVE, fine = true;

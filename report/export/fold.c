@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* The root takes number 0, so that 0 in a slot means an empty one. */
 void fold_start(struct fold *f, const char *replaced)
 {
 	*f = (struct fold){ .replaced = replaced };
@@ -13,6 +14,7 @@ void fold_start(struct fold *f, const char *replaced)
 		f->nodes[f->n++] = (struct fold_node){ .frame = TEXT_NONE };
 }
 
+/* A freed tree counts as full: nothing goes into it any more. */
 void fold_free(struct fold *f)
 {
 	texts_free(&f->frames);
@@ -59,6 +61,7 @@ static size_t child_slot(const struct fold *f, uint32_t parent, uint32_t frame)
 	return at;
 }
 
+/* Slots are not copied: each node finds its place in the larger table anew. */
 static bool more_slots(struct fold *f)
 {
 	size_t n = f->slots_n ? 2 * f->slots_n : 1024;
@@ -74,6 +77,7 @@ static bool more_slots(struct fold *f)
 	return true;
 }
 
+/* At most half of the slots are taken, so that a search ends soon. */
 static bool make_room(struct fold *f)
 {
 	if (2 * (f->n + 1) > f->slots_n && !more_slots(f))
@@ -131,6 +135,7 @@ void fold_add(struct fold *f, uint32_t node, int64_t weight)
 		f->nodes[node].weight = INT64_MAX;
 }
 
+/* The path is written from its end: a node knows only its parent. */
 unsigned fold_path(const struct fold *f, uint32_t node, uint32_t *path)
 {
 	unsigned n = f->nodes[node].depth;
@@ -178,6 +183,7 @@ static int by_text(const void *left, const void *right, void *arg)
 			      fold_text(f, f->nodes[b].frame), n > least);
 }
 
+/* A node without a weight is only a part of longer stacks. */
 uint32_t *fold_sorted(const struct fold *f, size_t *n)
 {
 	uint32_t *nodes = f->full ? NULL : malloc(f->n * sizeof(*nodes));

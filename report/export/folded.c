@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* No frame has a ';' of its own: fold_frame has replaced it. */
 static void put_stack(const struct fold *f, uint32_t node, FILE *out)
 {
 	uint32_t path[FOLD_DEPTH_MOST];
@@ -13,6 +14,7 @@ static void put_stack(const struct fold *f, uint32_t node, FILE *out)
 		fprintf(out, "%s%s", i ? ";" : "", fold_text(f, path[i]));
 }
 
+/* What a line loses to whole units goes on to the next one: the sum stays. */
 bool folded_write(const struct fold *f, int64_t unit, FILE *out)
 {
 	size_t n;

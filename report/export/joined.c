@@ -94,6 +94,7 @@ void joined_free(struct joined *j)
 	*j = (struct joined){ 0 };
 }
 
+/* Without marks all of the file is one step, which no moment is said to be in. */
 const struct step_figures *joined_step(const struct joined *j, int64_t ts)
 {
 	long row = j->steps.marked ? steps_at(&j->steps, ts) : -1;
@@ -120,6 +121,7 @@ const char *joined_category(const struct slice *s)
 	return s->sort == SORT_SET ? "gpu_memset" : kinds[s->kind];
 }
 
+/* Only work on a device was launched by an operator. */
 uint32_t joined_op(const struct joined *j, uint32_t slice)
 {
 	const struct slice *s = &j->model.slices[slice];

@@ -36,6 +36,7 @@ static bool make_room(struct json_piece *t, size_t n)
 	return true;
 }
 
+/* What does not fit as a whole is left out as a whole. */
 void json_piece_add(struct json_piece *t, const char *bytes, size_t n)
 {
 	if (!make_room(t, n))
@@ -54,6 +55,7 @@ static size_t plain_length(const unsigned char *p, size_t n)
 	return i;
 }
 
+/* A byte that is no UTF-8 is passed alone: the text behind it stays. */
 void json_piece_string(struct json_piece *t, const char *text, size_t n)
 {
 	const unsigned char *p = (const unsigned char *)text, *end = p + n;
@@ -101,6 +103,7 @@ void json_piece_number(struct json_piece *t, int64_t n)
 	json_piece_add(t, p, (size_t)(end - p));
 }
 
+/* Three decimals are nanoseconds: nothing is lost. */
 void json_piece_us(struct json_piece *t, int64_t ns)
 {
 	char digits[32], *end = digits + sizeof(digits);

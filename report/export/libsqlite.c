@@ -5,6 +5,7 @@
 
 struct libsqlite libsqlite;
 
+/* The library is looked for once: the first answer holds for the whole run. */
 bool libsqlite_open(void)
 {
 	static const struct bound_function all[] = {

@@ -32,6 +32,7 @@ static bool is_filtered(const char *frame, size_t len)
 	return false;
 }
 
+/* A name becomes a frame once: many slices share it. */
 uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text)
 {
 	const char *name = texts_get(&o->m->texts, text);
@@ -43,6 +44,7 @@ uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text)
 	return fold_child(o->f, node, o->frames[text]);
 }
 
+/* A stack is taken apart once: many slices have the same one. */
 static uint32_t node_of_text(struct origin *o, uint32_t text)
 {
 	if (o->stacks[text] == UNKNOWN)
@@ -80,6 +82,7 @@ static void find_functions(struct origin *o)
 
 /* ---- outside of backward passes ---- */
 
+/* A function that is a slice itself is the innermost frame of what it encloses. */
 static uint32_t below_function(struct origin *o, uint32_t python)
 {
 	return origin_below(o, o->node[python], o->m->slices[python].name);
@@ -133,6 +136,7 @@ struct numbered {
 	size_t n, room;
 };
 
+/* Slices of one number and thread keep the model's order: the outermost is first. */
 static int by_number(const void *left, const void *right)
 {
 	const struct number *a = left, *b = right;
@@ -141,6 +145,7 @@ static int by_number(const void *left, const void *right)
 	       order_of(a->slice, b->slice);
 }
 
+/* The list has forward operators alone, in the order that first_number searches. */
 static bool number_slices(struct numbered *all, const struct origin *o)
 {
 	for (size_t i = 0; i < o->m->slices_n; i++) {
@@ -159,6 +164,7 @@ static bool number_slices(struct numbered *all, const struct origin *o)
 	return true;
 }
 
+/* Where no slice has the number, it is the place of the next larger one. */
 static size_t first_number(const struct numbered *all, int64_t seq, uint32_t thread)
 {
 	struct number want = { seq, thread, 0 };
@@ -217,6 +223,8 @@ static uint32_t backward_stack(struct origin *o, const struct numbered *all, uin
 
 /* ---- the whole ---- */
 
+/* A parent comes before what it holds: it is known by then whether it lies in a
+ * backward pass. */
 static void outside_stacks(struct origin *o)
 {
 	const struct model *m = o->m;
@@ -231,6 +239,7 @@ static void outside_stacks(struct origin *o)
 	}
 }
 
+/* Forward operators have their stacks by now, and give them to backward ones. */
 static bool inside_stacks(struct origin *o)
 {
 	struct numbered all = { 0 };
@@ -243,6 +252,7 @@ static bool inside_stacks(struct origin *o)
 	return fine;
 }
 
+/* Names and stacks become frames only when a slice needs them. */
 bool origin_make(struct origin *o, const struct model *m, struct fold *f, bool torch)
 {
 	size_t texts = m->texts.n * sizeof(*o->frames);

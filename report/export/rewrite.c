@@ -109,6 +109,7 @@ static void pass_member(struct passing *c)
 
 /* ---- events ---- */
 
+/* An event that breaks off is dropped: the list is valid without it. */
 static void copy_events(struct passing *c)
 {
 	struct rewrite *w = c->w;
@@ -155,6 +156,7 @@ static void copy_member(struct passing *c)
 
 /* ---- a trace ---- */
 
+/* Some writers leave the object out: their file is the list of events alone. */
 static enum token copy_file(struct passing *c)
 {
 	enum token token = parse_next(&c->p);
@@ -168,6 +170,7 @@ static enum token copy_file(struct passing *c)
 	return parse_next(&c->p);
 }
 
+/* The parser knows nothing of files: it takes its bytes from here. */
 static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)
 {
 	return input_read(arg, bytes, size, why);
@@ -198,6 +201,8 @@ static bool judge_file(struct passing *c, enum token token, const char *path, ch
 	return false;
 }
 
+/* The first trace with events stays as it is; ids of a later one go above the largest
+ * so far. */
 bool rewrite_trace(struct rewrite *w, const char *path, const struct rewrite_order *o,
 		   char *why, size_t size)
 {
@@ -230,6 +235,7 @@ bool rewrite_trace(struct rewrite *w, const char *path, const struct rewrite_ord
 	return fine;
 }
 
+/* Without a list of events nothing was a trace, and no end is written. */
 bool rewrite_end(struct rewrite *w)
 {
 	bool fine = w->listed;

@@ -165,6 +165,8 @@ static void note_text(struct copying *c, enum member member, enum token token)
 		e->ph = *c->p->text;
 }
 
+/* Members that name a row, a moment or another event are noted, and may be moved; all
+ * others are only copied. */
 static void copy_member(struct copying *c, enum member member)
 {
 	enum token token = parse_next(c->p);
@@ -186,6 +188,7 @@ static void copy_member(struct copying *c, enum member member)
 		rewrite_value(c->t, c->p, token);
 }
 
+/* The same event is filled again and again: nothing of the one before may be left. */
 void rewrite_event_copy(struct json_piece *t, struct parse *p, struct rewrite_event *e,
 			struct rewrite_moves *moves)
 {

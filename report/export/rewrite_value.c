@@ -37,6 +37,8 @@ static void put_comma(struct json_piece *t)
 	json_piece_add(t, ", ", t->wide ? 2 : 1);
 }
 
+/* Members of the file have a blank behind the colon; events, which are many, have
+ * none. */
 void rewrite_key(struct json_piece *t, const struct parse *p, bool first)
 {
 	if (!first)

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* The weights move from the tree to the samples: the next trace begins with none. */
 bool speedscope_take(struct speedscope *s, struct fold *f, const char *name)
 {
 	struct speedscope_profile p = { strdup(name), s->samples_n, s->samples_n };
@@ -67,6 +68,7 @@ static size_t find_place(const char *text, const char **path, const char **line,
 	return (size_t)(end - open - 1);
 }
 
+/* The text lies inside of a longer one: a copy of it gets an end. */
 static void put_part(FILE *out, const char *key, const char *text, size_t len)
 {
 	char part[FOLD_FRAME_MOST + 1];
@@ -77,6 +79,7 @@ static void put_part(FILE *out, const char *key, const char *text, size_t len)
 	out_json(out, part);
 }
 
+/* A line of Python is taken apart into file, line and name; other frames are names. */
 static void put_frame(FILE *out, const char *text)
 {
 	const char *path, *line, *name;
@@ -104,6 +107,7 @@ static void put_number(FILE *out, unsigned __int128 n, bool bytes)
 		fprintf(out, ".%03u", (unsigned)(n % 1000));
 }
 
+/* A sample lists the numbers of its frames, the outermost first. */
 static void put_sample(FILE *out, const struct fold *f, uint32_t node)
 {
 	uint32_t path[FOLD_DEPTH_MOST];
@@ -115,6 +119,7 @@ static void put_sample(FILE *out, const struct fold *f, uint32_t node)
 	putc(']', out);
 }
 
+/* Each weight fits 64 bits, but their sum may not. */
 static void put_profile(const struct speedscope *s, const struct fold *f,
 			const struct speedscope_profile *p, bool bytes, FILE *out)
 {
@@ -140,6 +145,7 @@ static void put_profile(const struct speedscope *s, const struct fold *f,
 	fputs("]}", out);
 }
 
+/* All profiles share one list of frames: it is written once. */
 void speedscope_write(const struct speedscope *s, const struct fold *f, bool bytes,
 		      FILE *out)
 {

@@ -15,6 +15,7 @@ struct lines {
 	size_t n, room;
 };
 
+/* Of two that begin together the longer is around the other. */
 static int by_begin(const void *left, const void *right)
 {
 	const struct line *a = left, *b = right;
@@ -23,6 +24,7 @@ static int by_begin(const void *left, const void *right)
 	       order_of(a->slice, b->slice);
 }
 
+/* What took less than a microsecond would be a line with 0. */
 static bool collect_lines(struct lines *l, const struct origin *o,
 			  const struct self_time *t, const int64_t *time)
 {
@@ -40,6 +42,7 @@ static bool collect_lines(struct lines *l, const struct origin *o,
 	return true;
 }
 
+/* The value is in whole microseconds; the rest is cut off. */
 static void put_line(const struct fold *f, uint32_t node, int64_t ns, FILE *out)
 {
 	uint32_t path[FOLD_DEPTH_MOST];
@@ -50,6 +53,7 @@ static void put_line(const struct fold *f, uint32_t node, int64_t ns, FILE *out)
 	fprintf(out, " %lld\n", (long long)(ns / 1000));
 }
 
+/* Each event has its own line: equal stacks are not summed. */
 bool torch_lines_write(const struct model *m, struct fold *f, bool device, bool *stacks,
 		       bool *lines, FILE *out)
 {

@@ -12,6 +12,7 @@
 
 /* ---- times ---- */
 
+/* Own times: what a slice calls is counted at what it calls. */
 bool weights_cpu(const struct chain *c)
 {
 	const struct model *m = c->origin.m;
@@ -24,6 +25,7 @@ bool weights_cpu(const struct chain *c)
 	return self != NULL;
 }
 
+/* Work that no operator launched stands at the root. */
 bool weights_device(const struct chain *c)
 {
 	const struct model *m = c->origin.m;
@@ -49,6 +51,7 @@ bool weights_device(const struct chain *c)
 
 /* ---- bytes ---- */
 
+/* Nothing says where a block from before the recording was made: it is left out. */
 void weights_tensors(const struct chain *c, const struct blocks *b, bool live)
 {
 	const struct model *m = c->origin.m;
@@ -80,6 +83,7 @@ struct sites_fold {
 };
 #define UNKNOWN UINT32_MAX
 
+/* One row more than needed: a list of none is no failure. */
 static uint32_t *all_unknown(size_t n)
 {
 	uint32_t *list = malloc((n + 1) * sizeof(*list));
@@ -89,6 +93,7 @@ static uint32_t *all_unknown(size_t n)
 	return list;
 }
 
+/* A name becomes a frame once: many stacks share it. One that is not known is "?". */
 static uint32_t frame_below(struct sites_fold *s, uint32_t node, uint32_t frame)
 {
 	const char *name;
@@ -157,6 +162,7 @@ static void add_other(struct sites_fold *s, bool live)
 		 live ? h->other.live : h->other.bytes);
 }
 
+/* What is too small for a row is added as well, so that the sum is the heap's. */
 bool weights_heap(struct fold *f, const struct model *m, bool live)
 {
 	const struct sites *h = m->heap;

@@ -12,7 +12,7 @@
 struct maker {
 	struct columns *c;
 	const struct subject *s;
-	const struct cut *cut;
+	const struct excerpt *excerpt;
 	uint8_t (*depth)[2]; /* of each slice: how many of the host, and of Python, around
 				it */
 	uint32_t *number; /* of each text of the model: its name here */
@@ -111,7 +111,7 @@ static unsigned lane_of(const struct maker *k, uint32_t slice, enum columns_kind
 	return k->depth[slice][kind == COLUMNS_PYTHON];
 }
 
-/* Writes a lane: slices that begin before the one in front of them ends are cut. */
+/* Writes a lane: slices that begin before the one in front of them ends are excerpt. */
 static bool put_lane(struct maker *k, const uint32_t *order, uint32_t n)
 {
 	const struct slice *slices = k->s->model.slices;
@@ -159,7 +159,8 @@ static bool put_lanes(struct maker *k, const struct columns_track *t)
 /* Is the slice of that kind, and does it stay? */
 static bool is_of_track(const struct maker *k, uint32_t slice, enum columns_kind kind)
 {
-	return kind_of(k, slice) == kind && cut_keeps(k->cut, &k->s->model.slices[slice]);
+	return kind_of(k, slice) == kind &&
+	       excerpt_keeps(k->excerpt, &k->s->model.slices[slice]);
 }
 
 /* Makes a track of the slices of a kind in [first, after); none where there are none. */
@@ -207,10 +208,12 @@ static bool put_threads(struct maker *k, enum columns_kind kind)
 	return fine;
 }
 
-bool columns_make(struct columns *c, const struct subject *s, const struct cut *cut)
+/* Tracks of devices come first, then the host's, and Python's at last. */
+bool columns_make(struct columns *c, const struct subject *s,
+		  const struct excerpt *excerpt)
 {
 	const struct model *m = &s->model;
-	struct maker k = { .c = c, .s = s, .cut = cut, .begin = m->begin };
+	struct maker k = { .c = c, .s = s, .excerpt = excerpt, .begin = m->begin };
 	bool fine;
 
 	*c = (struct columns){ 0 };

@@ -16,7 +16,7 @@
 #ifndef REPORT_PAGE_COLUMNS_H
 #define REPORT_PAGE_COLUMNS_H
 
-#include "report/page/cut.h"
+#include "report/page/excerpt.h"
 
 #define COLUMNS_LANES 64u /* of a track: what lies deeper is in the last one */
 
@@ -39,7 +39,8 @@ struct columns {
 	uint64_t slices, all; /* that are here; that the trace has, without the steps */
 };
 
-bool columns_make(struct columns *c, const struct subject *s, const struct cut *cut);
+bool columns_make(struct columns *c, const struct subject *s,
+		  const struct excerpt *excerpt);
 void columns_free(struct columns *c);
 
 #endif

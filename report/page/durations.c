@@ -22,6 +22,7 @@ static size_t key_of(uint32_t name, uint8_t sort)
 	return 3 * (size_t)name + (sort == SORT_COPY ? 1 : sort == SORT_SET ? 2 : 0);
 }
 
+/* What begins outside of the steps is not counted, as in the table itself. */
 static void count_work(const struct subject *s, const uint32_t *row,
 		       uint32_t (*bins)[DURATIONS_BINS])
 {
@@ -53,6 +54,7 @@ static void put_bins(const uint32_t (*bins)[DURATIONS_BINS], size_t n, FILE *out
 	putc(']', out);
 }
 
+/* Work finds its row by its name and sort in one look, however many rows there are. */
 bool durations_print(const struct subject *s, FILE *out)
 {
 	size_t texts = s->model.texts.n;

@@ -161,6 +161,7 @@ static void put_frames(struct tree *t, const struct model *m, const uint8_t *kin
 	fputs("], ", out);
 }
 
+/* Frames get their numbers first: nodes refer to them. */
 static bool print_tree(const struct fold *f, const struct model *m, FILE *out)
 {
 	struct tree t = { .f = f };
@@ -207,6 +208,7 @@ static bool print_flame(const struct subject *s, const char *key, FILE *out,
 	return fine;
 }
 
+/* Times of the host and of the GPU make no sum: each has its own tree. */
 bool flames_print(const struct subject *s, FILE *out)
 {
 	bool fine;

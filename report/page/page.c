@@ -93,6 +93,7 @@ static bool put_block(FILE *out, const char *kind, const char *title, const char
 
 /* ---- the page ---- */
 
+/* Parts of the page lie in the program, and have no 0 at their end. */
 static void put_part(FILE *out, const char *from, const char *end)
 {
 	fwrite(from, 1, (size_t)(end - from), out);
@@ -110,7 +111,7 @@ void page_end(FILE *out)
 
 /* The JSON names texts by their numbers in the columns, which are so made first. */
 static bool put_run(FILE *out, struct subject *s, const char *title,
-		    const struct cut *cut)
+		    const struct excerpt *excerpt)
 {
 	struct columns columns;
 	char *json = NULL;
@@ -118,10 +119,10 @@ static bool put_run(FILE *out, struct subject *s, const char *title,
 	FILE *text;
 	bool fine;
 
-	if (!columns_make(&columns, s, cut))
+	if (!columns_make(&columns, s, excerpt))
 		return false;
 	text = open_memstream(&json, &json_n);
-	fine = text && payload_print(s, title, cut, &columns, text);
+	fine = text && payload_print(s, title, excerpt, &columns, text);
 	if (text && fclose(text))
 		fine = false;
 	fine = fine && put_block(out, "run", title, json, json_n, &columns);
@@ -132,13 +133,13 @@ static bool put_run(FILE *out, struct subject *s, const char *title,
 
 bool page_run(FILE *out, struct subject *s, const char *title, size_t limit)
 {
-	struct cut cut;
+	struct excerpt excerpt;
 	bool fine;
 
-	if (!cut_make(&cut, s, limit))
+	if (!excerpt_make(&excerpt, s, limit))
 		return false;
-	fine = put_run(out, s, title, &cut);
-	cut_free(&cut);
+	fine = put_run(out, s, title, &excerpt);
+	excerpt_free(&excerpt);
 	return fine;
 }
 
@@ -158,6 +159,7 @@ static void put_lengths(FILE *out, const char *key, const struct profile *p)
 	putc(']', out);
 }
 
+/* A difference has no slices to draw: its columns are empty. */
 bool page_difference(FILE *out, const struct difference *d)
 {
 	static const struct columns none;

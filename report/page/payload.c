@@ -16,7 +16,7 @@
 /* ---- the timeline ---- */
 
 /* Steps are [number, begin, end, whether the timeline has them]. */
-static void put_steps(const struct subject *s, const struct cut *cut, FILE *out)
+static void put_steps(const struct subject *s, const struct excerpt *excerpt, FILE *out)
 {
 	int64_t begin = s->model.begin;
 
@@ -26,7 +26,7 @@ static void put_steps(const struct subject *s, const struct cut *cut, FILE *out)
 
 		fprintf(out, "%s[%lld,%s,%s,%s]", i ? "," : "", (long long)step->number,
 			units_us(step->begin - begin), units_us(step->end - begin),
-			!cut->step || cut->step[i] ? "true" : "false");
+			!excerpt->step || excerpt->step[i] ? "true" : "false");
 	}
 	putc(']', out);
 }
@@ -76,11 +76,11 @@ static void put_tracks(const struct subject *s, const struct columns *c, FILE *o
 }
 
 /* Slices are beside the JSON; here are what tells them apart and what they are called. */
-static void put_timeline(const struct subject *s, const struct cut *cut,
+static void put_timeline(const struct subject *s, const struct excerpt *excerpt,
 			 const struct columns *c, FILE *out)
 {
 	fputs(",\n\"timeline\": {", out);
-	put_steps(s, cut, out);
+	put_steps(s, excerpt, out);
 	put_tracks(s, c, out);
 	fputs(",\n\"names\": [", out);
 	for (size_t i = 0; i < c->names_n; i++) {
@@ -88,14 +88,15 @@ static void put_timeline(const struct subject *s, const struct cut *cut,
 		out_json(out, texts_get(&s->model.texts, c->names[i]));
 	}
 	fprintf(out, "],\n\"slices\": %llu, \"all\": %llu, \"steps_kept\": %zu}",
-		(unsigned long long)c->slices, (unsigned long long)c->all, cut->steps);
+		(unsigned long long)c->slices, (unsigned long long)c->all,
+		excerpt->steps);
 }
 
 /* ---- tables ---- */
 
 /* Prints a view's rows under a name: `t` is made by now, if `fine`, and freed here. */
-static bool put_rows(struct table *t, bool fine, const char *name, enum view view,
-		     FILE *out)
+static bool put_rows(const struct subject *s, struct table *t, bool fine,
+		     const char *name, enum view view, FILE *out)
 {
 	if (fine) {
 		fputs("{\"name\": ", out);
@@ -126,7 +127,7 @@ static bool put_operators(struct subject *s, enum operators_by by, const char *n
 	       operators_make(&s->shown, &s->model, by, s->from, s->to);
 	if (fine) {
 		fine = view_rows(VIEW_OPS, &t, s);
-		fine = put_rows(&t, fine, name, VIEW_OPS, out);
+		fine = put_rows(s, &t, fine, name, VIEW_OPS, out);
 	}
 	operators_free(&s->shown);
 	s->shown = asked;
@@ -141,7 +142,7 @@ static bool put_view(struct subject *s, enum view view, FILE *out)
 	if (view == VIEW_OPS)
 		return put_operators(s, OPERATORS_BY_NAME, view_names[view], out);
 	fine = view_rows(view, &t, s);
-	return put_rows(&t, fine, view_names[view], view, out);
+	return put_rows(s, &t, fine, view_names[view], view, out);
 }
 
 /* Every view that the report has, in its order: the page shows those that it does not
@@ -192,13 +193,13 @@ static void put_head(const struct subject *s, const char *title, FILE *out)
 		units_us(s->model.begin));
 }
 
-bool payload_print(struct subject *s, const char *title, const struct cut *cut,
+bool payload_print(struct subject *s, const char *title, const struct excerpt *excerpt,
 		   const struct columns *columns, FILE *out)
 {
 	struct document_order none = { NULL, 0 };
 
 	put_head(s, title, out);
-	put_timeline(s, cut, columns, out);
+	put_timeline(s, excerpt, columns, out);
 	fputs(",\n\"report\": ", out);
 	if (!document_print(s, &none, out) || !put_views(s, out))
 		return false;

@@ -16,7 +16,7 @@
 
 #include "report/page/columns.h"
 
-bool payload_print(struct subject *s, const char *title, const struct cut *cut,
+bool payload_print(struct subject *s, const char *title, const struct excerpt *excerpt,
 		   const struct columns *columns, FILE *out);
 
 #endif

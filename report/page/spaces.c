@@ -38,6 +38,7 @@ static void put_points(const struct memory_view *v, const struct timeline_points
 		units_us(h->n ? since_begin(v, h->peak.ts) : 0), h->peak.all);
 }
 
+/* A space of the heap is passed over: its file has no moments. */
 static bool put_curve(const struct memory_view *v, const struct memory_space *space,
 		      FILE *out)
 {
@@ -133,6 +134,7 @@ static bool put_who(const struct memory_view *v, const char *key,
 	return fine;
 }
 
+/* Each category comes with its rule: the page can say what it means. */
 static bool put_spaces(const struct memory_view *v, FILE *out)
 {
 	bool fine = true;

@@ -26,6 +26,7 @@ static int by_step(const void *left, const void *right)
 	       order_of(a->row, b->row);
 }
 
+/* The row is left out on purpose: it only orders calls of one name in a step. */
 static bool is_same(const struct key *a, const struct key *b)
 {
 	return a->step == b->step && a->name == b->name;

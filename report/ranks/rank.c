@@ -89,6 +89,7 @@ static bool add_collective(struct taking *t, uint32_t i)
 	return true;
 }
 
+/* Of those that begin at once the longer comes first, as it holds the other. */
 static int by_begin(const void *left, const void *right)
 {
 	const struct collective *a = left, *b = right;

@@ -95,6 +95,7 @@ static int by_size(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
+/* The numbers are sorted in place: callers give a copy, or what they need no more. */
 static double median_of(double *of, size_t n)
 {
 	if (!n)
@@ -187,6 +188,7 @@ static bool compare_ranks(struct ranks *all)
 	return fine && judge_ranks(all);
 }
 
+/* One row more than asked for is made, so that no size is 0 and NULL means no memory. */
 static bool begin_ranks(struct ranks *all, size_t n)
 {
 	*all = (struct ranks){ .row = calloc(n + 1, sizeof(*all->row)),
@@ -195,6 +197,7 @@ static bool begin_ranks(struct ranks *all, size_t n)
 	return all->row && all->verdict && all->bounds;
 }
 
+/* Files of one number are ordered by path, not by the order of arguments. */
 static int by_number(const void *left, const void *right)
 {
 	const struct rank *a = left, *b = right;

@@ -3,6 +3,7 @@
 #include "report/scan/digits.h"
 #include "report/parse.h"
 
+/* NULL says that no digit is there, which JSON does not allow. */
 static const char *skip_some(const char *at)
 {
 	const char *from = at;

@@ -14,11 +14,14 @@ static uint64_t zero_bytes(uint64_t word)
 	return (word - BYTES(1)) & ~word & BYTES(0x80);
 }
 
+/* Control characters end a text as well, so that the parser can judge them. */
 static bool ends_text(char c)
 {
 	return c == '"' || c == '\\' || (unsigned char)c < 0x20;
 }
 
+/* Eight bytes are tested at once in a word, or one at a time where the high byte
+ * comes first. */
 static const char *portable_text_end(const char *at)
 {
 	uint64_t word, found = 0;
@@ -36,6 +39,7 @@ static const char *portable_text_end(const char *at)
 	return at;
 }
 
+/* The kind of a bracket does not count here, and those in texts do not at all. */
 static const char *portable_nest_end(const char *at, const char *end)
 {
 	int depth = 0;

@@ -8,6 +8,7 @@
 
 /* ---- SSE2: 16 bytes ---- */
 
+/* A byte is a control character where the smaller of it and 0x1f is itself. */
 static const char *sse2_text_end(const char *at)
 {
 	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
@@ -26,6 +27,7 @@ static const char *sse2_text_end(const char *at)
 	}
 }
 
+/* Four vectors give one mask, whose lowest bit is the first byte's. */
 static uint64_t sse2_equal(const __m128i v[4], char c)
 {
 	const __m128i want = _mm_set1_epi8(c);
@@ -37,6 +39,7 @@ static uint64_t sse2_equal(const __m128i v[4], char c)
 	return mask;
 }
 
+/* Every x86-64 CPU has SSE2, so that this needs no test of the CPU. */
 static const char *sse2_nest_end(const char *at, const char *end)
 {
 	struct find_nest n = { 0 };

@@ -10,6 +10,7 @@ struct written {
 	size_t n;
 };
 
+/* A short read is no error, and 0 says that the list is over. */
 static ssize_t from_written(void *arg, void *bytes, size_t size, const char **why)
 {
 	struct written *w = arg;
@@ -22,6 +23,7 @@ static ssize_t from_written(void *arg, void *bytes, size_t size, const char **wh
 	return (ssize_t)n;
 }
 
+/* The real parser reads the list, so that both ways agree on what it means. */
 static bool read_list(struct lists *l, struct texts *texts, struct list_seen *to,
 		      const char *written, size_t len)
 {

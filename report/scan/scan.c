@@ -46,6 +46,7 @@ static inline const char *take_text(struct scan *s, const char *at, size_t *len)
 	return end + 1;
 }
 
+/* The quote behind the end stops it, so that it never reads too far. */
 static bool is_hex(const char *at)
 {
 	for (int i = 0; i < 4; i++)
@@ -70,6 +71,7 @@ static const char *skip_text(struct scan *s, const char *at)
 	return *at == '"' && at < s->end ? at + 1 : stop_at(s, at);
 }
 
+/* A text with escapes stops the scan, as its bytes are not its value. */
 static const char *keep_text(struct scan *s, const char *at, uint32_t *id)
 {
 	size_t len;
@@ -107,6 +109,7 @@ static const char *keep_category(struct scan *s, const char *at, uint32_t *id)
 
 /* ---- other values ---- */
 
+/* A word that the end may have cut asks for more bytes; others go to the parser. */
 static const char *skip_word(struct scan *s, const char *at)
 {
 	static const char *const words[] = { "true", "false", "null" };
@@ -124,6 +127,7 @@ static const char *skip_number(struct scan *s, const char *at)
 	return behind ? behind : stop_at(s, at + 400 < s->end ? at : s->end);
 }
 
+/* More bytes may bring the closing bracket, so that this counts as cut. */
 static const char *skip_nest(struct scan *s, const char *at)
 {
 	const char *behind = s->find->nest_end(at, s->end);
@@ -147,6 +151,7 @@ static inline const char *check_number(struct scan *s, const char *at, const cha
 
 /* ---- arguments ---- */
 
+/* Texts of lists are kept only where the caller wants details. */
 static const char *take_list(struct scan *s, const char *at, uint32_t *text,
 			     int64_t *first)
 {
@@ -186,6 +191,7 @@ static const char *take_types(struct scan *s, const char *at)
 	return behind;
 }
 
+/* A value that is no number is passed, as the parser does. */
 static const char *take_share(struct scan *s, const char *at, double *share)
 {
 	if (*at != '-' && !digits_is(*at))
@@ -193,6 +199,7 @@ static const char *take_share(struct scan *s, const char *at, double *share)
 	return check_number(s, at, digits_double(at, share));
 }
 
+/* Values beyond the event's room are passed, but their names are kept. */
 static const char *take_series(struct scan *s, const char *key, size_t len,
 			       const char *at)
 {
@@ -209,6 +216,7 @@ static const char *take_series(struct scan *s, const char *key, size_t len,
 	return at;
 }
 
+/* Addresses need all 64 bits, which a signed number lacks. */
 static const char *take_number(struct scan *s, enum event_arg arg, const char *at)
 {
 	struct event *e = &s->r->e;
@@ -251,6 +259,7 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 	}
 }
 
+/* Counters have keys of their own choice, which no table can know. */
 static const char *take_arg(struct scan *s, const char *key, size_t len, const char *at)
 {
 	enum key k;
@@ -278,17 +287,20 @@ static const char *take_id(struct scan *s, const char *at, int64_t *id)
 	return at;
 }
 
+/* A time that is no number stops the scan, as the parser has to judge it. */
 static const char *take_time(struct scan *s, const char *at, int64_t *ns, bool *has)
 {
 	*has = true;
 	return check_number(s, at, digits_us(at, ns));
 }
 
+/* The caller has compared the lengths, so that this becomes one comparison. */
 static inline bool is_word(const char *key, const char *word, size_t len)
 {
 	return !memcmp(key, word, len);
 }
 
+/* The length is compared first, as it rules out most keys at once. */
 static const char *take_member(struct scan *s, const char *key, size_t len,
 			       const char *at)
 {

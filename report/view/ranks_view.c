@@ -19,6 +19,7 @@ struct notes {
 
 /* ---- sentences ---- */
 
+/* A program that is not distributed has no number to show. */
 static const char *rank_words(const struct rank *r)
 {
 	char *out = out_buffer();
@@ -55,6 +56,7 @@ static double mean_waiting(const struct ranks *all)
 	return step > 0 ? waiting / step : 0;
 }
 
+/* One sentence answers the question before any table: who is slow, or that nobody is. */
 static void write_sentence(const struct ranks *all, char *to, size_t size)
 {
 	size_t worst = worst_straggler(all);
@@ -148,6 +150,7 @@ static void make_notes(struct notes *n, const struct ranks *all)
 
 /* ---- formats ---- */
 
+/* The table is freed on both paths; nothing is written when it could not be made. */
 static bool put_table(FILE *out, const char *key, const struct ranks *all,
 		      bool (*rows)(struct table *t, const struct ranks *all))
 {

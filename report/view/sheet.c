@@ -88,6 +88,7 @@ static bool add_rows(struct sheet *s, struct subject *from, bool *rows, char *wh
 	return fine;
 }
 
+/* The trace is freed at once: its cells and their texts were copied. */
 bool sheet_add(struct sheet *s, const char *path, bool *rows, char *why, size_t size)
 {
 	static struct subject from; /* its parts point at one another */

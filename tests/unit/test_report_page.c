@@ -7,7 +7,7 @@
 #include "tests/unit/report_trace.h"
 
 static struct subject subject;
-static struct cut cut;
+static struct excerpt excerpt;
 static struct columns columns;
 
 static void read_subject(void)
@@ -29,7 +29,7 @@ static void read_subject(void)
 static void free_subject(void)
 {
 	columns_free(&columns);
-	cut_free(&cut);
+	excerpt_free(&excerpt);
 	subject_free(&subject);
 	end();
 }
@@ -51,10 +51,10 @@ static void six_steps(void)
 START_TEST(all_slices_stay_where_they_fit)
 {
 	six_steps();
-	ck_assert(cut_make(&cut, &subject, 13));
-	ck_assert_uint_eq(cut.slices, 13);
-	ck_assert_uint_eq(cut.steps, 6);
-	ck_assert_ptr_null(cut.step);
+	ck_assert(excerpt_make(&excerpt, &subject, 13));
+	ck_assert_uint_eq(excerpt.slices, 13);
+	ck_assert_uint_eq(excerpt.steps, 6);
+	ck_assert_ptr_null(excerpt.step);
 	free_subject();
 }
 END_TEST
@@ -66,10 +66,10 @@ START_TEST(the_median_and_the_slowest_step_stay_then_the_first_ones)
 	static const bool kept[] = { true, false, true, false, false, true };
 
 	six_steps();
-	ck_assert(cut_make(&cut, &subject, 6));
-	ck_assert_uint_eq(cut.steps, 3);
+	ck_assert(excerpt_make(&excerpt, &subject, 6));
+	ck_assert_uint_eq(excerpt.steps, 3);
 	for (size_t i = 0; i < 6; i++)
-		ck_assert_msg(cut.step[i] == kept[i], "step %zu", i);
+		ck_assert_msg(excerpt.step[i] == kept[i], "step %zu", i);
 	free_subject();
 }
 END_TEST
@@ -82,9 +82,9 @@ START_TEST(a_step_that_is_too_long_is_cut_at_a_moment)
 	for (int i = 0; i < 100; i++)
 		op("aten::mm", 1000 + 10 * i, 5);
 	read_subject();
-	ck_assert(cut_make(&cut, &subject, 30));
+	ck_assert(excerpt_make(&excerpt, &subject, 30));
 	for (size_t i = 0; i < subject.model.slices_n; i++)
-		kept += cut_keeps(&cut, &subject.model.slices[i]);
+		kept += excerpt_keeps(&excerpt, &subject.model.slices[i]);
 	ck_assert_uint_eq(kept, 30);
 	free_subject();
 }
@@ -120,8 +120,8 @@ START_TEST(slices_of_a_lane_do_not_overlap)
 	op("next", 1100, 50);
 	slice(1, "cpu_op", "late", 1200, 70, "");
 	read_subject();
-	ck_assert(cut_make(&cut, &subject, 100));
-	ck_assert(columns_make(&columns, &subject, &cut));
+	ck_assert(excerpt_make(&excerpt, &subject, 100));
+	ck_assert(columns_make(&columns, &subject, &excerpt));
 	ck_assert_uint_eq(columns.tracks_n, 1);
 	ck_assert_uint_eq(columns.tracks[0].lanes, 2);
 	ck_assert_uint_eq(columns.tracks[0].lane[0], 3);
@@ -141,8 +141,8 @@ START_TEST(what_lies_too_deep_is_in_the_last_lane)
 	for (int i = 0; i < 200; i++)
 		op("deep", 1000 + i, 1000 - 2 * i);
 	read_subject();
-	ck_assert(cut_make(&cut, &subject, 1000));
-	ck_assert(columns_make(&columns, &subject, &cut));
+	ck_assert(excerpt_make(&excerpt, &subject, 1000));
+	ck_assert(columns_make(&columns, &subject, &excerpt));
 	ck_assert_uint_eq(columns.tracks[0].lanes, COLUMNS_LANES);
 	for (unsigned i = 0; i < COLUMNS_LANES; i++)
 		sum += columns.tracks[0].lane[i];

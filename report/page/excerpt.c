@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counts slices by step, and takes steps while there is room. */
-#include "report/page/cut.h"
+#include "report/page/excerpt.h"
 #include "base/order.h"
 
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static size_t slowest_step(const struct subject *s)
 }
 
 /* Takes a step, if it is a new one and fits. */
-static void take_step(struct cut *c, const struct sizes *z, size_t step, uint64_t *room)
+static void take_step(struct excerpt *c, const struct sizes *z, size_t step,
+		      uint64_t *room)
 {
 	if (c->step[step] || z->of[step] > *room)
 		return;
@@ -78,7 +79,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The moment up to which `room` slices of a step begin. */
-static bool cut_inside(struct cut *c, size_t step, size_t room)
+static bool cut_inside(struct excerpt *c, size_t step, size_t room)
 {
 	const struct model *m = &c->subject->model;
 	int64_t *begins = malloc((m->slices_n + 1) * sizeof(*begins));
@@ -98,23 +99,23 @@ static bool cut_inside(struct cut *c, size_t step, size_t room)
 	return true;
 }
 
-bool cut_make(struct cut *c, const struct subject *s, size_t limit)
+bool excerpt_make(struct excerpt *c, const struct subject *s, size_t limit)
 {
 	struct sizes z = { .s = s };
 	uint64_t room = limit;
 	size_t median;
 	bool fine = true;
 
-	*c = (struct cut){ .subject = s,
-			   .until = INT64_MAX,
-			   .steps = s->steps.n,
-			   .slices = s->model.slices_n };
+	*c = (struct excerpt){ .subject = s,
+			       .until = INT64_MAX,
+			       .steps = s->steps.n,
+			       .slices = s->model.slices_n };
 	if (c->slices <= limit)
 		return true;
 	c->steps = 0;
 	c->step = calloc(s->steps.n + 1, sizeof(*c->step));
 	if (!c->step || !count_slices(&z)) {
-		cut_free(c);
+		excerpt_free(c);
 		return false;
 	}
 	median = median_step(s);
@@ -126,17 +127,17 @@ bool cut_make(struct cut *c, const struct subject *s, size_t limit)
 		fine = cut_inside(c, median, limit);
 	free(z.of);
 	if (!fine)
-		cut_free(c);
+		excerpt_free(c);
 	return fine;
 }
 
-void cut_free(struct cut *c)
+void excerpt_free(struct excerpt *c)
 {
 	free(c->step);
 	c->step = NULL;
 }
 
-bool cut_keeps(const struct cut *c, const struct slice *slice)
+bool excerpt_keeps(const struct excerpt *c, const struct slice *slice)
 {
 	long step;
 

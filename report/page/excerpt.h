@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cut - which slices a page's timeline has, where the trace has more than a browser
+ * excerpt - which slices a page's timeline has, where the trace has more than a browser
  * likes.
  *
  * Whole steps stay, with all that begins in them: the median one, the slowest, then the
@@ -8,16 +8,16 @@
  * it a sample of slices: what the eye sees is what happened.
  *
  * Threads  one at a time.
- * Memory   a byte a step, 8 a slice while it is made; cut_free.
+ * Memory   a byte a step, 8 a slice while it is made; excerpt_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds.
  */
-#ifndef REPORT_PAGE_CUT_H
-#define REPORT_PAGE_CUT_H
+#ifndef REPORT_PAGE_EXCERPT_H
+#define REPORT_PAGE_EXCERPT_H
 
 #include "report/view/subject.h"
 
-struct cut {
+struct excerpt {
 	const struct subject *subject;
 	bool *step; /* of each row of the subject's steps: it stays; NULL = all slices do
 		     */
@@ -26,8 +26,8 @@ struct cut {
 	uint64_t slices; /* in the trace */
 };
 
-bool cut_make(struct cut *c, const struct subject *s, size_t limit);
-void cut_free(struct cut *c);
-bool cut_keeps(const struct cut *c, const struct slice *slice);
+bool excerpt_make(struct excerpt *c, const struct subject *s, size_t limit);
+void excerpt_free(struct excerpt *c);
+bool excerpt_keeps(const struct excerpt *c, const struct slice *slice);
 
 #endif
