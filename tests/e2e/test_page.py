@@ -18,7 +18,7 @@ import prof
 FOLDER = prof.folder()
 TOP = FOLDER.__enter__()
 PAGE = browser.Browser()
-OVERVIEW = ("overview", "ops", "timeline", "flame", "memory", "steps", "threads", "trace")
+OVERVIEW = ("overview", "ops", "timeline", "flame", "memory", "steps", "threads", "modules", "python", "distributed", "trace")
 
 
 def made(name, events, *words, **members):
@@ -57,7 +57,7 @@ def look_at_all(out, scheme, width):
 
 
 def test_every_view_of_a_cpu_and_a_gpu_trace_in_both_schemes():
-    for out, views in ((cpu()[1], OVERVIEW), (gpu()[1], (*OVERVIEW[:2], "kernels", *OVERVIEW[2:]))):
+    for out, views in ((cpu()[1], OVERVIEW), (gpu()[1], (*OVERVIEW[:2], "kernels", *(view for view in OVERVIEW[2:] if view not in ("modules", "python"))))):
         look_at_all(out, "light", 1300)
         assert PAGE.ask(p.TABS) == list(views), PAGE.ask(p.TABS)
         look_at_all(out, "dark", 360)
@@ -230,8 +230,8 @@ def test_keys_alone_are_enough():
 
 def test_show_me_leads_to_what_was_seen():
     PAGE.open(cpu()[1])
-    assert "waits for input" in PAGE.ask("return document.querySelector('.todo h3').textContent")
-    PAGE.ask(p.CLICK, ".todo .go")
+    PAGE.ask("[...document.querySelectorAll('.todo')].find(one => one.querySelector('h3').textContent.includes('waits for input'))"
+             ".querySelector('.go').click()")
     assert PAGE.ask("return document.getElementById('main').dataset.view") == "timeline"
     assert "enumerate(DataLoader)" in PAGE.ask("return document.querySelector('main .note:last-child').textContent")
     assert PAGE.ask("return location.hash").startswith("#view=timeline&find=DataLoader")
