@@ -6,6 +6,7 @@
 #include "agent/torch/torch.h"
 #include "base/fmt.h"
 #include "base/seldom.h"
+#include "base/sys.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -21,7 +22,8 @@ static void tell_cpus(void)
 	char json[64];
 	int saved = errno;
 
-	if (abi.threads && !sched_getaffinity(0, sizeof(cpus), &cpus)) {
+	/* A filter of the program's own may forbid the call. */
+	if (abi.threads && !sys_confined && !sched_getaffinity(0, sizeof(cpus), &cpus)) {
 		fmt(json, sizeof(json), "{\"cpus\": %d, \"torch threads\": %d}",
 		    CPU_COUNT(&cpus), abi.threads());
 		spool_fact("cpu", json);

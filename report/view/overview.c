@@ -243,9 +243,10 @@ static void print_more(const struct subject *s, const struct screen *to)
 			 s->advices.silent_n, s->advices.silent_n == 1 ? "" : "s");
 		screen_wrap(to, SCREEN_DIM, text, 0, 2);
 	}
-	screen_wrap(to, SCREEN_DIM,
-		    "more: --view ops|kernels|steps|memory|threads|trace, --explain RULE",
-		    0, 2);
+	screen_wrap(
+		to, SCREEN_DIM,
+		"more: --view ops|kernels|steps|memory|trace, --html FILE, --explain RULE",
+		0, 2);
 }
 
 void overview_print(const struct subject *s, const struct screen *screen, size_t limit)
