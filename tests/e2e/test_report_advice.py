@@ -203,7 +203,7 @@ def test_values_that_are_read_are_no_gain_on_a_cpu():
 
 def test_a_slow_first_step():
     found = run_alone(PLANTED["first"])
-    assert named(found, "first-step")["gain"] == 0 and not advice.rules(found, 10), found
+    assert named(found, "first-step")["gain"] == 0 and set(advice.rules(found, 10)) <= {"steps-vary"}, found
 
 
 def test_an_odd_step():
