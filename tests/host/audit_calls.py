@@ -33,10 +33,11 @@ ALLOWED = {
     "exit": set(),
 }
 # Python with torch: what looks for it opens its files in a moment's task. Its own threads make
-# some calls as it happens.
+# some calls as it happens. How many CPUs there are is asked once, as torch's OpenMP has when it was
+# loaded.
 ALLOWED_TORCH = {
-    "start": LOAD | MAKE_SPOOL | {"futex", "brk"},
-    "step": {"madvise", "mprotect", "futex", "mmap", "munmap"},
+    "start": LOAD | MAKE_SPOOL | {"futex", "brk", "sched_getaffinity"},
+    "step": {"madvise", "mprotect", "futex", "mmap", "munmap", "sched_getaffinity"},
     "exit": {"futex"},
 }
 BY_CHANCE = set("futex brk mmap munmap madvise mprotect sched_yield".split())
