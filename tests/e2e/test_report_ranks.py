@@ -111,17 +111,29 @@ def test_breakdowns_are_htas():
 
 def run_ranks(folder, slow, torch):
     """Starts two ranks as srun does; with `torch` they record themselves."""
+    for tries in range(3):
+        said, ends = try_ranks(os.path.join(folder, f"meeting{tries}"), folder, slow, torch)
+        # Gloo's threads are now and then still there when a bare program ends, too.
+        if ends == [0, 0] or "terminate called without an active exception" not in "".join(said):
+            break
+        for left in os.listdir(folder):
+            if left.endswith(".json"):
+                os.remove(os.path.join(folder, left))
+    assert ends == [0, 0], said
+
+
+def try_ranks(meeting, folder, slow, torch):
     last = [folder] if torch else []
     started = []
     for rank in "01":
-        words = [VENV, PROGRAM, os.path.join(folder, "meeting"), rank, "2", str(slow), *last]
+        words = [VENV, PROGRAM, meeting, rank, "2", str(slow), *last]
         if not torch:
             words = [prof.LAUNCHER, "--logdir", folder, "--record-shapes", "--marker", "torch:Optimizer.step*", "--schedule",
                      "wait=1,warmup=1,active=4,repeat=1", "--", *words]
         env = {**os.environ, "SLURM_STEP_ID": "0", "SLURM_PROCID": rank, "SLURM_LOCALID": rank, "SLURM_NTASKS": "2"}
         started.append(subprocess.Popen(words, env=env, text=True, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL))
     said = [one.communicate(timeout=200)[1] for one in started]
-    assert [one.returncode for one in started] == [0, 0], said
+    return said, [one.returncode for one in started]
 
 
 def test_ranks_that_torch_recorded():
@@ -146,7 +158,8 @@ def test_ranks_that_we_recorded():
         rows = views.rows_of(folder, "--view", "collectives")
         assert {(row["rank"], row["collective"], row["count"]) for row in rows} >= {("0", "gloo:all_reduce", "8"),
                                                                                     ("1", "gloo:all_reduce", "8")}, rows
-        assert float(rows[0]["bytes"]) == 4 * 4 * (160 * 160 + 1000), rows
+        sums = next(row for row in rows if row["collective"] == "gloo:all_reduce")
+        assert float(sums["bytes"]) == 4 * 4 * (160 * 160 + 1000), rows
 
 
 # ---- invented ones: verdicts ---------------------------------------------------------
