@@ -42,13 +42,14 @@ static const char *portable_text_end(const char *at)
 /* The kind of a bracket does not count here, and those in texts do not at all. */
 static const char *portable_nest_end(const char *at, const char *end)
 {
+	const char *from = at;
 	int depth = 0;
 
 	for (; at < end; at++) {
 		char c = *at, folded = c | 0x20; /* [ and { differ by it, and ] and } */
 
 		if (folded == '{' && ++depth > FIND_DEEPEST)
-			return NULL;
+			return from;
 		if (folded == '}' && !--depth)
 			return at + 1;
 		/* As the other sets have it, a quote can be escaped outside of texts,
@@ -58,6 +59,8 @@ static const char *portable_nest_end(const char *at, const char *end)
 			continue;
 		while ((at = portable_text_end(at + 1)) < end && *at != '"')
 			at += *at == '\\';
+		if (at < end && !find_may_end(at, end))
+			return from;
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
  *
  * Threads  any.
  * Memory   none; FIND_MARGIN bytes behind `end`, or behind that quote, can be read.
- * Errors   NULL, as said below.
+ * Errors   NULL, or `at`, as said below.
  * Units    bytes.
  */
 #ifndef REPORT_SCAN_FIND_H
@@ -20,8 +20,9 @@ struct find_set {
 	const char *name;
 	/* The first quote, backslash or control character. */
 	const char *(*text_end)(const char *at);
-	/* Behind the bracket that closes the one at `at`; NULL: it is not before `end`,
-	 * or there are more than FIND_DEEPEST in each other. */
+	/* Behind the bracket that closes the one at `at`; NULL: it is not before `end`;
+	 * `at`: a text ends where none can, as an odd quote makes it, or there are more
+	 * than FIND_DEEPEST in each other. */
 	const char *(*nest_end)(const char *at, const char *end);
 };
 

@@ -21,10 +21,23 @@ extern const struct find_set find_sse2, find_avx2;
 /* What 64 bytes have: a bit for each byte. */
 struct find_masks {
 	uint64_t quote, backslash, open, close;
+	uint64_t behind; /* the quotes that end a text */
 };
+
+/* Can a text end at `quote`? Where quotes are odd in number, a "text" is followed by what
+ * was meant to be one. */
+static inline bool find_may_end(const char *quote, const char *end)
+{
+	const char *at = quote + 1;
+
+	while (at < end && (unsigned char)*at <= ' ')
+		at++;
+	return at >= end || *at == ',' || *at == ':' || *at == ']' || *at == '}';
+}
 
 /* Where the search for a closing bracket is. */
 struct find_nest {
+	const char *from; /* the first bracket */
 	uint64_t inside; /* all ones: the bytes before end inside of a text */
 	bool odd; /* the byte before is a backslash that escapes */
 	int depth;
@@ -61,6 +74,7 @@ static inline int find_close(struct find_masks *m, struct find_nest *n)
 		find_unescape(m, n);
 	texts = find_between(m->quote) ^ n->inside;
 	n->inside = (uint64_t)((int64_t)texts >> 63);
+	m->behind = m->quote & ~texts;
 	m->open &= ~texts;
 	m->close &= ~texts;
 	if (n->depth > __builtin_popcountll(m->close)) {
@@ -85,7 +99,14 @@ static inline bool find_is_over(struct find_masks *m, struct find_nest *n, const
 {
 	int closed = find_close(m, n);
 
-	*behind = closed >= 0 && at + closed < end ? at + closed + 1 : NULL;
+	*behind = n->from;
+	if (closed >= 0)
+		m->behind &= (UINT64_C(1) << closed) - 1;
+	for (; m->behind; m->behind &= m->behind - 1)
+		if (!find_may_end(at + __builtin_ctzll(m->behind), end))
+			return true;
+	if (closed >= 0)
+		*behind = at + closed < end ? at + closed + 1 : NULL;
 	return closed >= 0 || n->depth > FIND_DEEPEST;
 }
 

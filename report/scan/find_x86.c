@@ -42,7 +42,7 @@ static uint64_t sse2_equal(const __m128i v[4], char c)
 /* Every x86-64 CPU has SSE2, so that this needs no test of the CPU. */
 static const char *sse2_nest_end(const char *at, const char *end)
 {
-	struct find_nest n = { 0 };
+	struct find_nest n = { .from = at };
 	const char *behind;
 
 	for (; at < end; at += 64) {
@@ -100,7 +100,7 @@ AVX2 static inline uint64_t avx2_equal(const __m256i v[2], char c)
 
 AVX2 static const char *avx2_nest_end(const char *at, const char *end)
 {
-	struct find_nest n = { 0 };
+	struct find_nest n = { .from = at };
 	const char *behind;
 
 	for (; at < end; at += 64) {

@@ -127,12 +127,13 @@ static const char *skip_number(struct scan *s, const char *at)
 	return behind ? behind : stop_at(s, at + 400 < s->end ? at : s->end);
 }
 
-/* More bytes may bring the closing bracket, so that this counts as cut. */
+/* More bytes may bring the closing bracket, so that this counts as cut. What is no JSON
+ * is the parser's. */
 static const char *skip_nest(struct scan *s, const char *at)
 {
 	const char *behind = s->find->nest_end(at, s->end);
 
-	return behind ? behind : stop_at(s, s->end);
+	return behind > at ? behind : stop_at(s, behind ? at : s->end);
 }
 
 static const char *skip_value(struct scan *s, const char *at)

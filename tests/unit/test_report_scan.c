@@ -247,6 +247,38 @@ START_TEST(a_value_may_end_anywhere_in_a_block)
 }
 END_TEST
 
+/* A list of texts, as programs print them unescaped: the events behind it are not lost,
+ * whatever quote ends it. */
+START_TEST(an_odd_quote_ends_with_its_event)
+{
+	static const char *const odd[] = {
+		"[\"C:\\data\\\"]",  "[\"a\"\"]",
+		"[\"a\" b\"]",       "[\"a, \"b\"]",
+		"[a\", \"b\"]",      "[\"]",
+		"{\"k\": \"v}",      "[\"\", \"\", \"6\" x 9\"]",
+		"[[\"a\"], \"\"\"]",
+	};
+	char text[2048];
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++)
+		for (size_t pad = 0; pad < 130; pad++) {
+			int n = snprintf(text, sizeof(text),
+					 "[{%s, \"args\": {\"Concrete Inputs\": %*s, "
+					 "\"stream\": 7}},\n",
+					 OTHERS, (int)(pad + strlen(odd[i])), odd[i]);
+
+			for (unsigned more = 0; more < 4; more++)
+				n += snprintf(text + n, sizeof(text) - (size_t)n,
+					      "{%s, \"args\": {\"Concrete Inputs\": "
+					      "%s, \"stream\": %u}},\n",
+					      OTHERS, more < 3 ? odd[i] : "[\"a]\"]",
+					      more);
+			snprintf(text + n, sizeof(text) - (size_t)n, AFTER "]");
+			check_string(text);
+		}
+}
+END_TEST
+
 /* ---- the parts ---- */
 
 START_TEST(each_set_finds_the_same)
@@ -301,6 +333,7 @@ int main(void)
 	tcase_add_test(tc, any_value_may_be_anywhere);
 	tcase_add_test(tc, blanks_and_commas_may_be_anywhere);
 	tcase_add_test(tc, a_value_may_end_anywhere_in_a_block);
+	tcase_add_test(tc, an_odd_quote_ends_with_its_event);
 	tcase_add_test(tc, each_set_finds_the_same);
 	tcase_add_test(tc, doubles_are_those_of_strtod);
 	return unit_run(tc, "report_scan");
