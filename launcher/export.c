@@ -282,7 +282,7 @@ static bool export_all(struct request *r, FILE *out, const char *path)
  * is whole. */
 static int export_to_file(struct request *r)
 {
-	struct new_file f;
+	struct new_file f = { .trace = r->exporter.format == EXPORTER_CHROME };
 	char why[8192];
 
 	if (is_a_trace(r, r->output)) {

@@ -2,25 +2,33 @@
 /* Writes beside the path, and renames: nobody reads half a file, and what was there stays
  * until the new one is whole. */
 #include "launcher/new_file.h"
+#include "report/head.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_refused(const char *path, char *why, size_t size)
+bool new_file_may_be(const char *path, bool trace, char *why, size_t size)
 {
 	struct stat st;
 
-	if (lstat(path, &st) || S_ISREG(st.st_mode))
-		return false;
+	if (lstat(path, &st))
+		return true;
 	if (S_ISLNK(st.st_mode))
 		snprintf(why, size,
 			 "%s: is a link, which is not followed: name the file itself",
 			 path);
-	else
+	else if (!S_ISREG(st.st_mode))
 		snprintf(why, size, "%s: is no file: name one, or leave -o out", path);
-	return true;
+	else if (st.st_size && (trace ? head_is_trace_name(path) : head_is_trace(path)))
+		snprintf(why, size,
+			 "%s: is a trace, which would be lost: name another file, or "
+			 "remove it first",
+			 path);
+	else
+		return true;
+	return false;
 }
 
 bool new_file_is(const char *path, const char *other)
@@ -34,7 +42,7 @@ bool new_file_is(const char *path, const char *other)
 bool new_file_open(struct new_file *f, const char *path, char *why, size_t size)
 {
 	f->path = path;
-	if (is_refused(path, why, size))
+	if (!new_file_may_be(path, f->trace, why, size))
 		return false;
 	if ((size_t)snprintf(f->part, sizeof(f->part), "%s.%d.part", path,
 			     (int)getpid()) >= sizeof(f->part)) {
@@ -54,7 +62,7 @@ bool new_file_keep(struct new_file *f, char *why, size_t size)
 	bool fine = !ferror(f->out);
 
 	fine &= !fclose(f->out);
-	if (fine && is_refused(f->path, why, size)) {
+	if (fine && !new_file_may_be(f->path, f->trace, why, size)) {
 		unlink(f->part);
 		return false;
 	}

@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 struct new_file {
+	bool trace; /* set by the caller: the text is a trace, and may replace one that is
+		       not named as profilers name theirs */
 	const char *path;
 	FILE *out;
 	char part[4096]; /* its name until then */
@@ -21,7 +23,9 @@ struct new_file {
 
 /* Is it the other file, which would be written over? A link is refused as such. */
 bool new_file_is(const char *path, const char *other);
-/* Refuses a path that is a link, or anything but a file. */
+/* May a file of that name be written? A link may not, nor anything but a file, nor a
+ * trace, which no second run would bring back. */
+bool new_file_may_be(const char *path, bool trace, char *why, size_t size);
 bool new_file_open(struct new_file *f, const char *path, char *why, size_t size);
 bool new_file_keep(struct new_file *f, char *why, size_t size);
 void new_file_drop(struct new_file *f);

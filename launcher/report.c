@@ -336,6 +336,10 @@ static int report_trace(struct request *r, const char *logdir)
 		say_warn("%s: is the trace: name another file", output);
 		return 2;
 	}
+	if (output && !new_file_may_be(output, false, why, sizeof(why))) {
+		say_warn("%s", why);
+		return 2;
+	}
 	/* torch's table counts all of the file. */
 	r->subject.group.torch = r->order.like_torch;
 	r->subject.whole = r->order.like_torch && r->subject.first == INT64_MIN;

@@ -20,7 +20,7 @@ bool result_begin(struct result *r)
 
 static bool write_file(const char *path, const char *text, size_t len)
 {
-	struct new_file f;
+	struct new_file f = { 0 };
 	char why[8192];
 
 	if (!new_file_open(&f, path, why, sizeof(why))) {

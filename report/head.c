@@ -147,3 +147,45 @@ bool head_read(struct head *h, const char *path)
 		read_head(h);
 	return fine;
 }
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), n = strlen(end);
+
+	return len >= n && !strcmp(text + len - n, end);
+}
+
+bool head_is_trace_name(const char *path)
+{
+	return ends_with(path, ".pt.trace.json") || ends_with(path, ".pt.trace.json.gz");
+}
+
+/* Kineto's first key is "schemaVersion"; before "traceEvents" there may be much. */
+static bool begins_as_trace(const char *text)
+{
+	text += strspn(text, " \t\r\n");
+	if (*text == '{')
+		return strstr(text, "\"traceEvents\"") || strstr(text, "\"schemaVersion\"");
+	return *text == '[' && strstr(text, "\"ph\"");
+}
+
+bool head_is_trace(const char *path)
+{
+	const char *why;
+	char text[4096];
+	size_t n = 0;
+	ssize_t got;
+	struct input *in;
+
+	if (head_is_trace_name(path))
+		return true;
+	in = input_open(path, &why);
+	if (!in)
+		return false;
+	while (n < sizeof(text) - 1 &&
+	       (got = input_read(in, text + n, sizeof(text) - 1 - n, &why)) > 0)
+		n += (size_t)got;
+	text[n] = '\0';
+	input_close(in);
+	return begins_as_trace(text);
+}

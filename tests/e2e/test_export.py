@@ -6,6 +6,7 @@ import collections
 import gzip
 import json
 import os
+import shutil
 import sys
 
 import prof
@@ -276,6 +277,35 @@ def test_output_is_whole_or_not_there():
         assert sorted(os.listdir(log)) == ["bad.json", "good.json", "link", "out"], os.listdir(log)
         full = prof.plain(["sh", "-c", f"{prof.LAUNCHER} export --folded {good} > /dev/full"])
         assert full.returncode == 2 and "No space left" in full.stderr, full
+
+
+def test_a_trace_is_no_target():
+    """A FILE that was forgotten makes the trace behind it the target: it stays what it is."""
+    with prof.folder() as log:
+        text = '{"schemaVersion": 1, "traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5}]}'
+        plain, named, packed, bare, other, made = (os.path.join(log, name) for name in (
+            "plain.json", "named.pt.trace.json", "packed.json.gz", "bare.json", "other.json", "made.json"))
+        for path, what in ((plain, text), (named, "{"), (bare, '\n[{"ph":"X"}]'), (other, '{"ph": "X", "a": []}')):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(what)
+        with gzip.open(packed, "wt") as file:
+            file.write(text)
+        trace = os.path.join(log, "trace")
+        shutil.copy(plain, trace)
+        for words in (("report", trace, "--html"), ("report", trace, "-o"), ("diff", trace, trace, "--html"), ("diff", trace, trace, "-o"),
+                      ("export", "--csv", trace, "-o"), ("export", "--folded", trace, "-o"), ("export", "--sqlite", trace, "-o"),
+                      ("ranks", trace, trace, "-o"), ("gate", "--baseline", trace, trace, "-o")):
+            for path in (plain, named, packed, bare):
+                with open(path, "rb") as file:
+                    before = file.read()
+                run = prof.plain([prof.LAUNCHER, *words, path])
+                with open(path, "rb") as file:
+                    assert file.read() == before, (words, path)
+                assert run.returncode == 2 and "is a trace, which would be lost" in run.stderr, (words, path, run.stderr)
+        export("--csv", trace, "-o", other)                    # it only looks like one
+        for path in (made, made):                              # a trace that an export made may be made anew
+            export("--chrome", trace, "-o", path)
+        assert "would be lost" in export("--chrome", trace, "-o", named, status=2).stderr
 
 
 def test_options():
