@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a trace says of torch: what was found of torch's ABI, once that is settled. */
 #include "agent/agent.h"
+#include "agent/core/job.h"
 #include "agent/core/spool.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
@@ -14,6 +15,15 @@
 static _Atomic bool facts_settled;
 static _Atomic bool facts_busy; /* any thread may end a window */
 
+/* A container's quota counts as well as what the process is bound to. */
+static unsigned usable(const cpu_set_t *cpus)
+{
+	unsigned n = (unsigned)CPU_COUNT(cpus);
+	uint64_t quota = job ? job->cpus : UINT64_MAX;
+
+	return quota < n * UINT64_C(100) ? (unsigned)(quota + 99) / 100 : n;
+}
+
 /* How many CPUs the process may use, and how many threads OpenMP would give an operator
  * of this thread. Both are asked only: torch's own question may change the answer. */
 static void tell_cpus(void)
@@ -24,8 +34,8 @@ static void tell_cpus(void)
 
 	/* A filter of the program's own may forbid the call. */
 	if (abi.threads && !sys_confined && !sched_getaffinity(0, sizeof(cpus), &cpus)) {
-		fmt(json, sizeof(json), "{\"cpus\": %d, \"torch threads\": %d}",
-		    CPU_COUNT(&cpus), abi.threads());
+		fmt(json, sizeof(json), "{\"cpus\": %u, \"torch threads\": %d}",
+		    usable(&cpus), abi.threads());
 		spool_fact("cpu", json);
 	}
 	errno = saved;

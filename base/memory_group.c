@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/memory_group.h"
-#include "base/fmt.h"
-#include "base/sys.h"
+#include "base/control_group.h"
 #include "base/text.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -33,63 +31,16 @@ static const struct hierarchy hierarchies[] = {
 };
 #define HIERARCHIES (sizeof(hierarchies) / sizeof(hierarchies[0]))
 
-/* ---- which group ---- */
-
-/* Is `name` one of the comma-separated names in `list`? An empty name is in an empty
- * list alone. */
-static bool is_in_list(const char *list, size_t len, const char *name)
-{
-	size_t n = strlen(name), at = 0, one;
-
-	for (; at <= len; at += one + 1) {
-		one = strcspn(list + at, ",:");
-		if (one == n && !strncmp(list + at, name, n))
-			return n || !len;
-	}
-	return false;
-}
-
-/* A line is "<number>:<controllers>:<path>". The root's path is "/", here "". */
-static bool find_group(const struct hierarchy *h, const char *text, char *group,
-		       size_t size)
-{
-	for (const char *line = text, *list, *path; *line;
-	     line += strcspn(line, "\n"), line += *line == '\n') {
-		int len;
-
-		list = strchr(line, ':');
-		path = list ? strchr(list + 1, ':') : NULL;
-		if (!path ||
-		    !is_in_list(list + 1, (size_t)(path - list) - 1, h->controller))
-			continue;
-		len = (int)strcspn(++path, "\n");
-		if (len == 1)
-			len = 0;
-		return fmt(group, size, "%.*s", len, path) < size;
-	}
-	return false;
-}
-
 /* ---- what it says ---- */
 
-static ssize_t read_group(const struct hierarchy *h, const char *group, const char *name,
-			  char *text, size_t size)
-{
-	char path[4200];
-
-	if (fmt(path, sizeof(path), "%s%s/%s", h->mount, group, name) >= sizeof(path))
-		return -1;
-	return sys_read_file(path, text, size);
-}
-
-static uint64_t group_number(const struct hierarchy *h, const char *group,
-			     const char *name)
+/* UINT64_MAX: "max", or no such group. */
+static uint64_t group_number(const char *group, const char *name)
 {
 	char text[64];
 
-	if (read_group(h, group, name, text, sizeof(text)) <= 0 || *text < '0' ||
+	if (control_group_read(group, name, text, sizeof(text)) <= 0 || *text < '0' ||
 	    *text > '9')
-		return UINT64_MAX; /* "max", or no such group */
+		return UINT64_MAX;
 	return text_number(text);
 }
 
@@ -108,7 +59,7 @@ static uint64_t pinned_in(const struct hierarchy *h, const char *group)
 	char text[4096];
 	uint64_t sum = 0;
 
-	if (read_group(h, group, "memory.stat", text, sizeof(text)) <= 0)
+	if (control_group_read(group, "memory.stat", text, sizeof(text)) <= 0)
 		return UINT64_MAX;
 	for (size_t i = 0; i < sizeof(h->pinned) / sizeof(h->pinned[0]); i++)
 		if (h->pinned[i][0])
@@ -118,49 +69,36 @@ static uint64_t pinned_in(const struct hierarchy *h, const char *group)
 
 static uint64_t usage_in(const struct hierarchy *h, const char *group)
 {
-	return group_number(h, group, h->usage);
+	return group_number(group, h->usage);
 }
 
 typedef uint64_t (*taken_fn)(const struct hierarchy *h, const char *group);
 
-static uint64_t left_in(const struct hierarchy *h, const char *group, taken_fn taken)
+struct asked {
+	const struct hierarchy *h;
+	taken_fn taken;
+};
+
+static uint64_t left_in(const char *group, const void *arg)
 {
-	uint64_t most = group_number(h, group, h->limit), now;
+	const struct asked *a = arg;
+	uint64_t most = group_number(group, a->h->limit), now;
 
 	if (most >= ROOMY)
 		return UINT64_MAX;
-	now = taken(h, group);
+	now = a->taken(a->h, group);
 	return now < most ? most - now : 0;
-}
-
-/* ---- on the way to the root ---- */
-
-static uint64_t least_above(const struct hierarchy *h, char *group, taken_fn taken)
-{
-	uint64_t least = UINT64_MAX, left;
-	char *last;
-
-	for (;;) {
-		left = left_in(h, group, taken);
-		least = left < least ? left : least;
-		last = strrchr(group, '/');
-		if (!last)
-			return least;
-		*last = '\0';
-	}
 }
 
 static uint64_t least_of(taken_fn taken)
 {
 	uint64_t least = UINT64_MAX, left;
-	char text[4096], group[4096];
 
-	if (sys_read_file("/proc/self/cgroup", text, sizeof(text)) <= 0)
-		return UINT64_MAX;
 	for (size_t i = 0; i < HIERARCHIES; i++) {
-		if (!find_group(&hierarchies[i], text, group, sizeof(group)))
-			continue;
-		left = least_above(&hierarchies[i], group, taken);
+		const struct hierarchy *h = &hierarchies[i];
+
+		left = control_group_least(h->controller, h->mount, left_in,
+					   &(struct asked){ h, taken });
 		least = left < least ? left : least;
 	}
 	return least;

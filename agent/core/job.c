@@ -3,6 +3,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/self.h"
 #include "agent/core/spool.h"
+#include "base/cpu_group.h"
 #include "base/fmt.h"
 #include "base/memory_group.h"
 #include "base/seldom.h"
@@ -74,6 +75,7 @@ static void describe_page(uint32_t launcher_pid)
 	fmt(job->id, sizeof(job->id), "%s", strrchr(folder, '/') + 1);
 	job->clock_kind = clock_kind;
 	job->memory = memory_group_left();
+	job->cpus = cpu_group_quota();
 	job->launched = launcher_pid;
 	atomic_store(&job->launcher, launcher_pid);
 	/* The magic goes in last: a process that joins before that finds no page. */

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JOB_MAGIC   "PROFJOB6"
+#define JOB_MAGIC   "PROFJOB7"
 #define JOB_PAGE    "page" /* name of the file in the job's folder */
 #define JOB_SLOTS   1024
 #define JOB_WINDOWS 8
@@ -75,6 +75,7 @@ struct job_page {
 	char host[72], boot_id[40]; /* of its maker's machine: nobody reads them again */
 	uint64_t clock_kind; /* enum clock_kind, of this machine */
 	uint64_t memory; /* what the control group leaves, if little; else UINT64_MAX */
+	uint64_t cpus; /* ... its quota, hundredths of a CPU; UINT64_MAX = none */
 	_Atomic uint32_t heap_most; /* chunk_spares, KiB: the finisher's; 0 = all */
 	_Atomic uint32_t handed; /* futex: windows handed over (CYCLE_QUIET) */
 	_Atomic uint32_t aside[ASIDE_KINDS]; /* programs that ran without the agent */

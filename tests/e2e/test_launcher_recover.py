@@ -217,7 +217,7 @@ def job(place):
     name = f"{HOST}_{pid}.{start}"
     folder = os.path.join(place.spools, name)
     os.mkdir(folder)
-    page = place.put(os.path.join(name, "page"), b"PROFJOB6".ljust(400000, b"\0"))
+    page = place.put(os.path.join(name, "page"), b"PROFJOB7".ljust(400000, b"\0"))
     spool = place.put(os.path.join(name, f"{pid}.{start}.1f.spool"),
                       header(pid, start, job=name))
     return folder, page, spool

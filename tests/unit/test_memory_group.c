@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What control groups leave, in both hierarchies, and what the finisher makes of it. */
+#include "base/cpu_group.h"
 #include "base/memory_group.h"
 #include "base/sys.h"
 #include "finisher/share.h"
@@ -152,6 +153,57 @@ START_TEST(pages_of_files_are_room)
 }
 END_TEST
 
+/* ---- CPU time ---- */
+
+START_TEST(quota_is_the_least_on_the_way_to_the_root)
+{
+	static const struct {
+		const char *text;
+		uint64_t quota;
+	} rows[] = {
+		{ "max 100000\n", UINT64_MAX },
+		{ "400000 100000\n", 400 },
+		{ "150000 100000\n", 150 },
+		{ "1000 100000", 1 },
+		{ "100000\n", UINT64_MAX },
+		{ "100000 0\n", UINT64_MAX },
+		{ "100000 max\n", UINT64_MAX },
+		{ "-1 100000\n", UINT64_MAX },
+		{ "", UINT64_MAX },
+		{ "9999999999999 1\n", UINT64_MAX },
+	};
+
+	seam = say_files;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		begin_with("0::/above/mine\n");
+		has(GROUP "/above/mine/cpu.max", rows[i].text);
+		ck_assert_uint_eq(cpu_group_quota(), rows[i].quota);
+	}
+	begin_with("0::/above/mine\n");
+	ck_assert_uint_eq(cpu_group_quota(), UINT64_MAX);
+	has(GROUP "/above/mine/cpu.max", "800000 100000\n");
+	has(GROUP "/above/cpu.max", "200000 100000\n");
+	ck_assert_uint_eq(cpu_group_quota(), 200);
+	has(GROUP "/cpu.max", "100000 100000\n"); /* a container's own group */
+	ck_assert_uint_eq(cpu_group_quota(), 100);
+}
+END_TEST
+
+START_TEST(quota_of_the_older_hierarchy)
+{
+	seam = say_files;
+	begin_with("5:cpu,cpuacct:/mine\n0::/mine\n");
+	has(GROUP "/cpu/mine/cpu.cfs_period_us", "50000\n");
+	ck_assert_uint_eq(cpu_group_quota(), UINT64_MAX);
+	has(GROUP "/cpu/mine/cpu.cfs_quota_us", "-1\n");
+	ck_assert_uint_eq(cpu_group_quota(), UINT64_MAX);
+	files[n_files - 1].text = "125000\n";
+	ck_assert_uint_eq(cpu_group_quota(), 250);
+	files[0].text = "5:cpuset:/mine\n";
+	ck_assert_uint_eq(cpu_group_quota(), UINT64_MAX);
+}
+END_TEST
+
 /* ---- what the heap's records may have of it ---- */
 
 static struct share part;
@@ -250,6 +302,8 @@ int main(void)
 	tcase_add_test(tc, the_older_hierarchy_is_asked_as_well);
 	tcase_add_test(tc, a_group_above_limits_as_well);
 	tcase_add_test(tc, pages_of_files_are_room);
+	tcase_add_test(tc, quota_is_the_least_on_the_way_to_the_root);
+	tcase_add_test(tc, quota_of_the_older_hierarchy);
 	tcase_add_test(tc, a_quarter_of_the_room_is_for_the_heaps_records);
 	tcase_add_test(tc, what_a_file_takes_must_be_there);
 	tcase_add_test(tc, a_roomy_group_is_not_asked);
