@@ -177,7 +177,8 @@ static bool is_explained(const struct advices *a, struct advice *row)
 		return false;
 	if (*list != '-') {
 		row->consequence = c.sum > 0;
-		return (double)c.sum * 100 >= (double)row->gain * EXPLAINED_PERCENT;
+		return c.sum > 0 &&
+		       (double)c.sum * 100 >= (double)row->gain * EXPLAINED_PERCENT;
 	}
 	row->gain -= c.sum < row->gain ? c.sum : row->gain;
 	return row->gain <= c.most;

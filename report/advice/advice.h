@@ -42,6 +42,7 @@ struct advice {
 	char where[256]; /* operator, line, step; "" = nowhere in particular */
 	int64_t gain; /* a step, at most; 0 = cannot be said */
 	bool exact; /* else it is an upper limit */
+	bool minor; /* little is lost by it: not what the report says first */
 	bool consequence; /* of something else: it stands below its causes */
 };
 

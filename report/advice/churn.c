@@ -238,7 +238,7 @@ static void pair_blocks(const struct facts *f, struct blocks *b)
 }
 
 /* The time of the system's mapping is not in the trace: an estimate by size is added
- * to the measured one. */
+ * to the measured one. Pages that nobody touches cost nothing, so it may be too much. */
 static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b)
 {
 	struct verdict v;
@@ -246,8 +246,11 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 		b->blame.most == TEXT_NONE ? 0 : (double)b->blame.time[b->blame.most];
 
 	facts_measure(f, &b->time);
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		facts_add(&f->time[i], b->mapped[i] / MIB * MAPPED_US * INT64_C(1000));
+		if (f->time[i] > facts_length(f, i))
+			f->time[i] = facts_length(f, i);
+	}
 	v = verdict_of(f, BOUND_AT_LEAST, CHURN_TIME_PERCENT);
 	if (!v.holds || most * 100 < b->bytes * CHURN_PERCENT || b->bytes <= 0)
 		return;
@@ -255,10 +258,10 @@ static void say_blocks(struct facts *f, struct advice *a, const struct blocks *b
 	ADVICE_SAY(
 		a->seen,
 		"%s a step, %u %% of what it allocates, in blocks of %u MiB or more that the same "
-		"step or the next frees; that takes about %s, %s",
+		"step or the next frees; by %u us a MiB that takes about %s, %s",
 		out_bytes((int64_t)(b->brief / (double)f->n)),
-		phrase_percent(b->brief, b->bytes), CHURN_MIB, phrase_time(v.median),
-		verdict_steps(f, &v));
+		phrase_percent(b->brief, b->bytes), CHURN_MIB, MAPPED_US,
+		phrase_time(v.median), verdict_steps(f, &v));
 	ADVICE_SAY(
 		a->why,
 		"The C library may fetch such blocks from the system and give them back each "

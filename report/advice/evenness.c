@@ -124,6 +124,7 @@ bool evenness_first(struct facts *f, struct advice *a)
 		longest = facts_length(f, i) > longest ? facts_length(f, i) : longest;
 	if (!f->e->first || !is_longer(length, FIRST_PERCENT, longest))
 		return true;
+	a->minor = true;
 	ADVICE_SAY(a->title, "The first recorded step takes longer");
 	ADVICE_SAY(a->seen, "step %lld takes %s, the longest other %s",
 		   (long long)first->number, phrase_time(length), phrase_time(longest));

@@ -95,7 +95,7 @@ bool gaps_lock(struct facts *f, struct advice *a)
 	v = verdict_of(f, BOUND_AT_LEAST, LOCK_PERCENT);
 	if (fine && v.holds && g.names >= LOCK_NAMES &&
 	    g.shorter * 100 <= g.spans.n * LOCK_SHORT_PERCENT) {
-		ADVICE_SAY(a->title, "Another thread holds Python's lock");
+		ADVICE_SAY(a->title, "Another thread probably holds Python's lock");
 		ADVICE_SAY(
 			a->seen,
 			"%.1f gaps of 5 ms or a little more a step behind %zu kinds of operators, "

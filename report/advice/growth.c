@@ -37,13 +37,13 @@ static void levels_of(const struct facts *f, unsigned device, const struct steps
 	}
 }
 
-/* Does each step end with more than the one before? */
+/* Does each step end with more than the one before? Two rises may be chance. */
 static bool rises_always(const int64_t *level, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (level[i - 1] < 0 || level[i] <= level[i - 1])
 			return false;
-	return n >= GROWTH_STEPS &&
+	return n > GROWTH_STEPS &&
 	       (level[n - 1] - level[0]) / (int64_t)(n - 1) >= GROWTH_KIB * INT64_C(1024);
 }
 

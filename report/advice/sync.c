@@ -162,6 +162,7 @@ static bool look_at_cpu(struct facts *f, struct advice *a)
 	if (fine)
 		count_ops(f, &w, waits, host);
 	if (fine && verdict_enough(f, w.held) && f->time[f->middle] >= WAIT_COUNT) {
+		a->minor = true;
 		ADVICE_SAY(a->title, "Values are read %lld times a step",
 			   (long long)w.median);
 		ADVICE_SAY(a->seen,

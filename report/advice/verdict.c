@@ -16,7 +16,7 @@ static bool is_within(double share, enum bound bound, double limit)
 
 struct verdict verdict_of(struct facts *f, enum bound bound, unsigned percent)
 {
-	struct verdict v = { .least = 1 };
+	struct verdict v = { .held = 0 };
 	bool middle = false;
 
 	for (size_t i = 0; i < f->n; i++) {
@@ -28,7 +28,7 @@ struct verdict verdict_of(struct facts *f, enum bound bound, unsigned percent)
 			continue;
 		middle |= i == f->middle;
 		v.held++;
-		v.least = share < v.least ? share : v.least;
+		v.least = v.held == 1 || share < v.least ? share : v.least;
 		v.most = share > v.most ? share : v.most;
 	}
 	v.median = median_of(f->scratch, f->n);

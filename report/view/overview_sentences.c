@@ -28,13 +28,29 @@ const struct advice *overview_advice(const struct subject *s, unsigned place)
 	return NULL;
 }
 
+/* The first whose harm is no time: memory that grows kills a program all the same. */
+static const struct advice *harm_of(const struct subject *s)
+{
+	const struct advice *a;
+
+	for (unsigned i = 0; (a = overview_advice(s, i)); i++)
+		if (!a->gain && !a->minor)
+			return a;
+	return NULL;
+}
+
 void overview_sentence(const struct subject *s, char *to, size_t size)
 {
-	const struct advice *top = overview_advice(s, 0);
+	const struct advice *top = overview_advice(s, 0), *harm = harm_of(s);
 	double worth = top ? worth_of(s, top) : 0;
 
 	if (worth >= BIG)
 		snprintf(to, size, "%s.", top->title);
+	else if (harm)
+		snprintf(to, size,
+			 worth > 0 ? "%s. What costs most time is worth %s%s of a step."
+				   : "%s. What that costs cannot be said in time.",
+			 harm->title, top->exact ? "" : "at most ", units_percent(worth));
 	else if (worth > 0)
 		snprintf(to, size,
 			 "No single big problem: the largest is worth %s%s of a step.",

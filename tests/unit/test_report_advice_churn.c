@@ -43,6 +43,23 @@ START_TEST(mapped_blocks_cost_their_pages_and_their_frees)
 }
 END_TEST
 
+/* Pages that nobody touches cost nothing: the estimate is never more than the step. */
+START_TEST(estimate_ends_at_the_step)
+{
+	begin_gpu(1000, 0);
+	steps_of(STEPS + 1);
+	for (unsigned i = 0; i < STEPS + 1; i++) {
+		op("aten::empty", at(i, 0), 40);
+		memory(at(i, 10), 77, 400L << 20);
+		memory(at(i, 500), 77, -(400L << 20));
+	}
+	advise();
+	ck_assert_int_eq(told("malloc-churn")->gain, 1000000);
+	ck_assert_ptr_nonnull(strstr(told("malloc-churn")->seen, "steps (100 %)"));
+	advised_end();
+}
+END_TEST
+
 /* A loop's variable is freed when the next step assigns it. */
 START_TEST(block_of_a_loops_variable_is_churn)
 {
@@ -65,6 +82,7 @@ int main(void)
 
 	tcase_add_test(t, churn_is_what_a_step_allocates_for_nothing);
 	tcase_add_test(t, mapped_blocks_cost_their_pages_and_their_frees);
+	tcase_add_test(t, estimate_ends_at_the_step);
 	tcase_add_test(t, block_of_a_loops_variable_is_churn);
 	return unit_run(t, "report_advice_churn");
 }

@@ -46,18 +46,20 @@ START_TEST(memory_that_levels_off_is_not_told)
 }
 END_TEST
 
-/* Two steps are no trend. */
-START_TEST(two_steps_do_not_tell)
+/* Two rises are no trend: a cache fills, a second batch is larger. */
+START_TEST(three_rises_tell)
 {
-	begin_gpu(1000, 0);
-	steps_of(2);
-	for (unsigned i = 0; i < 2; i++) {
-		op("aten::mm", at(i, 0), 900);
-		level(at(i, 500), 1000000 + i * 1e6);
+	for (unsigned n = 2; n < 5; n++) {
+		begin_gpu(1000, 0);
+		steps_of(n);
+		for (unsigned i = 0; i < n; i++) {
+			op("aten::mm", at(i, 0), 900);
+			level(at(i, 500), 1000000 + i * 1e6);
+		}
+		advise();
+		ck_assert_int_eq(told("memory-growth") != NULL, n == 4);
+		advised_end();
 	}
-	advise();
-	ck_assert_ptr_null(told("memory-growth"));
-	advised_end();
 }
 END_TEST
 
@@ -78,13 +80,37 @@ START_TEST(host_that_is_ahead_is_judged_by_its_own_steps)
 }
 END_TEST
 
+/* A step of the same operators and shapes that takes longer: the machine, whose advice
+ * has no gain, and is told all the same. */
+START_TEST(same_work_that_takes_longer_is_told)
+{
+	double begin = 1000;
+
+	begin_gpu(1000, 0);
+	for (unsigned i = 0; i < STEPS; i++) {
+		double us = i == 3 ? 1400 : 1000;
+
+		step(i, begin, us);
+		slice(1, "cpu_op", "aten::mm", begin, us - 10, "\"Input Dims\":[[8,8]]");
+		begin += us;
+	}
+	advise();
+	ck_assert_ptr_nonnull(told("steps-vary"));
+	ck_assert_str_eq(told("steps-vary")->title,
+			 "The same operators take different times");
+	ck_assert_int_eq(told("steps-vary")->gain, 0);
+	advised_end();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *t = tcase_create("growth");
 
 	tcase_add_test(t, growth_turns_at_its_threshold);
 	tcase_add_test(t, memory_that_levels_off_is_not_told);
-	tcase_add_test(t, two_steps_do_not_tell);
+	tcase_add_test(t, three_rises_tell);
 	tcase_add_test(t, host_that_is_ahead_is_judged_by_its_own_steps);
+	tcase_add_test(t, same_work_that_takes_longer_is_told);
 	return unit_run(t, "report_advice_growth");
 }

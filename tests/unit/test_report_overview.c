@@ -112,6 +112,61 @@ START_TEST(a_trace_without_steps_is_one)
 }
 END_TEST
 
+/* Tensors of the CPU have 1 MB more in each step. */
+static void four_rises(void)
+{
+	for (unsigned i = 0; i < 4; i++)
+		fprintf(file,
+			"{\"ph\":\"i\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,"
+			"\"ts\":%u,\"args\":{\"Device Type\":0,\"Addr\":1,\"Bytes\":8,"
+			"\"Total Allocated\":%u}},",
+			3000 + i * 100000, 1000000 * (i + 1));
+}
+
+START_TEST(advice_without_a_gain_is_what_stands_out)
+{
+	static const char *const sentences[] = {
+		"Tensors take more memory with each step. What that costs cannot be said "
+		"in time.\n",
+		"Tensors take more memory with each step. What costs most time is worth "
+		"at most\n15 % of a step.\n",
+		"The step spends time outside of operators.\n",
+	};
+	const unsigned busy[] = { 100000, 85000, 80000 };
+
+	for (unsigned k = 0; k < 3; k++) {
+		begin();
+		for (unsigned i = 0; i < 4; i++) {
+			step(i + 3, 1000 + i * 100000, 100000);
+			op("a", 1000 + i * 100000, busy[k]);
+		}
+		four_rises();
+		ck_assert(subject_of(&all));
+		shown(&overview);
+		ck_assert_msg(!strncmp(said, sentences[k], strlen(sentences[k])), "%s",
+			      said);
+		done();
+	}
+}
+END_TEST
+
+/* Nobody has to do anything about a first step. */
+START_TEST(advice_on_the_first_step_is_no_headline)
+{
+	begin();
+	step(2, 1000, 200000);
+	for (unsigned i = 0; i < 3; i++) {
+		step(i + 3, 201000 + i * 100000, 100000);
+		op("a", 202000 + i * 100000, 95000);
+	}
+	ck_assert(subject_of(&all));
+	shown(&overview);
+	says(said, "The first recorded step takes longer");
+	ck_assert_msg(!strncmp(said, "Nothing stands out in 4 steps.\n", 31), "%s", said);
+	done();
+}
+END_TEST
+
 START_TEST(an_empty_trace_is_nothing_to_report)
 {
 	begin();
@@ -177,6 +232,8 @@ int main(void)
 	tcase_add_test(tc, a_cost_of_a_tenth_is_no_doubt);
 	tcase_add_test(tc, only_the_steps_that_are_asked_for);
 	tcase_add_test(tc, a_trace_without_steps_is_one);
+	tcase_add_test(tc, advice_without_a_gain_is_what_stands_out);
+	tcase_add_test(tc, advice_on_the_first_step_is_no_headline);
 	tcase_add_test(tc, an_empty_trace_is_nothing_to_report);
 	tcase_add_test(tc, markdown_has_sixty_lines_at_most);
 	tcase_add_test(tc, a_column_that_is_not_there_names_those_that_are);
