@@ -45,6 +45,7 @@ extern char **environ;
 static void window_sealed(void)
 {
 	agent_facts();
+	agent_facts_cpus();
 	agent_heap_wake();
 }
 

@@ -51,6 +51,7 @@ void agent_ranks(void);
 
 /* facts.c */
 void agent_facts(void); /* of torch; written after each window until they are settled */
+void agent_facts_cpus(void); /* once, by the thread that ends a window */
 void agent_facts_forget(void); /* a fork child has to find them again */
 
 /* fork.c: members of struct hook_listener. */

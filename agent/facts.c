@@ -6,6 +6,7 @@
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 #include "base/fmt.h"
+#include "base/own_thread.h"
 #include "base/seldom.h"
 #include "base/sys.h"
 
@@ -13,6 +14,7 @@
 #include <sched.h>
 
 static _Atomic bool facts_settled;
+static _Atomic bool cpus_told;
 static _Atomic bool facts_busy; /* any thread may end a window */
 
 /* A container's quota counts as well as what the process is bound to. */
@@ -25,15 +27,20 @@ static unsigned usable(const cpu_set_t *cpus)
 }
 
 /* How many CPUs the process may use, and how many threads OpenMP would give an operator
- * of this thread. Both are asked only: torch's own question may change the answer. */
-static void tell_cpus(void)
+ * of this thread, which has ended a step: a thread of ours, or torch's library as it
+ * loads, would say another number. Both are asked only: torch's own question may change
+ * the answer. */
+void agent_facts_cpus(void)
 {
 	cpu_set_t cpus;
 	char json[64];
 	int saved = errno;
 
 	/* A filter of the program's own may forbid the call. */
-	if (abi.threads && !sys_confined && !sched_getaffinity(0, sizeof(cpus), &cpus)) {
+	if (torch_found() && abi.threads && spool.head && !own_thread_mine &&
+	    !sys_confined && !atomic_load_explicit(&cpus_told, memory_order_relaxed) &&
+	    !atomic_exchange(&cpus_told, true) &&
+	    !sched_getaffinity(0, sizeof(cpus), &cpus)) {
 		fmt(json, sizeof(json), "{\"cpus\": %u, \"torch threads\": %d}",
 		    usable(&cpus), abi.threads());
 		spool_fact("cpu", json);
@@ -53,7 +60,6 @@ void agent_facts(void)
 	facts_settled = abi_settled(agent.config.record_shapes);
 	agent_ranks();
 	abi_facts(json, sizeof(json));
-	tell_cpus();
 	spool_fact("torch", json);
 	atomic_store(&facts_busy, false);
 }
@@ -61,5 +67,6 @@ void agent_facts(void)
 void agent_facts_forget(void)
 {
 	facts_settled = false;
+	atomic_store(&cpus_told, false);
 	atomic_store(&facts_busy, false);
 }

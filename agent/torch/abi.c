@@ -105,8 +105,9 @@ static void find_functions(void)
 	abi.input_sizes = abi_symbol(
 		"_ZN5torch8profiler4impl10inputSizesERKN2at14RecordFunctionEb");
 	/* GCC's OpenMP reads a variable. LLVM's and Intel's may start themselves first,
-	 * in a thread that never asked for them: they are left alone. */
-	if (!abi_symbol("__kmpc_global_thread_num"))
+	 * in a thread that never asked for them: they are left alone, and what somebody
+	 * preloads stands before torch's own. */
+	if (!data_symbol("__kmpc_global_thread_num"))
 		abi.threads = abi_symbol("omp_get_max_threads");
 	abi.rf_construct = abi_symbol("_ZN2at14RecordFunctionC1ENS_11RecordScopeE");
 	abi.rf_destroy = abi_symbol("_ZN2at14RecordFunctionD1Ev");
