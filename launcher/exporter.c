@@ -82,15 +82,22 @@ static bool add_stacks(struct exporter *x, const char *path, bool *any, char *wh
 	return true;
 }
 
-/* A trace that ends early is no failure: its whole events make a valid file. */
+/* A trace that ends early is no failure: its whole events make a valid file. Behind an
+ * error there may be more, which is not there. */
 static bool add_chrome(struct exporter *x, const char *path, bool *any, char *why,
 		       size_t size)
 {
+	const struct rewrite *w = &x->chrome.rewrite;
+
 	*any = chrome_add(&x->chrome, path, why, size);
-	if (*any && x->chrome.rewrite.ended_early)
-		say_warn("%s: the file ends early: what is whole of it is exported",
-			 path);
-	return *any;
+	if (!*any || !w->broken)
+		return *any;
+	snprintf(why, size, "%s: %s at byte %llu: what is whole before it is exported",
+		 path, w->broken, (unsigned long long)w->broken_at);
+	if (!damage_is_cut(w->broken))
+		return false;
+	say_warn("%s", why);
+	return true;
 }
 
 /* A trace without rows is no fault among others that have some. */
@@ -99,6 +106,7 @@ static bool add_rows(struct exporter *x, const char *path, bool *any, char *why,
 {
 	if (!sheet_add(&x->sheet, path, any, why, size))
 		return false;
+	say_damage(&x->sheet.damage, path);
 	if (!*any)
 		say_warn("%s", why);
 	return true;
@@ -173,7 +181,7 @@ bool exporter_end(struct exporter *x, bool any)
 	if (exporter_is_stacks(x)) {
 		fine = export_end(&x->stacks, any);
 	} else if (x->format == EXPORTER_CHROME) {
-		chrome_end(&x->chrome);
+		fine = chrome_end(&x->chrome) || !any;
 	} else if (x->format == EXPORTER_SQLITE) {
 		fine = !any || database_finish(&x->database, why, sizeof(why));
 		database_close(&x->database);

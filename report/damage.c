@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Says how far a file could be read. A reason is a constant text of the reader's. */
 #include "report/damage.h"
+#include "report/input.h"
 #include "report/out.h"
+#include "report/parse.h"
 
 #include <string.h>
 
@@ -10,11 +12,15 @@ static const char *count_words(uint64_t n)
 	return out_count(n < INT64_MAX ? (int64_t)n : INT64_MAX);
 }
 
+bool damage_is_cut(const char *why)
+{
+	return !strcmp(why, PARSE_CUT) || !strcmp(why, INPUT_CUT);
+}
+
 /* A file that ends may be one that somebody is still writing. */
 static const char *broken_hint(const struct damage *d)
 {
-	return strstr(d->broken_why, "early") ? " (truncated, or still being written)"
-					      : "";
+	return damage_is_cut(d->broken_why) ? " (truncated, or still being written)" : "";
 }
 
 static void broken_words(const struct damage *d, char *to, size_t size)

@@ -29,6 +29,8 @@ static inline bool damage_is(const struct damage *d)
 	return d->broken_why || d->passed;
 }
 
+/* Is a reader's reason that the file just ends? It may be that somebody writes it. */
+bool damage_is_cut(const char *why);
 /* Writes why the file is not to be trusted, without a line end; "" where it is. */
 void damage_words(const struct damage *d, char *to, size_t size);
 /* Prints a line for each kind of damage; nothing for a good file. */

@@ -165,7 +165,8 @@ static bool begins_as_trace(const char *text)
 {
 	text += strspn(text, " \t\r\n");
 	if (*text == '{')
-		return strstr(text, "\"traceEvents\"") || strstr(text, "\"schemaVersion\"");
+		return strstr(text, "\"traceEvents\"") ||
+		       strstr(text, "\"schemaVersion\"");
 	return *text == '[' && strstr(text, "\"ph\"");
 }
 

@@ -123,7 +123,7 @@ static ssize_t read_packed(struct input *in, void *bytes, size_t size, const cha
 		if (in->ended && !in->inside)
 			return 0;
 		if (in->ended) {
-			*why = "the gzip data end early";
+			*why = INPUT_CUT;
 			return -1;
 		}
 		if (!in->inside && in->room[in->at] != 0x1f)

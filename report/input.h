@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define INPUT_CUT "the gzip data end early" /* a `why` */
+
 struct input;
 
 /* NULL: there is no such file, it is a directory, or there is no memory. */

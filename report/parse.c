@@ -112,8 +112,8 @@ static enum token take_word(struct parse *p)
 		if (strlen(words[i].text) == p->at - p->start &&
 		    !memcmp(words[i].text, p->buf + p->start, p->at - p->start))
 			return p->odd += i >= 3, words[i].token;
-	return parse_bytes_give_up(p, p->ended && p->at == p->end ? "the file ends early"
-								  : "no JSON");
+	return parse_bytes_give_up(p,
+				   p->ended && p->at == p->end ? PARSE_CUT : "no JSON");
 }
 
 /* ---- structure ---- */
@@ -157,7 +157,7 @@ static enum token take_value(struct parse *p, int c)
 		return parse_text_take(p, TOKEN_STRING);
 	if (c == '-' || (c >= '0' && c <= '9'))
 		return take_number(p);
-	return c < 0 ? parse_bytes_give_up(p, "the file ends early") : take_word(p);
+	return c < 0 ? parse_bytes_give_up(p, PARSE_CUT) : take_word(p);
 }
 
 static enum token take_key(struct parse *p)
@@ -169,8 +169,7 @@ static enum token take_key(struct parse *p)
 	while (c = parse_bytes_peek(p), c == ' ' || c == '\n' || c == '\r' || c == '\t')
 		p->at++;
 	if (c != ':')
-		return parse_bytes_give_up(p, c < 0 ? "the file ends early"
-						    : "no colon after a key");
+		return parse_bytes_give_up(p, c < 0 ? PARSE_CUT : "no colon after a key");
 	p->at++;
 	/* The search for the colon may have moved the buffer's bytes. */
 	p->text = p->buf + p->start;
@@ -198,13 +197,11 @@ enum token parse_next(struct parse *p)
 		if (p->depth && c == (in_object(p) ? '}' : ']'))
 			return close_value(p);
 		if (p->expect == EXPECT_MORE)
-			return parse_bytes_give_up(p, c < 0 ? "the file ends early"
-							    : "no comma");
+			return parse_bytes_give_up(p, c < 0 ? PARSE_CUT : "no comma");
 	}
 	if (p->expect == EXPECT_KEY || p->expect == EXPECT_FIRST_KEY)
 		return c == '"' ? take_key(p)
-				: parse_bytes_give_up(p, c < 0 ? "the file ends early"
-							       : "no key");
+				: parse_bytes_give_up(p, c < 0 ? PARSE_CUT : "no key");
 	return take_value(p, c);
 }
 

@@ -23,6 +23,7 @@
 #define PARSE_DEPTH_MOST 512u
 #define PARSE_MARGIN     64u
 #define PARSE_AHEAD_MOST (1u << 20)
+#define PARSE_CUT        "the file ends early" /* `why` where the stream just ends */
 
 enum token {
 	TOKEN_END,

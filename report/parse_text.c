@@ -119,8 +119,7 @@ static bool take_text(struct parse *p)
 enum token parse_text_take(struct parse *p, enum token token)
 {
 	if (!take_text(p))
-		return parse_bytes_give_up(p, p->ended && p->at >= p->end
-						      ? "the file ends early"
-						      : "a broken text");
+		return parse_bytes_give_up(
+			p, p->ended && p->at >= p->end ? PARSE_CUT : "a broken text");
 	return token;
 }

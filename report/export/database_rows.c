@@ -211,7 +211,11 @@ static void put_memory(struct database *d, const struct joined *j)
  * last: rows of this trace refer to the old ones. */
 bool database_rows_add(struct database *d, struct joined *j, char *why, size_t size)
 {
-	d->failed |= !add_categories(d, j);
+	if (!add_categories(d, j)) {
+		snprintf(why, size, "%s: not enough memory", j->path);
+		d->failed = true;
+		return false;
+	}
 	put_trace(d, j);
 	put_texts(d, j);
 	put_threads(d, j);

@@ -76,35 +76,15 @@ static void copy_before(struct passing *c)
 {
 	struct rewrite *w = c->w;
 	struct json_piece *t = &w->text;
-	bool time = parse_is(&c->p, "baseTimeNanoseconds");
-	enum token token;
 
 	t->n = 0;
 	t->wide = true;
 	rewrite_key(t, &c->p, true);
-	token = parse_next(&c->p);
-	if (time && token == TOKEN_NUMBER)
-		w->base = number_i64(&c->p);
-	rewrite_value(t, &c->p, token);
+	rewrite_value(t, &c->p, parse_next(&c->p));
 	if (c->p.why || t->full)
 		return;
 	put_begin(w, c->o);
 	put_out(w, t->bytes, t->n);
-}
-
-/* Of a trace beside others only the time is looked at. */
-static void pass_member(struct passing *c)
-{
-	int64_t shift;
-	bool time = parse_is(&c->p, "baseTimeNanoseconds");
-
-	if (!time) {
-		parse_skip(&c->p, TOKEN_KEY);
-		return;
-	}
-	if (parse_value(&c->p, TOKEN_NUMBER) && c->w->base &&
-	    !__builtin_sub_overflow(number_i64(&c->p), c->w->base, &shift))
-		c->moves.shift = shift;
 }
 
 /* ---- events ---- */
@@ -146,7 +126,7 @@ static void copy_member(struct passing *c)
 	} else if ((c->o->member || c->o->label) && parse_is(&c->p, KEPT_MEMBER)) {
 		parse_skip(&c->p, TOKEN_KEY); /* it is written anew */
 	} else if (c->moves.part) {
-		pass_member(c);
+		parse_skip(&c->p, TOKEN_KEY);
 	} else if (c->w->listed) {
 		copy_behind(c);
 	} else {
@@ -176,20 +156,20 @@ static ssize_t from_input(void *arg, void *bytes, size_t size, const char **why)
 	return input_read(arg, bytes, size, why);
 }
 
-/* Says what is wrong. A file that ends early is none where it had events: they are
- * there. */
+/* Says what is wrong. Where events were read whole, what is before an error is taken. */
 static bool judge_file(struct passing *c, enum token token, const char *path, char *why,
 		       size_t size)
 {
 	struct rewrite *w = c->w;
 	const char *reason = c->p.why ? c->p.why : "no JSON";
 
-	w->ended_early = c->whole && !strcmp(reason, "the file ends early");
+	w->broken = token != TOKEN_END && c->whole ? reason : NULL;
+	w->broken_at = c->p.offset;
 	if (w->text.full || w->tail.full)
 		snprintf(why, size,
 			 "%s: not enough memory, or a value of more than %u MiB", path,
 			 JSON_PIECE_MOST >> 20);
-	else if (token != TOKEN_END && !w->ended_early)
+	else if (token != TOKEN_END && !w->broken)
 		snprintf(why, size, "%s: %s at byte %llu: no trace file, or a broken one",
 			 path, reason, (unsigned long long)c->p.offset);
 	else if (!c->events)
@@ -199,6 +179,43 @@ static bool judge_file(struct passing *c, enum token token, const char *path, ch
 		return true;
 	w->text.full = w->tail.full = false;
 	return false;
+}
+
+/* The time of the trace's begin, which some writers put behind the events; 0: none. */
+static int64_t find_base(const char *path)
+{
+	const char *reason = NULL;
+	struct input *in = input_open(path, &reason);
+	struct parse p;
+	int64_t base = 0;
+
+	if (!in)
+		return 0;
+	if (parse_start(&p, from_input, in)) {
+		if (parse_next(&p) == TOKEN_OBJECT)
+			while (!base && parse_next(&p) == TOKEN_KEY) {
+				bool time = parse_is(&p, "baseTimeNanoseconds");
+
+				if (!time)
+					parse_skip(&p, TOKEN_KEY);
+				else if (parse_value(&p, TOKEN_NUMBER))
+					base = number_i64(&p);
+			}
+		parse_stop(&p);
+	}
+	input_close(in);
+	return base;
+}
+
+/* Traces beside one another lie where their times since 1970 are, if both say them. */
+static void align(struct passing *c, const char *path)
+{
+	int64_t base = c->o->label ? find_base(path) : 0;
+
+	if (!c->moves.part)
+		c->w->base = base;
+	else if (base && c->w->base)
+		(void)!__builtin_sub_overflow(base, c->w->base, &c->moves.shift);
 }
 
 /* The first trace with events stays as it is; ids of a later one go above the largest
@@ -220,6 +237,7 @@ bool rewrite_trace(struct rewrite *w, const char *path, const struct rewrite_ord
 		snprintf(why, size, "%s: %s", path, reason);
 		return false;
 	}
+	align(&c, path);
 	if (parse_start(&c.p, from_input, in)) {
 		enum token token = copy_file(&c);
 

@@ -34,7 +34,9 @@ struct rewrite {
 	bool begun; /* members may follow */
 	bool listed; /* the list of events is open */
 	bool some; /* an event was written */
-	bool ended_early; /* the last trace: what is whole of it was taken */
+	const char *broken; /* the last trace: why only what is before broken_at was
+			       taken; NULL = it is whole */
+	uint64_t broken_at;
 	unsigned traces;
 	int64_t base, most; /* the first trace's time; the largest id so far */
 };

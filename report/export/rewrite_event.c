@@ -67,10 +67,11 @@ static void copy_length(struct copying *c, enum token token)
 static void copy_id(struct copying *c, enum token token, int64_t *id)
 {
 	struct rewrite_moves *moves = c->moves;
-	int64_t n = token == TOKEN_NUMBER ? number_i64(c->p) : 0, moved = n + moves->ids;
+	int64_t n = token == TOKEN_NUMBER ? number_i64(c->p) : 0, moved;
 
 	*id = n;
-	if (n > 0 && n <= INT32_MAX && moved < UINT32_MAX) {
+	if (n > 0 && n <= INT32_MAX && n + moves->ids < UINT32_MAX) {
+		moved = n + moves->ids;
 		moves->most = moved > moves->most ? moved : moves->most;
 		if (moves->part) {
 			json_piece_number(c->t, moved);

@@ -97,6 +97,7 @@ bool sheet_add(struct sheet *s, const char *path, bool *rows, char *why, size_t 
 	*rows = false;
 	if (!subject_make(&from, path, &s->options, why, size))
 		return false;
+	s->damage = from.model.damage;
 	fine = add_rows(s, &from, rows, why, size);
 	subject_free(&from);
 	return fine;

@@ -4,8 +4,9 @@
  *
  * Threads  one at a time.
  * Memory   24 bytes a cell and each text once, beside the trace that is added;
- * sheet_free. Errors   false with a line in `why`: the trace is not in the table. Units
- * as the view's columns say.
+ *          sheet_free.
+ * Errors   false with a line in `why`: the trace is not in the table.
+ * Units    as the view's columns say.
  */
 #ifndef REPORT_VIEW_SHEET_H
 #define REPORT_VIEW_SHEET_H
@@ -19,6 +20,7 @@ struct sheet {
 	struct table table;
 	struct table_column columns[TABLE_COLUMNS];
 	struct texts texts;
+	struct damage damage; /* of the trace that was added last */
 };
 
 void sheet_begin(struct sheet *s, enum view view, const struct subject_options *o);

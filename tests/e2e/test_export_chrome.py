@@ -230,12 +230,55 @@ def test_what_is_broken_is_mended():
         got = json.loads(run.stdout)["traceEvents"]
         assert got == [{"ph": "X", "cat": "cpu_op", "name": "a\ufffd\x01</script>", "pid": 1, "tid": 1, "ts": 1.5,
                         "dur": None, "args": {"x": None}}], got
-        assert "the file ends early: what is whole of it is exported" in run.stderr and "\x01" not in run.stdout
+        assert "the file ends early at byte 142: what is whole before it is exported" in run.stderr and "\x01" not in run.stdout
         out = os.path.join(log, "out.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write('{"traceEvents":[{"ph" "X"}]}')
         run = export("--chrome", "-o", out, path, status=2)
         assert "no colon after a key" in run.stderr and os.listdir(log) == ["odd.json"], run.stderr
+
+
+def test_what_is_whole_before_damage_is_exported():
+    """A cut file is no failure, plain or packed; of any other damage the status says that there may be more."""
+    with prof.folder() as log:
+        events = "".join(f'{{"ph":"X","cat":"cpu_op","name":"{i:x}{"ab" * (i % 7)}","pid":1,"tid":1,"ts":{i},"dur":1}},\n' for i in range(5000))
+        whole = ('{"traceEvents":[' + events + '{"ph":"M","name":"end"}]}').encode()
+        cut, packed, odd = (os.path.join(log, name) for name in ("cut.json", "cut.json.gz", "odd.json"))
+        middle = whole.index(b'"ts":2500,')
+        for path, what in ((cut, whole[:len(whole) // 2]), (packed, gzip.compress(whole)[:-2000]), (odd, whole[:middle] + b'"ts" 2' + whole[middle:])):
+            with open(path, "wb") as file:
+                file.write(what)
+        for path, say, status in ((cut, "the file ends early at byte", 0), (packed, "the gzip data end early at byte", 0), (odd, "no colon after a key at byte", 2)):
+            run = export("--chrome", path, status=status)
+            assert say in run.stderr and "what is whole before it is exported" in run.stderr, run.stderr
+            got = json.loads(run.stdout)["traceEvents"]
+            assert 1000 < len(got) < 5000 and [e["ts"] for e in got] == list(range(len(got))), (path, len(got))
+        out = os.path.join(log, "out.json")
+        export("--chrome", "-o", out, odd, status=2)
+        with open(out, encoding="utf-8") as file:
+            assert json.load(file)["traceEvents"] == got
+
+
+def test_the_times_begin_may_be_behind_the_events():
+    with prof.folder() as log:
+        paths = [trace(log, f"{i}.pt.trace.json", rank=i, base=700 * i) for i in (0, 1)]
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
+                data = json.load(file)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump({"schemaVersion": 1, "traceEvents": data["traceEvents"], "baseTimeNanoseconds": data["baseTimeNanoseconds"]}, file)
+        both = json.loads(export("--chrome", *paths).stdout)
+        assert both["baseTimeNanoseconds"] == 1000000
+        assert sorted(e["ts"] for e in both["traceEvents"] if e.get("cat") == "kernel") == [30, 30.7, 130, 130.7], both
+
+
+def test_ids_of_any_size():
+    with prof.folder() as log:
+        path = os.path.join(log, "t.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('[{"ph":"X","name":"a","args":{"correlation":9223372036854775807}},{"ph":"X","name":"b","args":{"correlation":7}}]')
+        both = json.loads(export("--chrome", path, path).stdout)["traceEvents"]
+        assert [e["args"]["correlation"] for e in both] == [2**63 - 1, 7, 2**63 - 1, 14], both
 
 
 def test_options():

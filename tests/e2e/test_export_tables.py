@@ -258,6 +258,9 @@ def test_views_of_several_traces_are_one_table():
         assert "it has no GPU work there" in run.stderr and not run.stdout, run
         run = export("--csv", "--view", "kernels", path, paths[0])
         assert "it has no GPU work there" in run.stderr and run.stdout.count("\n") == 2, run
+        with open(path, "r+b") as file:
+            file.truncate(os.path.getsize(path) - 2)
+        assert "none.json: INCOMPLETE: the file ends early at byte" in export("--csv", "--view", "ops", path).stderr
 
 
 if __name__ == "__main__":
