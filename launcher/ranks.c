@@ -87,6 +87,20 @@ static bool is_input(const struct request *r, char *const *paths, size_t n)
 	return false;
 }
 
+/* One file is no two ranks. */
+static bool is_twice(char *const *paths, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++) {
+			if (!new_file_is(paths[i], paths[k]))
+				continue;
+			say_warn("%s: is there twice: name a file of each rank",
+				 paths[i]);
+			return true;
+		}
+	return false;
+}
+
 /* ---- output ---- */
 
 struct printing {
@@ -109,7 +123,7 @@ static int compare_files(const struct request *r, char *const *paths, size_t n)
 	struct ranks all;
 	int status;
 
-	if (is_input(r, paths, n))
+	if (is_input(r, paths, n) || is_twice(paths, n))
 		return 2;
 	if (!ranks_read(&all, paths, n, why, sizeof(why))) {
 		say_warn("%s", why);

@@ -148,7 +148,9 @@ bool rank_take(struct rank *r, const struct model *m, const struct steps *s,
 {
 	struct taking t = { .r = r, .m = m, .s = s, .names = names };
 
-	*r = (struct rank){ .number = m->whose.rank, .path = r->path };
+	*r = (struct rank){ .number = m->whose.rank,
+			    .path = r->path,
+			    .damage = m->damage };
 	if (take_steps(r, m, s) && take_collectives(&t))
 		return true;
 	rank_free(r);

@@ -42,6 +42,7 @@ struct rank {
 	size_t steps_n, collectives_n, collectives_room;
 	bool kernels; /* it computes in kernels */
 	bool marked; /* it has steps of its own */
+	struct damage damage; /* of its file */
 	int64_t offset; /* of its clock to that of the first rank, as it was corrected */
 };
 

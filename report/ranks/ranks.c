@@ -217,6 +217,14 @@ bool ranks_read(struct ranks *all, char *const *paths, size_t n, char *why, size
 	}
 	if (fine && n)
 		qsort(all->row, n, sizeof(*all->row), by_number);
+	for (size_t i = 1; fine && i < n; i++) {
+		const struct rank *r = &all->row[i];
+
+		fine = r->number < 0 || r->number != r[-1].number;
+		if (!fine)
+			snprintf(why, size, "%s and %s are both of rank %lld: name one",
+				 r[-1].path, r->path, (long long)r->number);
+	}
 	if (fine && n && !compare_ranks(all)) {
 		snprintf(why, size, "%s: not enough memory", paths[0]);
 		fine = false;

@@ -122,12 +122,25 @@ static void note_clock(struct notes *n, const struct rank *r,
 			 r->offset > 0 ? "ahead of" : "behind", b->n);
 }
 
-/* What makes the table doubtful, the clocks first. */
+/* A rank whose file is damaged may have had more collectives and longer steps. */
+static void note_damage(struct notes *n, const struct rank *r)
+{
+	char words[256];
+
+	if (!damage_is(&r->damage))
+		return;
+	damage_words(&r->damage, words, sizeof(words));
+	add_note(n, "%s: %s", rank_words(r), words);
+}
+
+/* What makes the table doubtful, the files themselves and the clocks first. */
 static void make_notes(struct notes *n, const struct ranks *all)
 {
 	size_t collectives = 0;
 
 	n->n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		note_damage(n, &all->row[i]);
 	for (size_t i = 0; i < all->n; i++) {
 		collectives += all->row[i].collectives_n;
 		note_clock(n, &all->row[i], &all->bounds[i]);

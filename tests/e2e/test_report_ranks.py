@@ -4,6 +4,7 @@
 """`proflaunch ranks`, and the views of ranks: numbers as TensorBoard's plugin has them, and who holds up whom."""
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -142,11 +143,9 @@ def test_ranks_that_torch_recorded():
         assert same_ranks([f"{folder}/rank{rank}.pt.trace.json" for rank in (0, 1)], folder) == 2 * (4 * 6 + 2 * 4)
         answer = json.loads(views.ask("ranks", "--format", "json", folder).stdout)
         assert answer["schema"] == 1 and [row["rank"] for row in answer["ranks"]] == [0, 1], answer
-        assert [row["straggler"] for row in answer["ranks"]] == [False, True], answer
-        assert answer["sentence"].startswith("Rank 1 holds up the others"), answer["sentence"]
-        # Rank 0 waits about as long as rank 1 computes longer.
+        # Beside a load any rank may be late at times: who is named is told by the invented ones below.
         first, second = answer["ranks"]
-        assert first["waiting"] > 3 * second["waiting"] and second["late"] > 3 * first["late"], answer
+        assert second["compute"] > first["compute"] and second["late"] > first["late"], answer
         assert len(answer["steps"]) == 8 and len(answer["collectives"]) == 4, answer
 
 
@@ -154,7 +153,9 @@ def test_ranks_that_we_recorded():
     with prof.folder() as folder:
         run_ranks(folder, 0, False)
         run = views.ask("ranks", folder)
-        assert run.stdout.startswith("Rank 0 holds up the others") and "2 files, one for each rank" in run.stderr, (run.stdout, run.stderr)
+        assert "2 files, one for each rank" in run.stderr, (run.stdout, run.stderr)
+        first, second = json.loads(views.ask("ranks", "--format", "json", folder).stdout)["ranks"]
+        assert first["compute"] > second["compute"] and not second["straggler"], (first, second)
         rows = views.rows_of(folder, "--view", "collectives")
         assert {(row["rank"], row["collective"], row["count"]) for row in rows} >= {("0", "gloo:all_reduce", "8"),
                                                                                     ("1", "gloo:all_reduce", "8")}, rows
@@ -205,10 +206,18 @@ def test_what_cannot_be_compared_is_said():
         put_rank(folder, 1, 300, steps=3)
         words = " ".join(views.ask("ranks", folder).stdout.split())
         assert "1 of 7 collectives are not in all ranks" in words and "rank 0: 3 of its 4 steps" in words, words
+        again = f"{folder}/again.json"
+        shutil.copy(one, again)
         for bad, said in (((), "no run"), (("/none",), "/none"), (("--window", "0", one, one), "below one directory"),
-                          (("--format", "xml", one), "none of table"), (("-o", one, one), "one of the traces")):
+                          (("--format", "xml", one), "none of table"), (("-o", one, one), "one of the traces"),
+                          ((one, one), "is there twice"), ((one, again), "are both of rank 0")):
             answer = views.ask("ranks", *bad, status=2)
             assert said in answer.stderr and not answer.stdout, (bad, answer.stderr)
+        os.unlink(again)
+        with open(put_rank(folder, 1, 300), "r+b") as file:
+            file.truncate(os.path.getsize(file.name) - 200)
+        words = " ".join(views.ask("ranks", one, f"{folder}/rank1.pt.trace.json").stdout.split())
+        assert "rank 1: INCOMPLETE: the file ends early at byte" in words, words
         broken = f"{folder}/rank2.pt.trace.json"
         with open(broken, "w", encoding="utf-8") as file:
             file.write("no trace")
