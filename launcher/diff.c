@@ -136,7 +136,8 @@ static int write_page(const struct request *r, const struct difference *d,
 		      const struct side *a, const struct side *b)
 {
 	struct pages p = { .r = r, .d = d, .side = { a, b } };
-	bool fine = page_file_write(r->html, fill_page, &p);
+	mode_t most = new_file_as(a->choice.path) & new_file_as(b->choice.path);
+	bool fine = page_file_write(r->html, most, fill_page, &p);
 
 	if (fine && r->open)
 		page_file_show(r->html);

@@ -284,12 +284,15 @@ static int export_to_file(struct request *r)
 {
 	struct new_file f = { .trace = r->exporter.format == EXPORTER_CHROME };
 	char why[8192];
+	mode_t most = 0666;
 
+	for (size_t i = 0; i < r->traces_n; i++)
+		most &= new_file_as(r->traces[i]);
 	if (is_a_trace(r, r->output)) {
 		say_warn("%s: is one of the traces: name another file", r->output);
 		return 2;
 	}
-	if (!new_file_open(&f, r->output, why, sizeof(why))) {
+	if (!new_file_open(&f, r->output, most, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;
 	}

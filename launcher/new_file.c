@@ -5,6 +5,7 @@
 #include "report/head.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,8 +40,59 @@ bool new_file_is(const char *path, const char *other)
 	       a.st_ino == b.st_ino;
 }
 
-bool new_file_open(struct new_file *f, const char *path, char *why, size_t size)
+mode_t new_file_as(const char *source)
 {
+	struct stat st;
+
+	return stat(source, &st) ? 0666 : (st.st_mode & 0666) | 0600;
+}
+
+/* ---- a signal ---- */
+
+static const int ends[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+static struct sigaction before[sizeof(ends) / sizeof(*ends)];
+static const char *removed; /* by a signal; NULL = nothing */
+
+/* The signal does again what it did before, which is most often the process's end. */
+static void remove_part(int sig)
+{
+	if (removed)
+		unlink(removed);
+	removed = NULL;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (ends[i] == sig)
+			sigaction(sig, &before[i], NULL);
+	raise(sig);
+}
+
+/* What is ignored, as under nohup, stays so. */
+static void watch_signals(const char *part)
+{
+	struct sigaction act = { .sa_handler = remove_part };
+
+	removed = part;
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		sigaction(ends[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(ends[i], &act, NULL);
+	}
+}
+
+static void leave_signals(void)
+{
+	removed = NULL;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaction(ends[i], &before[i], NULL);
+}
+
+/* ---- the file ---- */
+
+bool new_file_open(struct new_file *f, const char *path, mode_t most, char *why,
+		   size_t size)
+{
+	struct stat st;
+
 	f->path = path;
 	if (!new_file_may_be(path, f->trace, why, size))
 		return false;
@@ -51,13 +103,18 @@ bool new_file_open(struct new_file *f, const char *path, char *why, size_t size)
 	}
 	/* A file of that name is another's, or a link of another user's in /tmp. */
 	f->out = fopen(f->part, "wxe");
-	if (!f->out)
+	if (!f->out) {
 		snprintf(why, size, "%s: cannot be written: %s",
 			 errno == EEXIST ? f->part : path, strerror(errno));
-	return f->out != NULL;
+		return false;
+	}
+	watch_signals(f->part);
+	if (!fstat(fileno(f->out), &st) && st.st_mode & ~most & 0777)
+		fchmod(fileno(f->out), st.st_mode & most);
+	return true;
 }
 
-bool new_file_keep(struct new_file *f, char *why, size_t size)
+static bool keep(struct new_file *f, char *why, size_t size)
 {
 	bool fine = !ferror(f->out);
 
@@ -73,8 +130,17 @@ bool new_file_keep(struct new_file *f, char *why, size_t size)
 	return false;
 }
 
+bool new_file_keep(struct new_file *f, char *why, size_t size)
+{
+	bool fine = keep(f, why, size);
+
+	leave_signals();
+	return fine;
+}
+
 void new_file_drop(struct new_file *f)
 {
 	fclose(f->out);
 	unlink(f->part);
+	leave_signals();
 }

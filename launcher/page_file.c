@@ -14,13 +14,14 @@
 
 extern char **environ;
 
-bool page_file_write(const char *path, page_file_fill *fill, void *arg)
+bool page_file_write(const char *path, mode_t most, page_file_fill *fill, void *arg)
 {
 	struct result text;
 	const char *wrong;
 
 	if (!result_begin(&text))
 		return false;
+	text.most = most;
 	wrong = fill(text.out, arg);
 	if (wrong)
 		say_warn("%s: %s", path, wrong);

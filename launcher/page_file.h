@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /* Writes the page. Returns NULL, or what went wrong, which is said behind the file's
  * name. */
@@ -19,7 +20,8 @@ typedef const char *page_file_fill(FILE *out, void *arg);
 #define PAGE_FILE_NO_MEMORY \
 	"not enough memory for the page: fewer slices by --html-limit, or other traces"
 
-bool page_file_write(const char *path, page_file_fill *fill, void *arg);
+/* `most`: its permissions, as new_file_as says them. */
+bool page_file_write(const char *path, mode_t most, page_file_fill *fill, void *arg);
 /* Starts $BROWSER, or xdg-open where there is a display, and does not wait for it.
  * Without either a line says which file to open. */
 void page_file_show(const char *path);

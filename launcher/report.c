@@ -252,6 +252,7 @@ static int print_subject(const struct request *r, struct subject *s)
 
 	if (!result_begin(&text))
 		return 2;
+	text.most = new_file_as(s->path);
 	screen_begin(&screen, text.out,
 		     !r->output && isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1);
 	screen.colour &= r->order.format == VIEW_TABLE;
@@ -304,7 +305,7 @@ static int write_page(struct request *r, struct subject *s)
 {
 	struct page_order o = { r, s };
 
-	if (!page_file_write(r->html, fill_page, &o))
+	if (!page_file_write(r->html, new_file_as(s->path), fill_page, &o))
 		return 2;
 	if (r->open)
 		page_file_show(r->html);

@@ -11,23 +11,23 @@
 
 bool result_begin(struct result *r)
 {
-	*r = (struct result){ 0 };
+	*r = (struct result){ .most = 0666 };
 	r->out = open_memstream(&r->text, &r->len);
 	if (!r->out)
 		say_warn("%s", strerror(errno));
 	return r->out;
 }
 
-static bool write_file(const char *path, const char *text, size_t len)
+static bool write_file(const char *path, const struct result *r)
 {
 	struct new_file f = { 0 };
 	char why[8192];
 
-	if (!new_file_open(&f, path, why, sizeof(why))) {
+	if (!new_file_open(&f, path, r->most, why, sizeof(why))) {
 		say_warn("%s", why);
 		return false;
 	}
-	fwrite(text, 1, len, f.out);
+	fwrite(r->text, 1, r->len, f.out);
 	if (new_file_keep(&f, why, sizeof(why)))
 		return true;
 	say_warn("%s", why);
@@ -41,7 +41,7 @@ bool result_show(struct result *r, const char *path, bool keep)
 	if (!fine)
 		say_warn("%s", strerror(errno));
 	else if (keep && path)
-		fine = write_file(path, r->text, r->len);
+		fine = write_file(path, r);
 	else if (keep && !(fine = pager_write(r->text, r->len)))
 		say_warn("standard output: %s", strerror(errno));
 	free(r->text);

@@ -13,11 +13,13 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 struct result {
 	FILE *out;
 	char *text;
 	size_t len;
+	mode_t most; /* of the file: what new_file_as says of the source */
 };
 
 bool result_begin(struct result *r);

@@ -7,7 +7,10 @@ import gzip
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
 import prof
 
@@ -292,9 +295,10 @@ def test_a_trace_is_no_target():
             file.write(text)
         trace = os.path.join(log, "trace")
         shutil.copy(plain, trace)
+        beside = shutil.copy(plain, trace + "2")
         for words in (("report", trace, "--html"), ("report", trace, "-o"), ("diff", trace, trace, "--html"), ("diff", trace, trace, "-o"),
                       ("export", "--csv", trace, "-o"), ("export", "--folded", trace, "-o"), ("export", "--sqlite", trace, "-o"),
-                      ("ranks", trace, trace, "-o"), ("gate", "--baseline", trace, trace, "-o")):
+                      ("ranks", trace, beside, "-o"), ("gate", "--baseline", trace, trace, "-o")):
             for path in (plain, named, packed, bare):
                 with open(path, "rb") as file:
                     before = file.read()
@@ -306,6 +310,43 @@ def test_a_trace_is_no_target():
         for path in (made, made):                              # a trace that an export made may be made anew
             export("--chrome", trace, "-o", path)
         assert "would be lost" in export("--chrome", trace, "-o", named, status=2).stderr
+
+
+def test_a_private_trace_stays_private():
+    with prof.folder() as log:
+        one, other = (os.path.join(log, name) for name in ("one.json", "other.json"))
+        for path, mode in ((one, 0o600), (other, 0o644)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5}]}')
+            os.chmod(path, mode)
+        for words, mode in (((other,), 0o644), ((one,), 0o600), ((other, one), 0o600)):
+            for verb in ("export", "--folded"), ("export", "--sqlite"), ("export", "--csv"), ("report",), ("report", "--html"), ("diff", "--html"):
+                if len(words) + (verb[0] == "diff") > 1 and verb[0] == "report":
+                    continue
+                out = os.path.join(log, "out")
+                places = words if verb[0] != "diff" else (words[0], words[-1])
+                target = ("--html", out) if verb[-1] == "--html" else ("-o", out)
+                run = prof.plain([prof.LAUNCHER, verb[0], *verb[1:-1 if verb[-1] == "--html" else None], *target, *places])
+                assert run.returncode == 0, (verb, words, run.stderr)
+                assert os.stat(out).st_mode & 0o777 == mode, (verb, words, oct(os.stat(out).st_mode))
+                os.unlink(out)
+
+
+def test_a_signal_leaves_no_part():
+    """The trace is a pipe that gives no more: the export waits in the middle of its file."""
+    with prof.folder() as log:
+        out, fifo = os.path.join(log, "out"), os.path.join(log, "fifo")
+        os.mkfifo(fifo)
+        for sig in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            run = subprocess.Popen([prof.LAUNCHER, "export", "--chrome", "-o", out, fifo])
+            with open(fifo, "w", encoding="utf-8") as file:
+                file.write('{"traceEvents":[{"ph":"X","cat":"cpu_op"')
+                file.flush()
+                while not any(name.endswith(".part") for name in os.listdir(log)):
+                    time.sleep(0.01)
+                run.send_signal(sig)
+                assert run.wait(60) == -sig
+            assert os.listdir(log) == ["fifo"], os.listdir(log)
 
 
 def test_options():
