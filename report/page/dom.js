@@ -2,7 +2,7 @@
 // Elements and numbers. All texts of a trace pass `plain`, and become texts: never HTML.
 
 // Views by name, each {title, draw(main, data)}; what is being looked at.
-const VIEWS = {}, asked = {view: 'overview', run: 0, find: '', group: ''};
+const VIEWS = Object.create(null), asked = {view: 'overview', run: 0, find: '', group: ''};
 
 // What a terminal would obey, or what turns the direction of a line, is '?'.
 const plain = text => String(text).replace(
