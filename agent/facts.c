@@ -18,7 +18,7 @@ static _Atomic bool cpus_told;
 static _Atomic bool facts_busy; /* any thread may end a window */
 
 /* A container's quota counts as well as what the process is bound to. */
-static unsigned usable(const cpu_set_t *cpus)
+static unsigned usable_cpus(const cpu_set_t *cpus)
 {
 	unsigned n = (unsigned)CPU_COUNT(cpus);
 	uint64_t quota = job ? job->cpus : UINT64_MAX;
@@ -42,7 +42,7 @@ void agent_facts_cpus(void)
 	    !atomic_exchange(&cpus_told, true) &&
 	    !sched_getaffinity(0, sizeof(cpus), &cpus)) {
 		fmt(json, sizeof(json), "{\"cpus\": %u, \"torch threads\": %d}",
-		    usable(&cpus), abi.threads());
+		    usable_cpus(&cpus), abi.threads());
 		spool_fact("cpu", json);
 	}
 	errno = saved;

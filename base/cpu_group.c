@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A quota of "max", -1 or 0 is none, and of 10,000 CPUs or more, too. */
-static uint64_t hundredths(const char *quota, const char *period)
+static uint64_t to_hundredths(const char *quota, const char *period)
 {
 	uint64_t most, of;
 
@@ -19,7 +19,7 @@ static uint64_t hundredths(const char *quota, const char *period)
 }
 
 /* "<quota> <period>" */
-static uint64_t newer(const char *group, const void *arg)
+static uint64_t newer_quota(const char *group, const void *arg)
 {
 	char text[64];
 	const char *space;
@@ -28,10 +28,10 @@ static uint64_t newer(const char *group, const void *arg)
 	if (control_group_read(group, "cpu.max", text, sizeof(text)) <= 0)
 		return UINT64_MAX;
 	space = strchr(text, ' ');
-	return space ? hundredths(text, space + 1) : UINT64_MAX;
+	return space ? to_hundredths(text, space + 1) : UINT64_MAX;
 }
 
-static uint64_t older(const char *group, const void *arg)
+static uint64_t older_quota(const char *group, const void *arg)
 {
 	char quota[32], period[32];
 
@@ -39,15 +39,15 @@ static uint64_t older(const char *group, const void *arg)
 	if (control_group_read(group, "cpu.cfs_quota_us", quota, sizeof(quota)) <= 0 ||
 	    control_group_read(group, "cpu.cfs_period_us", period, sizeof(period)) <= 0)
 		return UINT64_MAX;
-	return hundredths(quota, period);
+	return to_hundredths(quota, period);
 }
 
 /* Both hierarchies may be there, but a controller is in one of them. */
 uint64_t cpu_group_quota(void)
 {
-	uint64_t quota = control_group_least("", "/sys/fs/cgroup", newer, NULL);
+	uint64_t quota = control_group_least("", "/sys/fs/cgroup", newer_quota, NULL);
 
-	return quota < UINT64_MAX
-		       ? quota
-		       : control_group_least("cpu", "/sys/fs/cgroup/cpu", older, NULL);
+	return quota < UINT64_MAX ? quota
+				  : control_group_least("cpu", "/sys/fs/cgroup/cpu",
+							older_quota, NULL);
 }

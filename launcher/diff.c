@@ -3,6 +3,7 @@
 #include "launcher/diff.h"
 #include "launcher/new_file.h"
 #include "launcher/page_file.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/shown.h"
 #include "launcher/side.h"
@@ -171,18 +172,10 @@ static int diff_sides(const struct request *r)
 {
 	static struct side a, b;
 	const char *output = r->html ? r->html : r->output;
-	char why[PATH_MAX + 1024];
 	int status = 2;
 
-	if (output &&
-	    (new_file_is(output, r->places[0]) || new_file_is(output, r->places[1]))) {
-		say_warn("%s: is one of the traces: name another file", output);
+	if (!result_may_go_to(output, r->places, 2, false))
 		return 2;
-	}
-	if (output && !new_file_may_be(output, false, why, sizeof(why))) {
-		say_warn("%s", why);
-		return 2;
-	}
 	if (side_read(&a, r->places[0], r->rank) && side_read(&b, r->places[1], r->rank))
 		status = compare_sides(r, &a, &b);
 	side_free(&a);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "launcher/exporter.h"
 #include "launcher/new_file.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
 #include "report/head.h"
@@ -254,15 +255,6 @@ static void free_traces(struct request *r)
 
 /* ---- output ---- */
 
-/* A trace that is written over would be lost. */
-static bool is_a_trace(const struct request *r, const char *path)
-{
-	for (size_t i = 0; i < r->traces_n; i++)
-		if (new_file_is(path, r->traces[i]))
-			return true;
-	return false;
-}
-
 /* Exports all traces to `out`. False: there was nothing, or no memory. */
 static bool export_all(struct request *r, FILE *out, const char *path)
 {
@@ -288,10 +280,8 @@ static int export_to_file(struct request *r)
 
 	for (size_t i = 0; i < r->traces_n; i++)
 		most &= new_file_as(r->traces[i]);
-	if (is_a_trace(r, r->output)) {
-		say_warn("%s: is one of the traces: name another file", r->output);
+	if (!result_may_go_to(r->output, r->traces, r->traces_n, f.trace))
 		return 2;
-	}
 	if (!new_file_open(&f, r->output, most, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;

@@ -104,11 +104,10 @@ static bool names_both_runs(const struct request *r)
 	else if (r->places_n != 1)
 		say_warn("%s: proflaunch gate --baseline %s TRACE|DIRECTORY",
 			 r->places_n ? "one run at a time" : "no run", r->baseline);
-	else if (r->output && (new_file_is(r->output, r->baseline) ||
-			       new_file_is(r->output, r->places[0])))
-		say_warn("%s: is one of the traces: name another file", r->output);
 	else
-		return true;
+		return result_may_go_to(r->output,
+					(char *[]){ (char *)r->baseline, r->places[0] },
+					2, false);
 	return false;
 }
 

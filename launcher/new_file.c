@@ -114,7 +114,7 @@ bool new_file_open(struct new_file *f, const char *path, mode_t most, char *why,
 	return true;
 }
 
-static bool keep(struct new_file *f, char *why, size_t size)
+static bool move_part(struct new_file *f, char *why, size_t size)
 {
 	bool fine = !ferror(f->out);
 
@@ -132,7 +132,7 @@ static bool keep(struct new_file *f, char *why, size_t size)
 
 bool new_file_keep(struct new_file *f, char *why, size_t size)
 {
-	bool fine = keep(f, why, size);
+	bool fine = move_part(f, why, size);
 
 	leave_signals();
 	return fine;

@@ -2,6 +2,7 @@
 /* The command line of `proflaunch ranks`; report/ranks compares, report/view prints. */
 #include "launcher/ranks.h"
 #include "launcher/new_file.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/shown.h"
 #include "launcher/verb_options.h"
@@ -75,18 +76,6 @@ static bool find_ranks(struct request *r)
 	return true;
 }
 
-/* Is the output one of the traces? It would be lost before it is read. */
-static bool is_input(const struct request *r, char *const *paths, size_t n)
-{
-	for (size_t i = 0; r->output && i < n; i++) {
-		if (!new_file_is(r->output, paths[i]))
-			continue;
-		say_warn("%s: is one of the traces: name another file", r->output);
-		return true;
-	}
-	return false;
-}
-
 /* One file is no two ranks. */
 static bool is_twice(char *const *paths, size_t n)
 {
@@ -123,7 +112,7 @@ static int compare_files(const struct request *r, char *const *paths, size_t n)
 	struct ranks all;
 	int status;
 
-	if (is_input(r, paths, n) || is_twice(paths, n))
+	if (!result_may_go_to(r->output, paths, n, false) || is_twice(paths, n))
 		return 2;
 	if (!ranks_read(&all, paths, n, why, sizeof(why))) {
 		say_warn("%s", why);

@@ -333,14 +333,8 @@ static int report_trace(struct request *r, const char *logdir)
 	r->choice.ranks = wants_ranks(r);
 	if (!find_trace(r, logdir))
 		return 2;
-	if (output && new_file_is(output, r->choice.path)) {
-		say_warn("%s: is the trace: name another file", output);
+	if (!result_may_go_to(output, (char *[]){ r->choice.path }, 1, false))
 		return 2;
-	}
-	if (output && !new_file_may_be(output, false, why, sizeof(why))) {
-		say_warn("%s", why);
-		return 2;
-	}
 	/* torch's table counts all of the file. */
 	r->subject.group.torch = r->order.like_torch;
 	r->subject.whole = r->order.like_torch && r->subject.first == INT64_MIN;

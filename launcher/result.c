@@ -9,6 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool result_may_go_to(const char *path, char *const *sources, size_t n, bool trace)
+{
+	char why[8192];
+
+	for (size_t i = 0; path && i < n; i++) {
+		if (!new_file_is(path, sources[i]))
+			continue;
+		say_warn("%s: is one of the traces: name another file", path);
+		return false;
+	}
+	if (!path || new_file_may_be(path, trace, why, sizeof(why)))
+		return true;
+	say_warn("%s", why);
+	return false;
+}
+
 bool result_begin(struct result *r)
 {
 	*r = (struct result){ .most = 0666 };

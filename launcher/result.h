@@ -12,6 +12,7 @@
 #define LAUNCHER_RESULT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -22,6 +23,9 @@ struct result {
 	mode_t most; /* of the file: what new_file_as says of the source */
 };
 
+/* May a verb write what it makes of the sources to `path`? NULL: standard output. `trace`
+ * as new_file has it. False after a line. */
+bool result_may_go_to(const char *path, char *const *sources, size_t n, bool trace);
 bool result_begin(struct result *r);
 /* `path`: NULL = standard output. With `keep` false the text is dropped. */
 bool result_show(struct result *r, const char *path, bool keep);

@@ -82,8 +82,7 @@ struct job_page {
 	_Atomic uint32_t inner; /* launchers below this one: jobs of their own */
 	_Atomic uint32_t unrecorded; /* processes without a place for records */
 	_Atomic uint32_t confined; /* ... which a program forked after seccomp */
-	struct tally
-		programs; /* that ran with the agent, by how often they were started */
+	struct tally programs; /* that ran with the agent, by their starts */
 	_Atomic uint64_t known[ASIDE_KNOWN]; /* what files were found to be (aside.c) */
 	_Atomic uint64_t spare[JOB_SPARES]; /* inodes (spare.h); 0 = none there */
 	struct job_slot slot[JOB_SLOTS];

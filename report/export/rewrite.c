@@ -208,7 +208,7 @@ static int64_t find_base(const char *path)
 }
 
 /* Traces beside one another lie where their times since 1970 are, if both say them. */
-static void align(struct passing *c, const char *path)
+static void align_times(struct passing *c, const char *path)
 {
 	int64_t base = c->o->label ? find_base(path) : 0;
 
@@ -237,7 +237,7 @@ bool rewrite_trace(struct rewrite *w, const char *path, const struct rewrite_ord
 		snprintf(why, size, "%s: %s", path, reason);
 		return false;
 	}
-	align(&c, path);
+	align_times(&c, path);
 	if (parse_start(&c.p, from_input, in)) {
 		enum token token = copy_file(&c);
 

@@ -314,7 +314,7 @@ def test_open_starts_a_browser_or_names_the_file():
 
 def test_what_does_not_fit_is_said():
     trace, out = cpu()
-    for words, why in ((("--html", trace, trace), "is the trace"), (("--html", out, "-o", out, trace), "no --output with it"),
+    for words, why in ((("--html", trace, trace), "is one of the traces"), (("--html", out, "-o", out, trace), "no --output with it"),
                        (("--html", out, "--format", "csv", trace), "no --format with it"), (("--open", trace), "--html FILE with it"),
                        (("--html-limit", "0", "--html", out, trace), "not a number from 1 on"), (("--html", "/nowhere/x", trace), "cannot be written")):
         run = prof.plain([prof.LAUNCHER, "report", *words])

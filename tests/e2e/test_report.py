@@ -290,7 +290,7 @@ def test_options():
                            (["--view", "ops", "--like-torch", "--sort", "no", path], "none of torch's keys"),
                            (["--explain", "nonsense"], "--explain nonsense: no such rule"),
                            (["--fromat", "md", path], "did you mean --format?"), ([path, path], "one trace or directory at a time"),
-                           ([path, "-o"], "its value is missing"), ([path, "-o", path], "is the trace: name another file"),
+                           ([path, "-o"], "its value is missing"), ([path, "-o", path], "is one of the traces: name another file"),
                            ([path, "-o", "/nowhere/x"], "/nowhere/x: cannot be written")):
             run = report(*words, status=2)
             assert say in run.stderr and len(run.stderr.splitlines()) == 1 and not run.stdout, (words, run)

@@ -78,7 +78,7 @@ START_TEST(what_is_whole_of_a_file_is_taken)
 
 	ck_assert_str_eq(written(trace),
 			 "{\n\"a\": 1,\n" OPEN "\n" EVENT ",\n" EVENT "\n]\n}\n");
-	ck_assert(chrome.rewrite.ended_early);
+	ck_assert_str_eq(chrome.rewrite.broken, PARSE_CUT);
 	for (size_t n = 0; n < sizeof(trace) - 1; n++) {
 		bool whole = n >= strlen("{\"a\":1,\"traceEvents\":[" EVENT);
 
