@@ -124,6 +124,8 @@ static bool add_work(struct model *m, const struct event *e, uint32_t *row)
 			       .shared = event_number(e, ARG_SHARED, -1),
 			       .grid = e->grid,
 			       .block = e->block,
+			       .group = e->group,
+			       .members = e->members,
 			       .blocks_per_sm = e->blocks_per_sm,
 			       .occupancy = e->occupancy };
 	return true;
@@ -338,6 +340,7 @@ int model_read(struct model *m, const char *path, unsigned want, char *why, size
 			     .end = INT64_MIN,
 			     .recording = TIME_NONE,
 			     .whose = { .name = TEXT_NONE,
+					.host = TEXT_NONE,
 					.script = TEXT_NONE,
 					.torch_version = TEXT_NONE,
 					.rank = -1,

@@ -6,7 +6,7 @@
  * flight, and steps are in order. A view is a file of its own above this.
  *
  * Threads  one at a time.
- * Memory   72 bytes a slice or memory event that is wanted, 72 for each of GPU work with
+ * Memory   72 bytes a slice or memory event that is wanted, 80 for each of GPU work with
  *          WANT_DETAILS, each text once; model_free.
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.
@@ -33,7 +33,8 @@ struct thread {
 
 struct whose { /* as the file says; torch's own files do not */
 	int64_t pid, rank, window; /* rank -1 = none */
-	uint32_t name, script; /* of program and script; TEXT_NONE = not said */
+	int64_t world, part; /* ranks; of the smallest group of several; 0 = not said */
+	uint32_t name, script, host; /* of the program; TEXT_NONE = not said */
 	bool torch, objects, unseen; /* Python's small ones: asked for; not seen */
 	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
 	int64_t overhead; /* estimated, in the program's threads; -1 = not said */

@@ -147,17 +147,47 @@ static void take_option(struct model *m, struct parse *p)
 		m->whose.buffer_mb = strtoull(p->text, NULL, 10);
 }
 
+/* A group of one exchanges nothing. */
+static void take_group(struct model *m, struct parse *p)
+{
+	int64_t n = 0, *part = &m->whose.part;
+
+	if (parse_is(p, "pg_size"))
+		n = number_value(p);
+	else
+		parse_skip(p, TOKEN_KEY);
+	if (n > 1 && (!*part || n < *part))
+		*part = n;
+}
+
+static void take_groups(struct model *m, struct parse *p)
+{
+	enum token token;
+
+	if (!parse_value(p, TOKEN_ARRAY))
+		return;
+	while (parse_element(p, &token)) {
+		if (token != TOKEN_OBJECT)
+			parse_skip(p, token);
+		else
+			while (parse_next(p) == TOKEN_KEY)
+				take_group(m, p);
+	}
+}
+
 /* Takes the rank; the size comes behind it. The only process of a job is no rank. */
 static void take_rank(struct model *m, struct parse *p)
 {
-	bool size = parse_is(p, "world_size");
-
-	if (!size && !parse_is(p, "rank"))
+	if (parse_is(p, "world_size")) {
+		m->whose.world = number_value(p);
+		m->whose.rank = m->whose.world > 1 ? m->whose.rank : -1;
+	} else if (parse_is(p, "pg_config")) {
+		take_groups(m, p);
+	} else if (!parse_is(p, "rank")) {
 		parse_skip(p, TOKEN_KEY);
-	else if (parse_value(p, TOKEN_NUMBER) && !size)
+	} else if (parse_value(p, TOKEN_NUMBER)) {
 		m->whose.rank = number_i64(p);
-	else if (size && number_i64(p) <= 1)
-		m->whose.rank = -1;
+	}
 }
 
 /* ---- the machine ---- */
@@ -260,6 +290,8 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 	if (!strcmp(key, "baseTimeNanoseconds")) {
 		if (parse_value(p, TOKEN_NUMBER))
 			m->base_ns = number_i64(p);
+	} else if (!strcmp(key, "host_name")) {
+		m->whose.host = text_value(m, p);
 	} else if (!strcmp(key, "profile_memory")) {
 		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, "record_shapes")) {

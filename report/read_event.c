@@ -137,6 +137,10 @@ static void one_arg(struct reader *r)
 		list_value(r, &r->e.grid);
 	else if (parse_is(r->p, "block"))
 		list_value(r, &r->e.block);
+	else if (parse_is(r->p, "Process Group Name"))
+		text_value(r, &r->e.group);
+	else if (parse_is(r->p, "Process Group Ranks"))
+		text_value(r, &r->e.members);
 	else if (parse_is(r->p, "blocks per SM"))
 		read_share(r, &r->e.blocks_per_sm);
 	else if (parse_is(r->p, "est. achieved occupancy %"))
@@ -219,6 +223,7 @@ void read_event_begin(struct reader *r)
 	e->ph = 0;
 	e->name = e->cat = e->label = e->stack = TEXT_NONE;
 	e->shapes = e->grid = e->block = TEXT_NONE;
+	e->group = e->members = TEXT_NONE;
 	e->blocks_per_sm = e->occupancy = -1;
 	e->pid = e->tid = e->ts = e->dur = 0;
 	e->has_ts = e->has_dur = e->of_forward = false;

@@ -62,6 +62,7 @@ struct slice {
 struct work { /* what is known of a kernel, a copy or a set; -1 = not said */
 	int64_t device, stream, bytes, registers, shared;
 	uint32_t grid, block; /* texts */
+	uint32_t group, members; /* of a collective: its process group, and its ranks */
 	double blocks_per_sm, occupancy; /* of a kernel; occupancy in percent */
 };
 

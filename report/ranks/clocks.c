@@ -20,6 +20,13 @@ static int by_number(const void *left, const void *right)
 	return order_of(*(const int64_t *)left, *(const int64_t *)right);
 }
 
+#define SAME_CLOCK INT64_C(100000) /* so far times of two GPUs of a host may be apart */
+
+static bool is_of_one_host(const struct rank *a, const struct rank *b)
+{
+	return a->host != TEXT_NONE && a->host == b->host;
+}
+
 /* Each collective narrows the bounds: the rank had begun before the first rank ended, and
  * ended after the first rank had begun. */
 static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t rank,
@@ -29,11 +36,12 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 	for (size_t i = 0; i < m->n; i++) {
 		const struct collective *first = match_of(m, ranks, i, 0);
 		const struct collective *c = match_of(m, ranks, i, rank);
-		int64_t low = sum_minus(c->begin, first->end);
-		int64_t high = sum_minus(c->end, first->begin);
+		int64_t low, high;
 
-		if (!is_blocking(texts_get(names, c->name)))
+		if (!first || !c || !is_blocking(texts_get(names, c->name)))
 			continue;
+		low = sum_minus(c->begin, first->end);
+		high = sum_minus(c->end, first->begin);
 		b->low = low > b->low ? low : b->low;
 		b->high = high < b->high ? high : b->high;
 		ends[b->n++] = sum_minus(c->end, first->end);
@@ -43,6 +51,8 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 	qsort(ends, b->n, sizeof(*ends), by_number);
 	b->estimate = ends[b->n / 2];
 	b->apart = b->low > b->high;
+	b->mixed = is_of_one_host(ranks, &ranks[rank]) &&
+		   (b->low > SAME_CLOCK || b->high < -SAME_CLOCK);
 	if (!b->apart && b->estimate < b->low)
 		b->estimate = b->low;
 	if (!b->apart && b->estimate > b->high)
@@ -62,7 +72,7 @@ bool clocks_align(struct clock_bounds *bounds, struct rank *ranks, const struct 
 		bound_clock(b, ranks, i, m, names, ends);
 		half = sum_minus(b->high, b->low) / 2;
 		ranks[i].offset = 0;
-		if (i && b->n &&
+		if (i && b->n && !is_of_one_host(ranks, &ranks[i]) &&
 		    (b->apart || (b->estimate >= half || -b->estimate >= half)))
 			ranks[i].offset = b->estimate;
 	}

@@ -4,7 +4,8 @@
  *
  * No rank leaves one before the last has come: so each bounds the difference from both
  * sides, and the median difference of their ends estimates it. A difference that is less
- * than half as wide as its bounds is none: ranks of one host have one clock.
+ * than half as wide as its bounds is none, and none is taken off where files say that
+ * both ranks are of one host: there is one clock.
  *
  * Threads  one at a time.
  * Memory   8 bytes a joined collective, meanwhile.
@@ -21,6 +22,8 @@ struct clock_bounds {
 	size_t n; /* how many collectives say so; 0 = none, and nothing is known */
 	bool apart; /* the bounds exclude one another: collectives are joined wrongly,
 		       or clocks drift */
+	bool mixed; /* of one host, whose bounds exclude its one clock: they are joined
+		       wrongly */
 };
 
 /* Sets `offset` of each rank; `bounds` has room for all. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * match - which collective of a rank is which of another: of a name in a step, the n-th
- * is the n-th of every rank, if all ranks have as many.
+ * match - which collective of a rank is which of another: of a name and a process group
+ * in a step, the n-th is the n-th of every rank of the group, if all have as many.
+ *
+ * Where a file does not say the group it is that of all ranks, unless there are smaller
+ * ones: then nobody can tell, and such collectives stay alone.
  *
  * Threads  one at a time.
  * Memory   8 bytes a joined collective of a rank; match_free.
@@ -14,21 +17,28 @@
 #include "report/ranks/rank.h"
 
 struct match {
-	uint32_t *row; /* `ranks` rows for each joined collective: one of each rank */
+	uint32_t *row; /* `ranks` rows for each joined collective: one of each rank, or
+			  NO_ROW where it is not in the group */
 	size_t n, room; /* joined ones; rows */
 	size_t ranks;
-	size_t alone; /* collectives of any rank that some other rank does not have */
+	size_t alone; /* collectives of any rank that are joined to none */
+	bool parts; /* there are smaller groups, and files that do not say which */
 };
 
 /* Sets `mates` of collectives, and their `transfer`: the least length of all ranks'. */
 bool match_make(struct match *m, struct rank *ranks, size_t n);
+/* Takes all apart again. */
+void match_undo(struct match *m, struct rank *ranks);
 void match_free(struct match *m);
 
+/* NULL: the rank is not in the group. */
 static inline const struct collective *match_of(const struct match *m,
 						const struct rank *ranks, size_t joined,
 						size_t rank)
 {
-	return &ranks[rank].collectives[m->row[joined * m->ranks + rank]];
+	uint32_t row = m->row[joined * m->ranks + rank];
+
+	return row == NO_ROW ? NULL : &ranks[rank].collectives[row];
 }
 
 #endif

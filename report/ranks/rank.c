@@ -63,6 +63,23 @@ static int64_t moment_of(const struct model *m, int64_t ts)
 	return __builtin_add_overflow(ts, m->base_ns, &to) ? ts : to;
 }
 
+/* The group's name and its ranks: names alone may be the same in groups of others. */
+static bool group_of(const struct taking *t, const struct slice *s, uint32_t *group)
+{
+	const struct work *w = s->work == NO_ROW ? NULL : &t->m->works[s->work];
+	char text[256];
+	int n;
+
+	*group = TEXT_NONE;
+	if (!w || w->group == TEXT_NONE)
+		return true;
+	n = snprintf(text, sizeof(text), "%s %s", texts_get(&t->m->texts, w->group),
+		     w->members == TEXT_NONE ? "" : texts_get(&t->m->texts, w->members));
+	*group = texts_add(t->names, text,
+			   (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	return *group != TEXT_NONE;
+}
+
 /* Takes a collective; a kernel is called as the operation that launched it, so that its
  * name does not hang on the type that it adds up. */
 static bool add_collective(struct taking *t, uint32_t i)
@@ -72,9 +89,9 @@ static bool add_collective(struct taking *t, uint32_t i)
 	const char *name = slice_name(t->m, op == NO_ROW ? i : op);
 	size_t len = op == NO_ROW ? strcspn(name, "(") : strlen(name);
 	struct rank *r = t->r;
-	uint32_t id = texts_add(t->names, name, len < 200 ? len : 200);
+	uint32_t id = texts_add(t->names, name, len < 200 ? len : 200), group;
 
-	if (id == TEXT_NONE || r->collectives_n >= NO_ROW ||
+	if (id == TEXT_NONE || !group_of(t, s, &group) || r->collectives_n >= NO_ROW ||
 	    !GROW(r->collectives, r->collectives_room, r->collectives_n))
 		return false;
 	r->collectives[r->collectives_n++] = (struct collective){
@@ -84,6 +101,7 @@ static bool add_collective(struct taking *t, uint32_t i)
 		.transfer = s->end - s->begin,
 		.step = steps_at(t->s, s->begin),
 		.name = id,
+		.group = group,
 		.mates = NO_ROW,
 	};
 	return true;
@@ -143,6 +161,17 @@ static bool take_steps(struct rank *r, const struct model *m, const struct steps
 	return fine;
 }
 
+static bool take_host(struct rank *r, const struct model *m, struct texts *names)
+{
+	const char *host;
+
+	if (m->whose.host == TEXT_NONE)
+		return true;
+	host = texts_get(&m->texts, m->whose.host);
+	r->host = texts_add(names, host, strlen(host));
+	return r->host != TEXT_NONE;
+}
+
 bool rank_take(struct rank *r, const struct model *m, const struct steps *s,
 	       struct texts *names)
 {
@@ -150,8 +179,10 @@ bool rank_take(struct rank *r, const struct model *m, const struct steps *s,
 
 	*r = (struct rank){ .number = m->whose.rank,
 			    .path = r->path,
-			    .damage = m->damage };
-	if (take_steps(r, m, s) && take_collectives(&t))
+			    .damage = m->damage,
+			    .parts = m->whose.part > 1 && m->whose.part < m->whose.world,
+			    .host = TEXT_NONE };
+	if (take_host(r, m, names) && take_steps(r, m, s) && take_collectives(&t))
 		return true;
 	rank_free(r);
 	return false;

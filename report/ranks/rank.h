@@ -6,7 +6,7 @@
  * and gloo on the host, by the list of the plugin.
  *
  * Threads  one at a time.
- * Memory   88 bytes a step, 72 a collective, 16 a time in which it computed; rank_free.
+ * Memory   88 bytes a step, 56 a collective, 16 a time in which it computed; rank_free.
  * Errors   false, with a line in `why` or out of memory.
  * Units    nanoseconds since 1970, by the rank's own clock; bytes.
  */
@@ -21,6 +21,7 @@ struct collective {
 	int64_t transfer; /* of its length: behind the last rank's coming */
 	int64_t step; /* row of the rank's steps; -1 = outside */
 	uint32_t name; /* a text of the ranks */
+	uint32_t group; /* likewise: of processes; TEXT_NONE = not said */
 	uint32_t mates; /* row of this one among joined ones; NO_ROW = it is alone */
 };
 
@@ -43,6 +44,8 @@ struct rank {
 	bool kernels; /* it computes in kernels */
 	bool marked; /* it has steps of its own */
 	struct damage damage; /* of its file */
+	uint32_t host; /* a text of the ranks; TEXT_NONE = not said */
+	bool parts; /* it is in a group of some of the ranks */
 	int64_t offset; /* of its clock to that of the first rank, as it was corrected */
 };
 

@@ -70,8 +70,10 @@ static void blame_last(struct ranks *all, size_t joined)
 
 	for (size_t i = 0; i < all->n; i++) {
 		const struct collective *c = match_of(&all->match, all->row, joined, i);
-		int64_t begin = sum_minus(c->begin, all->row[i].offset);
+		int64_t begin = c ? sum_minus(c->begin, all->row[i].offset) : INT64_MIN;
 
+		if (!c)
+			continue;
 		if (begin > last) {
 			second = last;
 			last = begin;
@@ -181,6 +183,9 @@ static bool compare_ranks(struct ranks *all)
 	bool fine = match_make(&all->match, all->row, all->n) &&
 		    clocks_align(all->bounds, all->row, &all->match, &all->names);
 
+	for (size_t i = 0; fine && i < all->n; i++)
+		if (all->bounds[i].mixed)
+			match_undo(&all->match, all->row);
 	for (size_t i = 0; fine && i < all->n; i++)
 		fine = tell_steps(&all->row[i]);
 	for (size_t i = 0; fine && i < all->match.n; i++)

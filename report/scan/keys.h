@@ -22,6 +22,8 @@
 	X("block", BLOCK)                         \
 	X("blocks per SM", BLOCKS_PER_SM)         \
 	X("est. achieved occupancy %", OCCUPANCY) \
+	X("Process Group Name", GROUP)            \
+	X("Process Group Ranks", MEMBERS)         \
 	X("name", LABEL)
 
 enum key {

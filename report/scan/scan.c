@@ -249,6 +249,10 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 		return take_list(s, at, &e->grid, NULL);
 	case KEY_BLOCK:
 		return take_list(s, at, &e->block, NULL);
+	case KEY_GROUP:
+		return keep_text(s, at, &e->group);
+	case KEY_MEMBERS:
+		return keep_text(s, at, &e->members);
 	case KEY_BLOCKS_PER_SM:
 		return take_share(s, at, &e->blocks_per_sm);
 	case KEY_OCCUPANCY:

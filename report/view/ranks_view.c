@@ -108,7 +108,14 @@ __attribute__((format(printf, 2, 3))) static void add_note(struct notes *n,
 static void note_clock(struct notes *n, const struct rank *r,
 		       const struct clock_bounds *b)
 {
-	if (b->n && b->apart)
+	if (b->n && b->mixed)
+		add_note(
+			n,
+			"%s: its collectives do not fit together with those of the first "
+			"rank, on the same host: they are of different groups of ranks, "
+			"so that who waits for whom is not said",
+			rank_words(r));
+	else if (b->n && b->apart)
 		add_note(
 			n,
 			"%s: its collectives do not fit together with those of the first "
@@ -148,12 +155,15 @@ static void make_notes(struct notes *n, const struct ranks *all)
 	if (!collectives)
 		add_note(n, "no collectives are in the files: who waits for whom cannot "
 			    "be said; record steps that exchange gradients");
+	else if (all->match.parts)
+		add_note(n, "there are groups of some of the ranks (tensor or pipeline "
+			    "parallel), and the files do not say which of them a "
+			    "collective is of: who waits for whom is not said");
 	else if (all->n > 1 && all->match.alone)
-		add_note(
-			n,
-			"%zu of %zu collectives are not in all ranks, or not as often in "
-			"that step: of these no waiting is known",
-			all->match.alone, collectives);
+		add_note(n,
+			 "%zu of %zu collectives are not in all ranks of their group, or "
+			 "not as often in that step: of these no waiting is known",
+			 all->match.alone, collectives);
 	for (size_t i = 0; i < all->n; i++)
 		if (all->n > 1 && all->row[i].steps_n != all->judged)
 			add_note(n, "%s: %zu of its %zu steps are in all ranks' files",

@@ -205,7 +205,7 @@ def test_what_cannot_be_compared_is_said():
         assert "There is one rank" in views.ask("ranks", one).stdout
         put_rank(folder, 1, 300, steps=3)
         words = " ".join(views.ask("ranks", folder).stdout.split())
-        assert "1 of 7 collectives are not in all ranks" in words and "rank 0: 3 of its 4 steps" in words, words
+        assert "1 of 7 collectives are not in all ranks of their group" in words and "rank 0: 3 of its 4 steps" in words, words
         again = f"{folder}/again.json"
         shutil.copy(one, again)
         for bad, said in (((), "no run"), (("/none",), "/none"), (("--window", "0", one, one), "below one directory"),

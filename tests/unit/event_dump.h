@@ -76,6 +76,8 @@ static inline bool put_event(void *arg, const struct event *e)
 	put_named(d, "shapes", e->shapes);
 	put_named(d, "grid", e->grid);
 	put_named(d, "block", e->block);
+	put_named(d, "group", e->group);
+	put_named(d, "members", e->members);
 	put_id(d, "pid", e->pid);
 	put_id(d, "tid", e->tid);
 	for (unsigned i = 0; i < ARGS; i++)

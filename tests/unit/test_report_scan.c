@@ -178,6 +178,8 @@ static const char *const places[] = {
 	"Sequence number",
 	"block",
 	"est. achieved occupancy %",
+	"Process Group Name",
+	"Process Group Ranks",
 };
 
 #define OTHERS                                                                          \
