@@ -76,15 +76,38 @@ static void print_share(const struct screen *to, const char *name, double time,
 	putc('\n', to->out);
 }
 
+/* What the names of TensorBoard's plugin mean, of those that are shown. */
+static void print_meanings(const struct screen *to, unsigned shown)
+{
+	static const char *const meanings[SHARES] = {
+		[SHARE_RUNTIME] = "Runtime: in calls of CUDA. ",
+		[SHARE_CPU] = "CPU Exec: in operators. ",
+		[SHARE_OTHER] = "Other: in none, as in Python, files and waits.",
+	};
+	char text[160] = "";
+	size_t n = 0;
+
+	for (unsigned k = 0; k < SHARES; k++)
+		if (shown >> k & 1 && meanings[k])
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s",
+					      meanings[k]);
+	if (!n)
+		return;
+	fputs("  ", to->out);
+	screen_wrap(to, SCREEN_DIM, text, 2, 2);
+}
+
 static void print_shares(const struct subject *s, const struct screen *to)
 {
 	double mean = steps_mean(&s->steps);
 	char small[256] = "";
+	unsigned shown = 0;
 	size_t n = 0;
 
 	for (unsigned k = 0; mean > 0 && k < SHARES; k++) {
 		double time = steps_mean_share(&s->steps, (enum share)k);
 
+		shown |= (unsigned)(time >= SMALL * mean) << k;
 		if (time >= SMALL * mean)
 			print_share(to, share_names[k], time, time / mean);
 		else if (time > 0 && n < sizeof(small))
@@ -96,6 +119,7 @@ static void print_shares(const struct subject *s, const struct screen *to)
 		fputs("  ", to->out);
 		screen_wrap(to, SCREEN_DIM, small, 2, 2);
 	}
+	print_meanings(to, shown);
 }
 
 /* ---- what to fix ---- */
@@ -155,17 +179,25 @@ static void print_advices(const struct subject *s, const struct screen *to, size
 {
 	const struct advice *a, *before = NULL;
 	unsigned i = 0, left = 0;
+	bool limits = false;
+	char text[128];
 
 	for (; (a = overview_advice(s, i)) && i < limit; i++) {
 		if (!before || (before->gain > 0) != (a->gain > 0))
 			print_advice_head(to, a->gain > 0);
 		print_advice(s, to, a, i + 1);
+		limits |= a->gain > 0 && !a->exact;
 		before = a;
 	}
 	while (overview_advice(s, i + left))
 		left++;
 	if (left)
 		fprintf(to->out, "   ... and %u more: --limit %u\n", left, i + left);
+	snprintf(text, sizeof(text), "%s%s",
+		 limits ? "≤: at most; two of them may count the same time. " : "",
+		 i && s->evidence.first ? "Advice leaves the first step out." : "");
+	if (*text)
+		screen_wrap(to, SCREEN_DIM, text, 0, 0);
 }
 
 /* ---- the largest operators ---- */
@@ -238,9 +270,10 @@ static void print_more(const struct subject *s, const struct screen *to)
 		screen_wrap(to, SCREEN_DIM, text, 0, 2);
 	}
 	if (s->advices.silent_n) {
-		snprintf(text, sizeof(text),
-			 "%u rule%s could not judge: --view trace says what to record",
-			 s->advices.silent_n, s->advices.silent_n == 1 ? "" : "s");
+		snprintf(
+			text, sizeof(text),
+			"%u rule%s had nothing to look at: --view trace says what to record",
+			s->advices.silent_n, s->advices.silent_n == 1 ? "" : "s");
 		screen_wrap(to, SCREEN_DIM, text, 0, 2);
 	}
 	screen_wrap(

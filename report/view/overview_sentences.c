@@ -48,12 +48,12 @@ void overview_sentence(const struct subject *s, char *to, size_t size)
 		snprintf(to, size, "%s.", top->title);
 	else if (harm)
 		snprintf(to, size,
-			 worth > 0 ? "%s. What costs most time is worth %s%s of a step."
+			 worth > 0 ? "%s. The first advice is worth %s%s of a step."
 				   : "%s. What that costs cannot be said in time.",
 			 harm->title, top->exact ? "" : "at most ", units_percent(worth));
 	else if (worth > 0)
 		snprintf(to, size,
-			 "No single big problem: the largest is worth %s%s of a step.",
+			 "No single big problem: the first advice is worth %s%s of a step.",
 			 top->exact ? "" : "at most ", units_percent(worth));
 	else if (!s->steps.marked)
 		snprintf(to, size, "Nothing stands out.");

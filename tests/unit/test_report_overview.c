@@ -128,8 +128,8 @@ START_TEST(advice_without_a_gain_is_what_stands_out)
 	static const char *const sentences[] = {
 		"Tensors take more memory with each step. What that costs cannot be said "
 		"in time.\n",
-		"Tensors take more memory with each step. What costs most time is worth "
-		"at most\n15 % of a step.\n",
+		"Tensors take more memory with each step. The first advice is worth at most "
+		"15 %\nof a step.\n",
 		"The step spends time outside of operators.\n",
 	};
 	const unsigned busy[] = { 100000, 85000, 80000 };
