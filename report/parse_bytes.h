@@ -7,7 +7,9 @@
  *
  * Threads  one at a time.
  * Memory   the parser's; PARSE_MARGIN bytes behind the last one can be read: quotes,
- * where a search for the end of a text stops. Errors   as the parser's. Units    bytes.
+ *          where a search for the end of a text stops.
+ * Errors   as the parser's.
+ * Units    bytes.
  */
 #ifndef REPORT_PARSE_BYTES_H
 #define REPORT_PARSE_BYTES_H

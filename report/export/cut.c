@@ -374,7 +374,7 @@ char *cut_member(const struct cut *c)
 		return NULL;
 	fprintf(out, "\"" KEPT_MEMBER "\": {\"before\": %zu, \"steps\": [",
 		c->steps.before);
-	for (size_t i = 0; c->by_steps && i < c->steps.n; i++)
+	for (size_t i = 0; i < c->steps.n; i++)
 		fprintf(out, "%s[%lld, %lld, %lld]", i ? ", " : "",
 			(long long)c->steps.row[i].number,
 			(long long)c->steps.row[i].begin, (long long)c->steps.row[i].end);

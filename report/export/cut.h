@@ -36,7 +36,6 @@ struct cut {
 	int64_t from, to; /* of the steps, as the report has them */
 	int64_t low; /* where the first is marked: with GPU work it begins later */
 	struct cut_row {
-		uint32_t thread; /* of the model */
 		bool device, listed;
 		int64_t until; /* what began in the steps is over */
 	} * rows; /* by the model's threads */

@@ -111,7 +111,7 @@ static unsigned lane_of(const struct maker *k, uint32_t slice, enum columns_kind
 	return k->depth[slice][kind == COLUMNS_PYTHON];
 }
 
-/* Writes a lane: slices that begin before the one in front of them ends are excerpt. */
+/* Writes a lane: slices that begin before the one in front of them ends are cut. */
 static bool put_lane(struct maker *k, const uint32_t *order, uint32_t n)
 {
 	const struct slice *slices = k->s->model.slices;

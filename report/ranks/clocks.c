@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compares each rank's ends with those of the first rank. */
 #include "report/ranks/clocks.h"
-#include "base/order.h"
+#include "report/figures/median.h"
 #include "report/figures/sum.h"
 
 #include <stdlib.h>
@@ -12,12 +12,6 @@ static bool is_blocking(const char *name)
 	return text_has(name, "all_reduce") || text_has(name, "all_gather") ||
 	       text_has(name, "reduce_scatter") || text_has(name, "AllReduce") ||
 	       text_has(name, "AllGather") || text_has(name, "ReduceScatter");
-}
-
-/* For the median. */
-static int by_number(const void *left, const void *right)
-{
-	return order_of(*(const int64_t *)left, *(const int64_t *)right);
 }
 
 #define SAME_CLOCK INT64_C(100000) /* so far times of two GPUs of a host may be apart */
@@ -48,8 +42,7 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 	}
 	if (!b->n)
 		return;
-	qsort(ends, b->n, sizeof(*ends), by_number);
-	b->estimate = ends[b->n / 2];
+	b->estimate = median_of(ends, b->n);
 	b->apart = b->low > b->high;
 	b->mixed = is_of_one_host(ranks, &ranks[rank]) &&
 		   (b->low > SAME_CLOCK || b->high < -SAME_CLOCK);

@@ -156,7 +156,6 @@ static bool take_steps(struct rank *r, const struct model *m, const struct steps
 				 moment_of(m, span->end));
 	}
 	r->kernels = o.kernels;
-	r->marked = s->marked;
 	overlap_free(&o);
 	return fine;
 }

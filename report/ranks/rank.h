@@ -42,7 +42,6 @@ struct rank {
 	struct spans computation;
 	size_t steps_n, collectives_n, collectives_room;
 	bool kernels; /* it computes in kernels */
-	bool marked; /* it has steps of its own */
 	struct damage damage; /* of its file */
 	uint32_t host; /* a text of the ranks; TEXT_NONE = not said */
 	bool parts; /* it is in a group of some of the ranks */

@@ -5,7 +5,7 @@
  *
  * Threads  one at a time.
  * Memory   of fixed size, and the side parser's; lists_free.
- * Errors   false: it is no list that the parser would take.
+ * Errors   NULL: it is no list that the parser would take, or there is no memory.
  * Units    bytes.
  */
 #ifndef REPORT_SCAN_LISTS_H
