@@ -19,7 +19,7 @@ test_list='
 apt:python3 apt:python3-venv apt:python3-torch
 apt:binutils apt:g++ apt:clang apt:libdw-dev apt:libsqlite3-dev apt:libunwind-dev apt:libtorch-dev apt:check apt:pkg-config
 apt:clang-format apt:universal-ctags apt:util-linux apt:procps apt:strace apt:gdb apt:valgrind apt:git apt:groff-base
-apt:chromium apt:chromium-driver apt:mmdebstrap
+apt:chromium apt:chromium-driver apt:firefox-esr apt:mmdebstrap
 apt:libjemalloc2 apt:libtcmalloc-minimal4 apt:libmimalloc2.0
 apt:musl-tools apt:libclang-rt-14-dev apt:perl-base
 apt:bash-completion apt:zsh apt:fish

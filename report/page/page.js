@@ -3,7 +3,7 @@
 
 const main = document.getElementById('main'), tabs = document.getElementById('tabs'), runs = [...document.querySelectorAll('script.run')];
 const read = new Map();
-let data = null, live = null; // the run, and what its view does with keys
+var data = null, live = null; // the run, and what its view does with keys; var: a debugger sees them on window
 
 // Tabs in their order: what the page knows, then the report's other views, the trace last.
 function names_of() {

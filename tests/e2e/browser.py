@@ -92,6 +92,10 @@ class Browser:
     def scheme(self, name):
         self.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
 
+    def medium(self, name):
+        """"print": the page as on paper; "": as on a screen."""
+        self.command("Emulation.setEmulatedMedia", media=name)
+
     def console(self):
         """What the page complained of since the last time."""
         return [f"{row['level']}: {row['message']}" for row in self.send("POST", "/se/log", {"type": "browser"})]
