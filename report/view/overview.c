@@ -12,7 +12,7 @@
 
 #define SMALL     0.02 /* of a step: shares below have no line of their own */
 #define MOST      8u /* GPUs with a line of their own */
-#define ADVICES   5u
+#define ADVICES   3u
 #define OPERATORS 8u
 #define WIDE      110u /* columns */
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#define ADVICES 4u
+#define ADVICES 3u
 #define ROWS    5u /* of operators: 54 lines at most */
 #define GPUS    4u
 

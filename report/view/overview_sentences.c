@@ -52,9 +52,10 @@ void overview_sentence(const struct subject *s, char *to, size_t size)
 				   : "%s. What that costs cannot be said in time.",
 			 harm->title, top->exact ? "" : "at most ", units_percent(worth));
 	else if (worth > 0)
-		snprintf(to, size,
-			 "No single big problem: the first advice is worth %s%s of a step.",
-			 top->exact ? "" : "at most ", units_percent(worth));
+		snprintf(
+			to, size,
+			"No single big problem: the first advice is worth %s%s of a step.",
+			top->exact ? "" : "at most ", units_percent(worth));
 	else if (!s->steps.marked)
 		snprintf(to, size, "Nothing stands out.");
 	else
