@@ -15,6 +15,19 @@ function tree_of({frames, nodes}, title) {
 	return root;
 }
 
+// What the other run spent in the same stack, in as many steps as this one has. Returns the largest change of a node.
+function set_beside(root, other, scale) {
+	const todo = [[root, other]];
+	let most = 0;
+	while (todo.length) {
+		const [node, same] = todo.pop(), below = new Map((same ? same.below : []).map(kid => [kid.kind + kid.name, kid]));
+		node.other = same ? same.time * scale : 0;
+		most = Math.max(most, Math.abs(node.time - node.other));
+		for (const kid of node.below) todo.push([kid, below.get(kid.kind + kid.name)]);
+	}
+	return most;
+}
+
 const own_time = node => Math.max(0, node.time - node.below.reduce((sum, k) => sum + k.time, 0));
 
 // Layers that only pass their time on are one with the last of them.
@@ -47,8 +60,9 @@ function frame_rows(root) {
 }
 
 class Flame {
-	constructor(into, root) {
-		Object.assign(this, {root, top: root, find: '', merge: false});
+	// `change`: the largest change against another run, which colours the boxes; 0: there is none.
+	constructor(into, root, change, words) {
+		Object.assign(this, {root, top: root, find: '', merge: false, change, against: words});
 		this.box = make('div', {class: 'flame', role: 'group', 'aria-label': 'flame graph; the table below has the same numbers',
 			on: {click: e => this.enter(e.target.node), keydown: e => this.key(e)}});
 		this.way = make('p', {class: 'note way'});
@@ -58,7 +72,8 @@ class Flame {
 	}
 
 	words(node) {
-		return [node.name, `${time(node.time)}, ${percent(node.time / this.root.time)} of all`, `own: ${time(own_time(node))}`];
+		const said = [node.name, `${time(node.time)}, ${percent(node.time / this.root.time)} of all`, `own: ${time(own_time(node))}`];
+		return this.change ? [...said, node.other ? `${this.against}: ${time(node.other)}; here ${signed(time, node.time - node.other)}` : `${this.against}: not there`] : said;
 	}
 
 	enter(node) {
@@ -101,8 +116,9 @@ class Flame {
 
 	one(node, x, w, y, words) {
 		const dim = words && !node.name.toLowerCase().includes(words), name = node.name.replace(/^nn\.Module: /, '');
-		const box = make('div', {class: `k-${node.kind}${dim ? ' dim' : ''}`, role: 'button', tabindex: '-1', 'aria-label': this.words(node).join(', '),
-			style: {left: x + 'px', width: w + 'px', top: y * HIGH + 'px'}}, w > 26 ? name : '');
+		const more = this.change ? node.time - node.other : 0, kind = !this.change ? 'k-' + node.kind : more > 0 ? 'beside worse' : 'beside better';
+		const box = make('div', {class: kind + (dim ? ' dim' : ''), role: 'button', tabindex: '-1', 'aria-label': this.words(node).join(', '),
+			style: {left: x + 'px', width: w + 'px', top: y * HIGH + 'px', ...this.change ? {'--by': Math.sqrt(Math.abs(more) / this.change).toFixed(3)} : {}}}, w > 26 ? name : '');
 		box.node = node;
 		return box;
 	}
@@ -121,31 +137,70 @@ class Flame {
 
 const FRAME_COLUMNS = [['name', 'Frame', 'text'], ['kind', 'Kind', 'text'], ['own', 'Own time', 'time'], ['time', 'with what it calls', 'time']];
 
+// Own times of both runs; `scale` makes the other's steps as many as this one's.
+function rows_beside(rows, others, scale) {
+	const left = new Map(others.map(row => [row[1] + row[0], row])), both = rows.map(([name, kind, own]) => {
+		const same = left.get(kind + name), other = same ? same[2] * scale : 0;
+		left.delete(kind + name);
+		return [name, kind, own, other, own - other, Math.abs(own - other)];
+	});
+	return [...both, ...[...left.values()].map(([name, kind, own]) => [name, kind, 0, own * scale, -own * scale, own * scale])];
+}
+
+// The run beside this one in a page of two; null: there is none, or it shall not be seen.
+function run_beside(words) {
+	const other = 1 - asked.run, data = asked.difference && !words.includes('alone') ? read.get(other) : null;
+	return data ? {data, letter: other ? 'B' : 'A'} : null;
+}
+
+const flame_of = (data, gpu) => gpu ? data.flame.gpu : data.flame.cpu;
+const steps_of = data => data.report.steps.length || 1;
+
+// Buttons that turn a word of the address on and off.
+function flame_buttons(words, gpu, both) {
+	const turn = (word, on) => { asked.group = [...words.filter(w => w !== word), ...on ? [word] : []].join(' '); show('flame'); };
+	const which = both ? [[false, 'CPU time'], [true, 'GPU time']].map(([on, title]) => button(title, () => turn('gpu', on), {'aria-pressed': String(on === gpu)})) : [];
+	const alone = words.includes('alone');
+	return asked.difference ? [...which, button('changes in colour', () => turn('alone', !alone), {'aria-pressed': String(!alone)})] : which;
+}
+
+// What colours mean.
+function flame_hint(kinds, beside) {
+	const dots = beside ? [['beside worse', 'longer than in ' + beside.letter], ['beside better', 'shorter']] : KINDS.filter(([kind]) => kinds.has(kind)).map(([kind, title]) => ['k-' + kind, title]);
+	return make('span', {class: 'hint'}, ...dots.map(([kind, title]) => make('span', {}, make('i', {class: 'dot ' + kind, style: {'--by': 0.7}}), title, '  ')));
+}
+
+function flame_table(root, other, scale, letter) {
+	const list = card('The same in a table', other ? 'in as many steps' : 'of the whole graph'), caption = 'frames of the flame graph';
+	main.append(list);
+	if (!other) new Table(list, {name: 'frames', columns: FRAME_COLUMNS, rows: frame_rows(root)}, {sort: 'own', bars: ['own'], caption});
+	else new Table(list, {name: 'frames', rows: rows_beside(frame_rows(root), frame_rows(other), scale), columns: [...FRAME_COLUMNS.slice(0, 3), ['other', 'In ' + letter, 'time'],
+		['difference', 'More', 'more_time'], ['size', 'Size of it', 'time']]}, {sort: 'size', bars: ['size'], caption});
+}
+
 VIEWS.flame = {title: 'Flame graph', draw(main, data) {
-	const gpu = data.flame.gpu.nodes.length > 0, cpu = data.flame.cpu.nodes.length > 0, on_gpu = gpu && (asked.group === 'gpu' || !cpu);
+	const words = asked.group.split(' ').filter(w => w), has = gpu => flame_of(data, gpu).nodes.length > 0, gpu = has(true) && (words.includes('gpu') || !has(false));
 	const box = card('Flame graph', 'equal stacks of all steps together; width is time; press a box to enter it');
 	main.append(box);
-	if (!gpu && !cpu) {
+	if (!has(true) && !has(false)) {
 		box.append(note('Nothing took time in these steps.'));
 		return null;
 	}
-	const python = data.flame.cpu.frames.some(f => f[1] === 'python' || f[1] === 'module');
 	const input = make('input', {type: 'search', placeholder: 'find (/)', 'aria-label': 'find frames'});
 	const merge = button('merge equal layers', () => {
 		flame.merge = !flame.merge;
 		merge.setAttribute('aria-pressed', String(flame.merge));
 		flame.draw();
 	}, {'aria-pressed': 'false'});
-	const which = gpu && cpu ? [['', 'CPU time'], ['gpu', 'GPU time']].map(([group, title]) => button(title, () => { asked.group = group; show('flame'); }, {'aria-pressed': String((group === 'gpu') === on_gpu)})) : [];
-	const root = tree_of(on_gpu ? data.flame.gpu : data.flame.cpu, on_gpu ? 'all GPU work' : 'all threads'), kinds = new Set((on_gpu ? data.flame.gpu : data.flame.cpu).frames.map(f => f[1]));
-	box.append(make('div', {class: 'tools'}, input, ...which, merge, button('out', () => flame.leave(), {title: 'Esc'}),
-		make('span', {class: 'hint'}, ...KINDS.filter(([kind]) => kinds.has(kind)).map(([kind, title]) => make('span', {}, make('i', {class: 'dot k-' + kind}), title, '  ')))));
-	if (!python) box.append(note(`No lines of Python: record with ${data.report.process.written_by_proflaunch ? '--with-stack' : 'with_stack=True'}.`));
-	const flame = new Flame(box, root);
+	const title = gpu ? 'all GPU work' : 'all threads', root = tree_of(flame_of(data, gpu), title), beside = run_beside(words);
+	const other = beside && tree_of(flame_of(beside.data, gpu), title), scale = beside ? steps_of(data) / steps_of(beside.data) : 1;
+	box.append(make('div', {class: 'tools'}, input, ...flame_buttons(words, gpu, has(true) && has(false)), merge, button('out', () => flame.leave(), {title: 'Esc'}),
+		flame_hint(new Set(flame_of(data, gpu).frames.map(f => f[1])), beside)));
+	if (!data.flame.cpu.frames.some(f => f[1] === 'python' || f[1] === 'module')) box.append(note(`No lines of Python: record with ${data.report.process.written_by_proflaunch ? '--with-stack' : 'with_stack=True'}.`));
+	if (beside && steps_of(data) !== steps_of(beside.data)) box.append(note(`${count(steps_of(data))} steps here, ${count(steps_of(beside.data))} in ${beside.letter}: its times are those of as many.`));
+	const flame = new Flame(box, root, beside ? set_beside(root, other, scale) || 1 : 0, beside && beside.letter);
 	flame.draw();
 	input.addEventListener('input', () => { flame.find = input.value; flame.draw(); });
-	const list = card('The same in a table', 'of the whole graph');
-	main.append(list);
-	new Table(list, {name: 'frames', columns: FRAME_COLUMNS, rows: frame_rows(root)}, {sort: 'own', bars: ['own'], caption: 'frames of the flame graph'});
+	flame_table(root, other, scale, beside && beside.letter);
 	return {escape: () => flame.leave(), redraw: () => flame.draw()};
 }};

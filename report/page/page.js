@@ -50,7 +50,7 @@ function show(name, find) {
 
 async function open_run(i) {
 	document.documentElement.removeAttribute('data-ready');
-	if (!read.has(i)) read.set(i, await read_block(runs[i]));
+	for (const k of asked.difference ? runs.keys() : [i]) if (!read.has(k)) read.set(k, await read_block(runs[k]));
 	data = read.get(i);
 	asked.run = i;
 	document.title = `${plain(data.title)} – proflaunch report`;

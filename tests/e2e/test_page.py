@@ -296,6 +296,28 @@ def test_two_runs_stand_beside_each_other():
     quiet()
 
 
+def test_the_flame_graph_of_two_runs_has_their_changes_in_colour():
+    """B has twice the steps, and in each of them an operator three times as long: its stack is larger, all others are not."""
+    events = p.cpu_events(5)
+    a = p.write(TOP, "a5.json", events)
+    longer = [dict(e, dur=6500) if e["name"] == "aten::mul_" and e["ts"] % 1000 < 20 and e["dur"] == 0.5 else e for e in p.cpu_events(10)]
+    b, out = p.write(TOP, "b10.json", longer), os.path.join(TOP, "flames.html")
+    run = prof.plain([prof.LAUNCHER, "diff", "--html", out, a, b])
+    assert run.returncode == 0, run.stderr
+    PAGE.open(out, "#view=flame")
+    boxes = "return [...document.querySelectorAll('.flame > div')].map(d => [d.textContent, d.className, Number(d.style.getPropertyValue('--by')), d.getAttribute('aria-label')])"
+    said = {text: (kind, by, words) for text, kind, by, words in PAGE.ask(boxes)}
+    linear = said["aten::linear"]
+    assert linear[0].startswith("beside") and linear[1] < 0.1 and "A: 16.0 ms; here 0 µs" in linear[2], linear
+    worse = [(text, by) for text, (kind, by, _) in said.items() if kind == "beside worse" and by > 0.9]
+    assert any(text == "aten::mul_" for text, _ in worse), said
+    assert "10 steps here, 5 in A" in PAGE.ask("return document.getElementById('main').innerText")
+    assert p.column(PAGE, "Frame")[0] == "aten::mul_"
+    PAGE.ask("[...document.querySelectorAll('.tools button')].find(b => b.textContent === 'changes in colour').click()")
+    assert all(kind.startswith("k-") for _, kind, _, _ in PAGE.ask(boxes)) and "group=alone" in PAGE.ask("return location.hash")
+    quiet()
+
+
 def test_open_starts_a_browser_or_names_the_file():
     trace, out = cpu()
     bare = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "BROWSER": ""}
