@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The command line of `proflaunch ranks`; report/ranks compares, report/view prints. */
 #include "launcher/ranks.h"
-#include "launcher/new_file.h"
+#include "base/order.h"
 #include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/shown.h"
@@ -9,7 +9,9 @@
 #include "report/choice.h"
 #include "report/view/ranks_view.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct request {
 	enum view_format format;
@@ -76,18 +78,30 @@ static bool find_ranks(struct request *r)
 	return true;
 }
 
-/* One file is no two ranks. */
+static int by_file(const void *left, const void *right)
+{
+	const struct stat *a = left, *b = right;
+
+	return order_of(a->st_dev, b->st_dev) ?: order_of(a->st_ino, b->st_ino);
+}
+
+/* One file is no two ranks, whatever links lead to it. A job may have a thousand. */
 static bool is_twice(char *const *paths, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < i; k++) {
-			if (!new_file_is(paths[i], paths[k]))
-				continue;
-			say_warn("%s: is there twice: name a file of each rank",
-				 paths[i]);
-			return true;
-		}
-	return false;
+	struct stat *file = calloc(n + 1, sizeof(*file));
+	size_t known = 0;
+	bool twice = false;
+
+	for (size_t i = 0; file && i < n; i++)
+		known += !stat(paths[i], &file[known]);
+	if (known)
+		qsort(file, known, sizeof(*file), by_file);
+	for (size_t i = 1; i < known; i++)
+		twice |= !by_file(&file[i - 1], &file[i]);
+	free(file);
+	if (twice)
+		say_warn("one file is there twice: name a file of each rank");
+	return twice;
 }
 
 /* ---- output ---- */
@@ -112,14 +126,14 @@ static int compare_files(const struct request *r, char *const *paths, size_t n)
 	struct ranks all;
 	int status;
 
-	if (!result_may_go_to(r->output, paths, n, false) || is_twice(paths, n))
+	if (!result_may_go_to(r->output, paths, n) || is_twice(paths, n))
 		return 2;
 	if (!ranks_read(&all, paths, n, why, sizeof(why))) {
 		say_warn("%s", why);
 		return 2;
 	}
-	status = shown_print(r->output, r->format == VIEW_TABLE, print_ranks,
-			     &(struct printing){ r->format, &all });
+	status = shown_print(r->output, result_most(paths, n), r->format == VIEW_TABLE,
+			     print_ranks, &(struct printing){ r->format, &all });
 	ranks_free(&all);
 	return status;
 }

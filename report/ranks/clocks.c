@@ -21,11 +21,18 @@ static bool is_of_one_host(const struct rank *a, const struct rank *b)
 	return a->host != TEXT_NONE && a->host == b->host;
 }
 
+static bool fits_one_clock(const struct clock_bounds *b)
+{
+	return b->low <= SAME_CLOCK && b->high >= -SAME_CLOCK;
+}
+
 /* Each collective narrows the bounds: the rank had begun before the first rank ended, and
  * ended after the first rank had begun. */
 static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t rank,
 			const struct match *m, const struct texts *names, int64_t *ends)
 {
+	bool unsaid = false; /* which group one of them is of */
+
 	*b = (struct clock_bounds){ .low = INT64_MIN, .high = INT64_MAX };
 	for (size_t i = 0; i < m->n; i++) {
 		const struct collective *first = match_of(m, ranks, i, 0);
@@ -34,6 +41,7 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 
 		if (!first || !c || !is_blocking(texts_get(names, c->name)))
 			continue;
+		unsaid |= c->group == TEXT_NONE;
 		low = sum_minus(c->begin, first->end);
 		high = sum_minus(c->end, first->begin);
 		b->low = low > b->low ? low : b->low;
@@ -44,8 +52,7 @@ static void bound_clock(struct clock_bounds *b, const struct rank *ranks, size_t
 		return;
 	b->estimate = median_of(ends, b->n);
 	b->apart = b->low > b->high;
-	b->mixed = is_of_one_host(ranks, &ranks[rank]) &&
-		   (b->low > SAME_CLOCK || b->high < -SAME_CLOCK);
+	b->mixed = unsaid && is_of_one_host(ranks, &ranks[rank]) && !fits_one_clock(b);
 	if (!b->apart && b->estimate < b->low)
 		b->estimate = b->low;
 	if (!b->apart && b->estimate > b->high)
@@ -65,7 +72,8 @@ bool clocks_align(struct clock_bounds *bounds, struct rank *ranks, const struct 
 		bound_clock(b, ranks, i, m, names, ends);
 		half = sum_minus(b->high, b->low) / 2;
 		ranks[i].offset = 0;
-		if (i && b->n && !is_of_one_host(ranks, &ranks[i]) &&
+		if (i && b->n && !b->mixed &&
+		    !(is_of_one_host(ranks, &ranks[i]) && fits_one_clock(b)) &&
 		    (b->apart || (b->estimate >= half || -b->estimate >= half)))
 			ranks[i].offset = b->estimate;
 	}

@@ -22,8 +22,8 @@ struct clock_bounds {
 	size_t n; /* how many collectives say so; 0 = none, and nothing is known */
 	bool apart; /* the bounds exclude one another: collectives are joined wrongly,
 		       or clocks drift */
-	bool mixed; /* of one host, whose bounds exclude its one clock: they are joined
-		       wrongly */
+	bool mixed; /* of one host, whose bounds exclude its one clock, of collectives
+		       whose group is not said: they are joined wrongly */
 };
 
 /* Sets `offset` of each rank; `bounds` has room for all. */

@@ -88,24 +88,60 @@ static size_t find_same(const struct keys *k, const struct key *want)
 	return at < k->n && is_same(&k->row[at], want) ? at : k->n;
 }
 
-/* Is the rank in the group? In an unknown one all ranks are. */
-static bool is_member(const struct keys *k, uint32_t group)
+#define LISTED_MOST 64u
+
+struct listed { /* ranks that a file says are in a group; none = it does not say all */
+	int64_t rank[LISTED_MOST];
+	size_t n;
+};
+
+/* "NAME [0, 1]"; torch shortens long lists by "...". */
+static void list_ranks(struct listed *l, const struct texts *names, uint32_t group)
 {
+	const char *text = group == TEXT_NONE ? "" : texts_get(names, group);
+	const char *at = strrchr(text, '[');
+	char *end;
+
+	l->n = 0;
+	for (at = at ? at + 1 : ""; l->n < LISTED_MOST; at = end + strspn(end, ", ")) {
+		int64_t rank = strtoll(at, &end, 10);
+
+		if (end == at)
+			break;
+		l->rank[l->n++] = rank;
+	}
+	if (*at != ']')
+		l->n = 0;
+}
+
+/* Is the rank in the group? In an unknown one all ranks are. */
+static bool is_member(const struct keys *k, const struct rank *r, uint32_t group,
+		      const struct listed *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->rank[i] == r->number)
+			return true;
+	if (l->n)
+		return false;
 	return group == TEXT_NONE ||
 	       bsearch(&group, k->groups, k->groups_n, sizeof(group), by_id);
 }
 
 /* Finds the n that begin at `first` of the owner in all ranks of the group. Returns how
- * many ranks; 0: one of them has not as many, or stands before the owner. */
-static size_t find_members(const struct match *m, const struct keys *keys, size_t owner,
-			   size_t first, size_t n, size_t *at)
+ * many ranks; 0: one of them has not as many, is not there, or stands before the owner.
+ */
+static size_t find_members(const struct match *m, const struct rank *ranks,
+			   const struct keys *keys, size_t owner, size_t first, size_t n,
+			   size_t *at)
 {
 	const struct key *want = &keys[owner].row[first];
+	struct listed listed;
 	size_t members = 0;
 
+	list_ranks(&listed, m->names, want->group);
 	for (size_t i = 0; i < m->ranks; i++) {
 		at[i] = ABSENT;
-		if (!is_member(&keys[i], want->group))
+		if (!is_member(&keys[i], &ranks[i], want->group, &listed))
 			continue;
 		if (i < owner)
 			return 0;
@@ -114,6 +150,8 @@ static size_t find_members(const struct match *m, const struct keys *keys, size_
 			return 0;
 		members++;
 	}
+	if (listed.n && members != listed.n)
+		return 0;
 	return members;
 }
 
@@ -159,7 +197,7 @@ static bool join_of(struct match *m, struct rank *ranks, const struct keys *keys
 
 		n = count_same(k, first);
 		if (k->row[first].group != TEXT_NONE || !m->parts)
-			members = find_members(m, keys, owner, first, n, at);
+			members = find_members(m, ranks, keys, owner, first, n, at);
 		for (size_t nth = 0; nth < n && (members > 1 || m->ranks == 1); nth++)
 			if (!join_one(m, ranks, keys, at, nth))
 				return false;
@@ -188,13 +226,15 @@ static bool has_parts(const struct rank *ranks, size_t n)
 	return parts && unsaid;
 }
 
-bool match_make(struct match *m, struct rank *ranks, size_t n)
+bool match_make(struct match *m, struct rank *ranks, size_t n, const struct texts *names)
 {
 	struct keys *keys = calloc(n + 1, sizeof(*keys));
 	size_t *at = calloc(n + 1, sizeof(*at));
 	bool fine = keys && at;
 
-	*m = (struct match){ .ranks = n, .parts = n > 1 && has_parts(ranks, n) };
+	*m = (struct match){ .ranks = n,
+			     .names = names,
+			     .parts = n > 1 && has_parts(ranks, n) };
 	for (size_t i = 0; fine && i < n; i++)
 		fine = sort_keys(&keys[i], &ranks[i]);
 	for (size_t i = 0; fine && i < n; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * match - which collective of a rank is which of another: of a name and a process group
- * in a step, the n-th is the n-th of every rank of the group, if all have as many.
+ * in a step, the n-th is the n-th of every rank of the group, if all have as many. Where
+ * the file lists the group's ranks, all of them must be there.
  *
  * Where a file does not say the group it is that of all ranks, unless there are smaller
  * ones: then nobody can tell, and such collectives stay alone.
  *
  * Threads  one at a time.
- * Memory   8 bytes a joined collective of a rank; match_free.
+ * Memory   4 bytes a joined collective and rank, in the group or not; match_free.
  * Errors   false: not enough memory.
  * Units    rows of the ranks' collectives.
  */
@@ -22,11 +23,13 @@ struct match {
 	size_t n, room; /* joined ones; rows */
 	size_t ranks;
 	size_t alone; /* collectives of any rank that are joined to none */
+	const struct texts *names; /* the ranks' */
 	bool parts; /* there are smaller groups, and files that do not say which */
 };
 
-/* Sets `mates` of collectives, and their `transfer`: the least length of all ranks'. */
-bool match_make(struct match *m, struct rank *ranks, size_t n);
+/* Sets `mates` of collectives, and their `transfer`: the least length of their group's.
+ */
+bool match_make(struct match *m, struct rank *ranks, size_t n, const struct texts *names);
 /* Takes all apart again. */
 void match_undo(struct match *m, struct rank *ranks);
 void match_free(struct match *m);

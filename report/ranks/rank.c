@@ -67,16 +67,17 @@ static int64_t moment_of(const struct model *m, int64_t ts)
 static bool group_of(const struct taking *t, const struct slice *s, uint32_t *group)
 {
 	const struct work *w = s->work == NO_ROW ? NULL : &t->m->works[s->work];
-	char text[256];
-	int n;
+	char *text;
 
 	*group = TEXT_NONE;
 	if (!w || w->group == TEXT_NONE)
 		return true;
-	n = snprintf(text, sizeof(text), "%s %s", texts_get(&t->m->texts, w->group),
-		     w->members == TEXT_NONE ? "" : texts_get(&t->m->texts, w->members));
-	*group = texts_add(t->names, text,
-			   (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+	if (asprintf(&text, "%s %s", texts_get(&t->m->texts, w->group),
+		     w->members == TEXT_NONE ? "" : texts_get(&t->m->texts, w->members)) <
+	    0)
+		return false;
+	*group = texts_add(t->names, text, strlen(text));
+	free(text);
 	return *group != TEXT_NONE;
 }
 

@@ -4,6 +4,7 @@
 #include "report/ranks/ranks.h"
 #include "base/order.h"
 #include "base/search.h"
+#include "report/figures/median.h"
 #include "report/figures/sum.h"
 
 #include <stdio.h>
@@ -61,6 +62,22 @@ static bool tell_steps(struct rank *r)
 	return fine;
 }
 
+/* Do the ranks of a collective have clocks of which the differences are known? */
+static bool is_comparable(const struct ranks *all, size_t joined)
+{
+	bool aligned = true, one_host = true;
+	uint32_t host = TEXT_NONE;
+
+	for (size_t i = 0; i < all->n; i++) {
+		if (!match_of(&all->match, all->row, joined, i))
+			continue;
+		aligned &= !i || all->bounds[i].n;
+		host = host == TEXT_NONE ? all->row[i].host : host;
+		one_host &= host != TEXT_NONE && all->row[i].host == host;
+	}
+	return aligned || one_host;
+}
+
 /* Blames the rank that came last, for the time since the one before it came. */
 static void blame_last(struct ranks *all, size_t joined)
 {
@@ -68,6 +85,10 @@ static void blame_last(struct ranks *all, size_t joined)
 	struct rank *late = NULL;
 	int64_t step = -1;
 
+	if (!is_comparable(all, joined)) {
+		all->unaligned++;
+		return;
+	}
 	for (size_t i = 0; i < all->n; i++) {
 		const struct collective *c = match_of(&all->match, all->row, joined, i);
 		int64_t begin = c ? sum_minus(c->begin, all->row[i].offset) : INT64_MIN;
@@ -98,12 +119,11 @@ static int by_size(const void *left, const void *right)
 }
 
 /* The numbers are sorted in place: callers give a copy, or what they need no more. */
-static double median_of(double *of, size_t n)
+static double sorted_median(double *of, size_t n)
 {
-	if (!n)
-		return 0;
-	qsort(of, n, sizeof(*of), by_size);
-	return (of[(n - 1) / 2] + of[n / 2]) / 2;
+	if (n)
+		qsort(of, n, sizeof(*of), by_size);
+	return median_of_sorted(of, n);
 }
 
 /* Numbers of steps rise, as files have them by time. */
@@ -126,7 +146,7 @@ static bool judge_step(struct ranks *all, int64_t number, double *room, double *
 			return false;
 		compute[i] = sorted[i] = (double)step->compute;
 	}
-	median = median_of(sorted, all->n);
+	median = sorted_median(sorted, all->n);
 	for (size_t i = 0; i < all->n; i++) {
 		double factor = median > 0 ? compute[i] / median : 1;
 
@@ -167,7 +187,8 @@ static bool judge_ranks(struct ranks *all)
 		struct rank_verdict *v = &all->verdict[i];
 
 		tell_means(v, &all->row[i]);
-		v->factor = all->judged ? median_of(factors + i * steps, all->judged) : 1;
+		v->factor =
+			all->judged ? sorted_median(factors + i * steps, all->judged) : 1;
 		v->straggler = all->judged && 3 * v->slow >= 2 * all->judged;
 	}
 	free(room);
@@ -180,12 +201,15 @@ static bool judge_ranks(struct ranks *all)
 /* Clocks need joined collectives; who was late needs clocks. */
 static bool compare_ranks(struct ranks *all)
 {
-	bool fine = match_make(&all->match, all->row, all->n) &&
+	bool fine = match_make(&all->match, all->row, all->n, &all->names) &&
 		    clocks_align(all->bounds, all->row, &all->match, &all->names);
 
 	for (size_t i = 0; fine && i < all->n; i++)
-		if (all->bounds[i].mixed)
-			match_undo(&all->match, all->row);
+		all->mixed |= all->bounds[i].mixed;
+	for (size_t i = 0; fine && all->mixed && i < all->n; i++)
+		all->row[i].offset = 0;
+	if (fine && all->mixed)
+		match_undo(&all->match, all->row);
 	for (size_t i = 0; fine && i < all->n; i++)
 		fine = tell_steps(&all->row[i]);
 	for (size_t i = 0; fine && i < all->match.n; i++)

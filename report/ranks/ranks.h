@@ -29,6 +29,9 @@ struct ranks {
 	struct clock_bounds *bounds; /* of each */
 	struct match match;
 	size_t n;
+	bool mixed; /* some were joined wrongly: nothing is, and no clock is put right */
+	size_t unaligned; /* joined collectives of ranks whose clocks cannot be compared
+			   */
 	size_t judged; /* steps that all ranks have */
 };
 

@@ -56,6 +56,22 @@ static double mean_waiting(const struct ranks *all)
 	return step > 0 ? waiting / step : 0;
 }
 
+/* Without joined collectives nobody knows how long the others waited. */
+static void write_straggler(const struct ranks *all, size_t worst, char *to, size_t size)
+{
+	const struct rank_verdict *v = &all->verdict[worst];
+	int n = snprintf(to, size,
+			 "%s holds up the others: it computes %.2f times as long as the "
+			 "median rank, and is slower in %zu of %zu steps",
+			 rank_words(&all->row[worst]), v->factor, v->slow, all->judged);
+
+	if (all->match.n)
+		snprintf(to + n, size - (size_t)n, "; the others wait for it %s a step.",
+			 units_time(units_whole(v->late)));
+	else
+		snprintf(to + n, size - (size_t)n, ".");
+}
+
 /* One sentence answers the question before any table: who is slow, or that nobody is. */
 static void write_sentence(const struct ranks *all, char *to, size_t size)
 {
@@ -69,13 +85,11 @@ static void write_sentence(const struct ranks *all, char *to, size_t size)
 			 "No step is in the files of all ranks: which is slower cannot "
 			 "be said.");
 	else if (worst < all->n)
+		write_straggler(all, worst, to, size);
+	else if (!all->match.n)
 		snprintf(to, size,
-			 "%s holds up the others: it computes %.2f times as long as the "
-			 "median rank, and is slower in %zu of %zu steps; the others "
-			 "wait for it %s a step.",
-			 rank_words(&all->row[worst]), all->verdict[worst].factor,
-			 all->verdict[worst].slow, all->judged,
-			 units_time(units_whole(all->verdict[worst].late)));
+			 "No rank computes longer than the others all the time; how long "
+			 "they wait for one another is not known.");
 	else if (waiting >= MUCH)
 		snprintf(to, size,
 			 "No rank is slower than the others all the time, but they wait "
@@ -130,14 +144,23 @@ static void note_clock(struct notes *n, const struct rank *r,
 }
 
 /* A rank whose file is damaged may have had more collectives and longer steps. */
-static void note_damage(struct notes *n, const struct rank *r)
+static void note_damage(struct notes *n, const struct ranks *all)
 {
-	char words[256];
+	const struct rank *first = NULL;
+	char words[256], more[64] = "";
+	size_t damaged = 0;
 
-	if (!damage_is(&r->damage))
+	for (size_t i = all->n; i-- > 0;)
+		if (damage_is(&all->row[i].damage)) {
+			first = &all->row[i];
+			damaged++;
+		}
+	if (!first)
 		return;
-	damage_words(&r->damage, words, sizeof(words));
-	add_note(n, "%s: %s", rank_words(r), words);
+	damage_words(&first->damage, words, sizeof(words));
+	if (damaged > 1)
+		snprintf(more, sizeof(more), "; so are %zu more files", damaged - 1);
+	add_note(n, "%s: %s%s", rank_words(first), words, more);
 }
 
 /* What makes the table doubtful, the files themselves and the clocks first. */
@@ -146,8 +169,7 @@ static void make_notes(struct notes *n, const struct ranks *all)
 	size_t collectives = 0;
 
 	n->n = 0;
-	for (size_t i = 0; i < all->n; i++)
-		note_damage(n, &all->row[i]);
+	note_damage(n, all);
 	for (size_t i = 0; i < all->n; i++) {
 		collectives += all->row[i].collectives_n;
 		note_clock(n, &all->row[i], &all->bounds[i]);
@@ -155,15 +177,21 @@ static void make_notes(struct notes *n, const struct ranks *all)
 	if (!collectives)
 		add_note(n, "no collectives are in the files: who waits for whom cannot "
 			    "be said; record steps that exchange gradients");
-	else if (all->match.parts)
+	else if (all->match.parts && !all->match.n)
 		add_note(n, "there are groups of some of the ranks (tensor or pipeline "
 			    "parallel), and the files do not say which of them a "
 			    "collective is of: who waits for whom is not said");
-	else if (all->n > 1 && all->match.alone)
+	else if (all->n > 1 && all->match.alone && !all->mixed)
 		add_note(n,
 			 "%zu of %zu collectives are not in all ranks of their group, or "
 			 "not as often in that step: of these no waiting is known",
 			 all->match.alone, collectives);
+	if (all->unaligned)
+		add_note(
+			n,
+			"%zu collectives are of ranks that exchange nothing with the first "
+			"one, so that their clocks are not known: awaited leaves them out",
+			all->unaligned);
 	for (size_t i = 0; i < all->n; i++)
 		if (all->n > 1 && all->row[i].steps_n != all->judged)
 			add_note(n, "%s: %zu of its %zu steps are in all ranks' files",

@@ -145,7 +145,7 @@ def test_ranks_that_torch_recorded():
         assert answer["schema"] == 1 and [row["rank"] for row in answer["ranks"]] == [0, 1], answer
         # Beside a load any rank may be late at times: who is named is told by the invented ones below.
         first, second = answer["ranks"]
-        assert second["compute"] > first["compute"] and second["late"] > first["late"], answer
+        assert second["compute"] > first["compute"], answer
         assert len(answer["steps"]) == 8 and len(answer["collectives"]) == 4, answer
 
 
@@ -208,12 +208,15 @@ def test_what_cannot_be_compared_is_said():
         assert "1 of 7 collectives are not in all ranks of their group" in words and "rank 0: 3 of its 4 steps" in words, words
         again = f"{folder}/again.json"
         shutil.copy(one, again)
+        link = f"{folder}/link.json"
+        os.symlink(one, link)
         for bad, said in (((), "no run"), (("/none",), "/none"), (("--window", "0", one, one), "below one directory"),
                           (("--format", "xml", one), "none of table"), (("-o", one, one), "one of the traces"),
-                          ((one, one), "is there twice"), ((one, again), "are both of rank 0")):
+                          ((one, one), "one file is there twice"), ((one, link), "one file is there twice"), ((link, one), "one file is there twice"), ((one, again), "are both of rank 0")):
             answer = views.ask("ranks", *bad, status=2)
             assert said in answer.stderr and not answer.stdout, (bad, answer.stderr)
         os.unlink(again)
+        os.unlink(link)
         with open(put_rank(folder, 1, 300), "r+b") as file:
             file.truncate(os.path.getsize(file.name) - 200)
         words = " ".join(views.ask("ranks", one, f"{folder}/rank1.pt.trace.json").stdout.split())

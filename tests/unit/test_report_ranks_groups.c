@@ -36,15 +36,48 @@ static void put_groups(double later, bool named)
 	read_all();
 }
 
+/* Without a name of the host nobody knows how far the clocks of ranks 2 and 3 are apart:
+ * they share nothing with the first rank. */
 START_TEST(groups_are_joined_by_themselves)
 {
-	put_groups(400, true);
-	ck_assert_uint_eq(all.match.n, 6);
-	ck_assert_uint_eq(all.match.alone, 0);
-	for (unsigned i = 0; i < RANKS; i++) {
-		ck_assert_int_eq(all.row[i].offset, 0);
-		ck_assert_int_eq(all.row[i].steps[1].waiting, i % 2 ? 0 : 100000);
-		ck_assert_int_eq(all.row[i].steps[1].late, i % 2 ? 100000 : 0);
+	for (unsigned host = 0; host < 2; host++) {
+		teardown();
+		setup();
+		distributed = host ? "}, \"host_name\": \"h\", \"x\": {" : "";
+		put_groups(400, true);
+		ck_assert_uint_eq(all.match.n, 6);
+		ck_assert_uint_eq(all.match.alone, 0);
+		ck_assert_uint_eq(all.unaligned, host ? 0 : 3);
+		for (unsigned i = 0; i < RANKS; i++) {
+			bool late = i % 2 && (i < 2 || host);
+
+			ck_assert_int_eq(all.row[i].offset, 0);
+			ck_assert_int_eq(all.row[i].steps[1].waiting, i % 2 ? 0 : 100000);
+			ck_assert_int_eq(all.row[i].steps[1].late, late ? 100000 : 0);
+		}
+	}
+}
+END_TEST
+
+/* A rank that the file lists has no collectives, or no file: it may have come last. */
+START_TEST(all_ranks_that_are_listed_must_be_there)
+{
+	for (unsigned n = 2; n <= 3; n++) {
+		teardown();
+		setup();
+		for (unsigned i = 0; i < n; i++) {
+			begin_rank(i);
+			slice(1, "user_annotation", "ProfilerStep#0", 0, 1000, "");
+			if (i < 2)
+				slice(8, "kernel", "ncclDevKernel_AllReduce_Sum_f32(x)",
+				      100 + i * 50, 100,
+				      "\"device\":0,\"Process Group Name\":\"7\","
+				      "\"Process Group Ranks\":\"[0, 1, 2]\"");
+			end_rank();
+		}
+		read_all();
+		ck_assert_uint_eq(all.match.n, 0);
+		ck_assert_uint_eq(all.match.alone, 2);
 	}
 }
 END_TEST
@@ -119,6 +152,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, groups_are_joined_by_themselves);
+	tcase_add_test(tc, all_ranks_that_are_listed_must_be_there);
 	tcase_add_test(tc, groups_that_are_not_said_are_not_guessed);
 	tcase_add_test(tc, one_host_has_one_clock);
 	tcase_add_test(tc, groups_collectives_that_one_lacks_are_alone);
