@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a trace says of torch: what was found of torch's ABI, once that is settled. */
+/* What a trace says of torch: its ABI, once that is settled; CPUs and threads, once. */
 #include "agent/agent.h"
 #include "agent/core/job.h"
 #include "agent/core/spool.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
+#include "base/cpu_group.h"
 #include "base/fmt.h"
 #include "base/own_thread.h"
 #include "base/seldom.h"
@@ -16,15 +17,6 @@
 static _Atomic bool facts_settled;
 static _Atomic bool cpus_told;
 static _Atomic bool facts_busy; /* any thread may end a window */
-
-/* A container's quota counts as well as what the process is bound to. */
-static unsigned usable_cpus(const cpu_set_t *cpus)
-{
-	unsigned n = (unsigned)CPU_COUNT(cpus);
-	uint64_t quota = job ? job->cpus : UINT64_MAX;
-
-	return quota < n * UINT64_C(100) ? (unsigned)(quota + 99) / 100 : n;
-}
 
 /* How many CPUs the process may use, and how many threads OpenMP would give an operator
  * of this thread, which has ended a step: a thread of ours, or torch's library as it
@@ -42,7 +34,9 @@ void agent_facts_cpus(void)
 	    !atomic_exchange(&cpus_told, true) &&
 	    !sched_getaffinity(0, sizeof(cpus), &cpus)) {
 		fmt(json, sizeof(json), "{\"cpus\": %u, \"torch threads\": %d}",
-		    usable_cpus(&cpus), abi.threads());
+		    cpu_group_usable((unsigned)CPU_COUNT(&cpus),
+				     job ? job->cpus : UINT64_MAX),
+		    abi.threads());
 		spool_fact("cpu", json);
 	}
 	errno = saved;

@@ -7,7 +7,7 @@
  * group as the root.
  *
  * Threads  any.
- * Memory   13 KiB of stack.  Opens files, one at a time.
+ * Memory   13 KiB of stack, and what `ask` takes.  Opens files, one at a time.
  * Errors   UINT64_MAX or below 0, as if there were no limit.
  * Units    the caller's.
  */
@@ -25,7 +25,8 @@ typedef uint64_t control_group_ask(const char *group, const void *arg);
  * `controller` as in /proc/self/cgroup: "" = the newer hierarchy. */
 uint64_t control_group_least(const char *controller, const char *mount,
 			     control_group_ask *ask, const void *arg);
-/* Reads a file of a group. Returns its length. */
+/* Reads a file of a group, with a NUL behind it. Returns its length; below 0: there is
+ * none. */
 ssize_t control_group_read(const char *group, const char *name, char *text, size_t size);
 
 #endif

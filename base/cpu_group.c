@@ -51,3 +51,11 @@ uint64_t cpu_group_quota(void)
 				  : control_group_least("cpu", "/sys/fs/cgroup/cpu",
 							older_quota, NULL);
 }
+
+/* A part of a CPU is one: there is no thread without. */
+unsigned cpu_group_usable(unsigned bound, uint64_t quota)
+{
+	if (quota >= bound * UINT64_C(100))
+		return bound;
+	return quota ? (unsigned)(quota + 99) / 100 : 1;
+}

@@ -16,5 +16,8 @@
 #include <stdint.h>
 
 uint64_t cpu_group_quota(void);
+/* How many CPUs that is for a process which is bound to `bound` of them: whole ones, at
+ * least 1. */
+unsigned cpu_group_usable(unsigned bound, uint64_t quota);
 
 #endif

@@ -7,7 +7,7 @@
  * (memory.max, memory.limit_in_bytes); one with 1 GiB or more limits nobody here.
  *
  * Threads  any.
- * Memory   10 KiB of stack.  Opens files, one at a time.
+ * Memory   17 KiB of stack.  Opens files, one at a time.
  * Errors   UINT64_MAX, as if there were no limit.
  * Units    bytes.
  */

@@ -189,6 +189,19 @@ START_TEST(quota_is_the_least_on_the_way_to_the_root)
 }
 END_TEST
 
+START_TEST(part_of_a_cpu_is_one)
+{
+	static const struct {
+		uint64_t quota;
+		unsigned usable;
+	} rows[] = { { 0, 1 },   { 1, 1 },   { 100, 1 }, { 101, 2 },       { 150, 2 },
+		     { 400, 4 }, { 799, 8 }, { 800, 8 }, { UINT64_MAX, 8 } };
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ck_assert_uint_eq(cpu_group_usable(8, rows[i].quota), rows[i].usable);
+}
+END_TEST
+
 START_TEST(quota_of_the_older_hierarchy)
 {
 	seam = say_files;
@@ -303,6 +316,7 @@ int main(void)
 	tcase_add_test(tc, a_group_above_limits_as_well);
 	tcase_add_test(tc, pages_of_files_are_room);
 	tcase_add_test(tc, quota_is_the_least_on_the_way_to_the_root);
+	tcase_add_test(tc, part_of_a_cpu_is_one);
 	tcase_add_test(tc, quota_of_the_older_hierarchy);
 	tcase_add_test(tc, a_quarter_of_the_room_is_for_the_heaps_records);
 	tcase_add_test(tc, what_a_file_takes_must_be_there);
