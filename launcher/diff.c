@@ -137,8 +137,7 @@ static int write_page(const struct request *r, const struct difference *d,
 		      const struct side *a, const struct side *b)
 {
 	struct pages p = { .r = r, .d = d, .side = { a, b } };
-	mode_t most = new_file_as(a->choice.path) & new_file_as(b->choice.path);
-	bool fine = page_file_write(r->html, most, fill_page, &p);
+	bool fine = page_file_write(r->html, side_most(a, b), fill_page, &p);
 
 	if (fine && r->open)
 		page_file_show(r->html);
@@ -161,9 +160,10 @@ static int compare_sides(const struct request *r, const struct side *a,
 		say_warn("not enough memory");
 		return 2;
 	}
-	status = r->html ? write_page(r, &d, a, b)
-			 : shown_print(r->output, r->format == VIEW_TABLE,
-				       print_difference, &(struct printing){ r, &d });
+	status =
+		r->html ? write_page(r, &d, a, b)
+			: shown_print(r->output, side_most(a, b), r->format == VIEW_TABLE,
+				      print_difference, &(struct printing){ r, &d });
 	difference_free(&d);
 	return status;
 }
@@ -174,7 +174,7 @@ static int diff_sides(const struct request *r)
 	const char *output = r->html ? r->html : r->output;
 	int status = 2;
 
-	if (!result_may_go_to(output, r->places, 2, false))
+	if (!result_may_go_to(output, r->places, 2))
 		return 2;
 	if (side_read(&a, r->places[0], r->rank) && side_read(&b, r->places[1], r->rank))
 		status = compare_sides(r, &a, &b);

@@ -270,17 +270,15 @@ static bool export_all(struct request *r, FILE *out, const char *path)
 	return exporter_end(&r->exporter, r->any) && r->any;
 }
 
-/* A trace is never overwritten by its own export. The file has its name only when it
- * is whole. */
+/* No trace is written over, whether it is read here or not. The file has its name only
+ * when it is whole. */
 static int export_to_file(struct request *r)
 {
-	struct new_file f = { .trace = r->exporter.format == EXPORTER_CHROME };
+	struct new_file f;
 	char why[8192];
-	mode_t most = 0666;
+	mode_t most = result_most(r->traces, r->traces_n);
 
-	for (size_t i = 0; i < r->traces_n; i++)
-		most &= new_file_as(r->traces[i]);
-	if (!result_may_go_to(r->output, r->traces, r->traces_n, f.trace))
+	if (!result_may_go_to(r->output, r->traces, r->traces_n))
 		return 2;
 	if (!new_file_open(&f, r->output, most, why, sizeof(why))) {
 		say_warn("%s", why);

@@ -82,8 +82,8 @@ static bool add_stacks(struct exporter *x, const char *path, bool *any, char *wh
 	return true;
 }
 
-/* A trace that ends early is no failure: its whole events make a valid file. Behind an
- * error there may be more, which is not there. */
+/* A file that just ends is no failure: its whole events make a valid one. Behind any
+ * other error there may be more events, which are not exported: that is one. */
 static bool add_chrome(struct exporter *x, const char *path, bool *any, char *why,
 		       size_t size)
 {
@@ -92,6 +92,13 @@ static bool add_chrome(struct exporter *x, const char *path, bool *any, char *wh
 	*any = chrome_add(&x->chrome, path, why, size);
 	if (!*any || !w->broken)
 		return *any;
+	if (!w->listed) {
+		*any = false;
+		snprintf(why, size,
+			 "%s: %s at byte %llu: nothing that is wanted is before it", path,
+			 w->broken, (unsigned long long)w->broken_at);
+		return false;
+	}
 	snprintf(why, size, "%s: %s at byte %llu: what is whole before it is exported",
 		 path, w->broken, (unsigned long long)w->broken_at);
 	if (!damage_is_cut(w->broken))

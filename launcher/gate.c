@@ -105,9 +105,8 @@ static bool names_both_runs(const struct request *r)
 		say_warn("%s: proflaunch gate --baseline %s TRACE|DIRECTORY",
 			 r->places_n ? "one run at a time" : "no run", r->baseline);
 	else
-		return result_may_go_to(r->output,
-					(char *[]){ (char *)r->baseline, r->places[0] },
-					2, false);
+		return result_may_go_to(
+			r->output, (char *[]){ (char *)r->baseline, r->places[0] }, 2);
 	return false;
 }
 
@@ -132,7 +131,7 @@ static void doubt_verdict(struct gate *g, const struct profile *a,
 	snprintf(g->why, sizeof(g->why), "%s", why);
 }
 
-static int show_verdict(const struct request *r, const struct gate *g,
+static int show_verdict(const struct request *r, mode_t most, const struct gate *g,
 			const struct difference *d)
 {
 	static const int statuses[] = {
@@ -143,6 +142,7 @@ static int show_verdict(const struct request *r, const struct gate *g,
 
 	if (!result_begin(&text))
 		return 2;
+	text.most = most;
 	gate_view_print(&v, r->format, text.out);
 	return result_show(&text, r->output, true) ? statuses[g->verdict] : 2;
 }
@@ -163,7 +163,7 @@ static int judge_sides(const struct request *r, const struct side *a,
 		say_warn("not enough memory");
 	} else {
 		doubt_verdict(&g, &a->profile, &b->profile);
-		status = show_verdict(r, &g, &d);
+		status = show_verdict(r, side_most(a, b), &g, &d);
 	}
 	difference_free(&d);
 	return status;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bool new_file_may_be(const char *path, bool trace, char *why, size_t size)
+bool new_file_may_be(const char *path, char *why, size_t size)
 {
 	struct stat st;
 
@@ -22,7 +22,7 @@ bool new_file_may_be(const char *path, bool trace, char *why, size_t size)
 			 path);
 	else if (!S_ISREG(st.st_mode))
 		snprintf(why, size, "%s: is no file: name one, or leave -o out", path);
-	else if (st.st_size && (trace ? head_is_trace_name(path) : head_is_trace(path)))
+	else if (st.st_size && head_is_trace(path))
 		snprintf(why, size,
 			 "%s: is a trace, which would be lost: name another file, or "
 			 "remove it first",
@@ -44,7 +44,8 @@ mode_t new_file_as(const char *source)
 {
 	struct stat st;
 
-	return stat(source, &st) ? 0666 : (st.st_mode & 0666) | 0600;
+	return stat(source, &st) || !S_ISREG(st.st_mode) ? 0666
+							 : (st.st_mode & 0666) | 0600;
 }
 
 /* ---- a signal ---- */
@@ -94,7 +95,7 @@ bool new_file_open(struct new_file *f, const char *path, mode_t most, char *why,
 	struct stat st;
 
 	f->path = path;
-	if (!new_file_may_be(path, f->trace, why, size))
+	if (!new_file_may_be(path, why, size))
 		return false;
 	if ((size_t)snprintf(f->part, sizeof(f->part), "%s.%d.part", path,
 			     (int)getpid()) >= sizeof(f->part)) {
@@ -119,7 +120,7 @@ static bool move_part(struct new_file *f, char *why, size_t size)
 	bool fine = !ferror(f->out);
 
 	fine &= !fclose(f->out);
-	if (fine && !new_file_may_be(f->path, f->trace, why, size)) {
+	if (fine && !new_file_may_be(f->path, why, size)) {
 		unlink(f->part);
 		return false;
 	}

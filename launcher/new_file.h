@@ -2,10 +2,9 @@
 /*
  * new_file - a file that has its name only when it is whole.
  *
- * Threads  one, and one file at a time: a signal that ends the process removes it.
- * Memory   the stream's.
- * Errors   false, and a line in `why`; nothing is left behind then.
- * Units    none.
+ * Threads  one, and one file at a time: from open to keep or drop SIGHUP, SIGINT,
+ * SIGQUIT, SIGTERM and SIGPIPE remove the part first. Memory   the stream's. Errors
+ * false, and a line in `why`; nothing is left behind then. Units    none.
  */
 #ifndef LAUNCHER_NEW_FILE_H
 #define LAUNCHER_NEW_FILE_H
@@ -15,8 +14,6 @@
 #include <sys/types.h>
 
 struct new_file {
-	bool trace; /* set by the caller: the text is a trace, and may replace one that is
-		       not named as profilers name theirs */
 	const char *path;
 	FILE *out;
 	char part[4096]; /* its name until then */
@@ -26,7 +23,7 @@ struct new_file {
 bool new_file_is(const char *path, const char *other);
 /* May a file of that name be written? A link may not, nor anything but a file, nor a
  * trace, which no second run would bring back. */
-bool new_file_may_be(const char *path, bool trace, char *why, size_t size);
+bool new_file_may_be(const char *path, char *why, size_t size);
 /* `most`: the permissions that it may have, as far as the umask gives them. */
 bool new_file_open(struct new_file *f, const char *path, mode_t most, char *why,
 		   size_t size);

@@ -333,7 +333,7 @@ static int report_trace(struct request *r, const char *logdir)
 	r->choice.ranks = wants_ranks(r);
 	if (!find_trace(r, logdir))
 		return 2;
-	if (!result_may_go_to(output, (char *[]){ r->choice.path }, 1, false))
+	if (!result_may_go_to(output, (char *[]){ r->choice.path }, 1))
 		return 2;
 	/* torch's table counts all of the file. */
 	r->subject.group.torch = r->order.like_torch;

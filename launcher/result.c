@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool result_may_go_to(const char *path, char *const *sources, size_t n, bool trace)
+bool result_may_go_to(const char *path, char *const *sources, size_t n)
 {
 	char why[8192];
 
@@ -19,10 +19,19 @@ bool result_may_go_to(const char *path, char *const *sources, size_t n, bool tra
 		say_warn("%s: is one of the traces: name another file", path);
 		return false;
 	}
-	if (!path || new_file_may_be(path, trace, why, sizeof(why)))
+	if (!path || new_file_may_be(path, why, sizeof(why)))
 		return true;
 	say_warn("%s", why);
 	return false;
+}
+
+mode_t result_most(char *const *sources, size_t n)
+{
+	mode_t most = 0666;
+
+	for (size_t i = 0; i < n; i++)
+		most &= new_file_as(sources[i]);
+	return most;
 }
 
 bool result_begin(struct result *r)
@@ -36,7 +45,7 @@ bool result_begin(struct result *r)
 
 static bool write_file(const char *path, const struct result *r)
 {
-	struct new_file f = { 0 };
+	struct new_file f;
 	char why[8192];
 
 	if (!new_file_open(&f, path, r->most, why, sizeof(why))) {

@@ -23,9 +23,12 @@ struct result {
 	mode_t most; /* of the file: what new_file_as says of the source */
 };
 
-/* May a verb write what it makes of the sources to `path`? NULL: standard output. `trace`
- * as new_file has it. False after a line. */
-bool result_may_go_to(const char *path, char *const *sources, size_t n, bool trace);
+/* May a verb write what it makes of the sources to `path`? NULL: standard output. False
+ * after a line. */
+bool result_may_go_to(const char *path, char *const *sources, size_t n);
+/* The permissions that a file of what the sources say may have: who may not read one of
+ * them shall not read that. */
+mode_t result_most(char *const *sources, size_t n);
 bool result_begin(struct result *r);
 /* `path`: NULL = standard output. With `keep` false the text is dropped. */
 bool result_show(struct result *r, const char *path, bool keep);

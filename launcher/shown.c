@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-int shown_print(const char *output, bool colour,
+int shown_print(const char *output, mode_t most, bool colour,
 		bool (*print)(const void *what, const struct screen *to),
 		const void *what)
 {
@@ -16,6 +16,7 @@ int shown_print(const char *output, bool colour,
 
 	if (!result_begin(&text))
 		return 2;
+	text.most = most;
 	screen_begin(&screen, text.out,
 		     !output && isatty(STDOUT_FILENO) ? STDOUT_FILENO : -1);
 	screen.colour &= colour;

@@ -12,9 +12,12 @@
 
 #include "report/view/screen.h"
 
+#include <sys/types.h>
+
 /* `print` says false where memory is short. `output`: NULL = standard output. Returns the
  * verb's exit status. */
-int shown_print(const char *output, bool colour,
+/* `most`: the permissions of the file: result_most. */
+int shown_print(const char *output, mode_t most, bool colour,
 		bool (*print)(const void *what, const struct screen *to),
 		const void *what);
 

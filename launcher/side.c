@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds and reads the files of a side. */
 #include "launcher/side.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "report/memory/processes.h"
 
@@ -55,4 +56,11 @@ void side_free(struct side *s)
 struct difference_side side_named(const struct side *s)
 {
 	return (struct difference_side){ s->place, &s->profile };
+}
+
+/* A directory's windows are of one recording: the last one's do for all. */
+mode_t side_most(const struct side *a, const struct side *b)
+{
+	return result_most((char *[]){ (char *)a->choice.path, (char *)b->choice.path },
+			   2);
 }

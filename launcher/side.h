@@ -14,6 +14,8 @@
 #include "report/choice.h"
 #include "report/compare/difference.h"
 
+#include <sys/types.h>
+
 struct side {
 	const char *place;
 	struct choice choice;
@@ -25,5 +27,7 @@ struct side {
 bool side_read(struct side *s, const char *place, int64_t rank);
 void side_free(struct side *s);
 struct difference_side side_named(const struct side *s);
+/* The permissions of what is made of both: result_most. */
+mode_t side_most(const struct side *a, const struct side *b);
 
 #endif

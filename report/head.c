@@ -4,6 +4,7 @@
 #include "report/input.h"
 #include "report/parse.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,38 +156,57 @@ static bool ends_with(const char *text, const char *end)
 	return len >= n && !strcmp(text + len - n, end);
 }
 
-bool head_is_trace_name(const char *path)
+static bool is_trace_name(const char *path)
 {
 	return ends_with(path, ".pt.trace.json") || ends_with(path, ".pt.trace.json.gz");
 }
 
-/* Kineto's first key is "schemaVersion"; before "traceEvents" there may be much. */
-static bool begins_as_trace(const char *text)
+/* A list of events alone: its first object has a phase. */
+static bool is_event_list(struct parse *p)
 {
-	text += strspn(text, " \t\r\n");
-	if (*text == '{')
-		return strstr(text, "\"traceEvents\"") ||
-		       strstr(text, "\"schemaVersion\"");
-	return *text == '[' && strstr(text, "\"ph\"");
+	enum token token;
+
+	if (!parse_element(p, &token) || token != TOKEN_OBJECT)
+		return false;
+	while (parse_next(p) == TOKEN_KEY) {
+		if (parse_is(p, "ph"))
+			return true;
+		parse_skip(p, TOKEN_KEY);
+	}
+	return false;
+}
+
+/* Kineto's first key is "schemaVersion"; before "traceEvents" there may be much. */
+static bool is_trace_object(struct parse *p)
+{
+	while (parse_next(p) == TOKEN_KEY) {
+		if (parse_is(p, "traceEvents") || parse_is(p, "schemaVersion"))
+			return true;
+		parse_skip(p, TOKEN_KEY);
+	}
+	return false;
 }
 
 bool head_is_trace(const char *path)
 {
 	const char *why;
-	char text[4096];
-	size_t n = 0;
-	ssize_t got;
 	struct input *in;
+	struct parse p;
+	enum token token;
+	bool trace = false;
 
-	if (head_is_trace_name(path))
+	if (is_trace_name(path))
 		return true;
 	in = input_open(path, &why);
 	if (!in)
-		return false;
-	while (n < sizeof(text) - 1 &&
-	       (got = input_read(in, text + n, sizeof(text) - 1 - n, &why)) > 0)
-		n += (size_t)got;
-	text[n] = '\0';
+		return access(path, R_OK) && errno == EACCES;
+	if (parse_start(&p, read_input, in)) {
+		token = parse_next(&p);
+		trace = token == TOKEN_ARRAY
+				? is_event_list(&p)
+				: token == TOKEN_OBJECT && is_trace_object(&p);
+		parse_stop(&p);
+	}
 	input_close(in);
-	return begins_as_trace(text);
+	return trace;
 }

@@ -27,8 +27,8 @@ struct head {
 };
 
 bool head_read(struct head *h, const char *path);
-/* Does the file's name, or how it begins, say that it is a trace? It may be cut. */
-bool head_is_trace_name(const char *path);
+/* Does the file's name, or what stands before its events, say that it is a trace? It may
+ * be cut; what may not be read may be one. */
 bool head_is_trace(const char *path);
 
 #endif

@@ -7,6 +7,7 @@
 #include "report/kept.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 struct passing {
 	struct rewrite *w;
@@ -181,11 +182,15 @@ static bool judge_file(struct passing *c, enum token token, const char *path, ch
 	return false;
 }
 
-/* The time of the trace's begin, which some writers put behind the events; 0: none. */
+/* The time of the trace's begin, which some writers put behind the events; 0: none, or a
+ * pipe, which can be read once. */
 static int64_t find_base(const char *path)
 {
 	const char *reason = NULL;
-	struct input *in = input_open(path, &reason);
+	struct stat st;
+	struct input *in = !stat(path, &st) && S_ISREG(st.st_mode)
+				   ? input_open(path, &reason)
+				   : NULL;
 	struct parse p;
 	int64_t base = 0;
 

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import prof
 
@@ -307,12 +306,18 @@ def test_a_trace_is_no_target():
                     assert file.read() == before, (words, path)
                 assert run.returncode == 2 and "is a trace, which would be lost" in run.stderr, (words, path, run.stderr)
         export("--csv", trace, "-o", other)                    # it only looks like one
-        for path in (made, made):                              # a trace that an export made may be made anew
-            export("--chrome", trace, "-o", path)
-        assert "would be lost" in export("--chrome", trace, "-o", named, status=2).stderr
+        export("--chrome", trace, "-o", made)
+        for path in (made, named, packed):
+            assert "would be lost" in export("--chrome", trace, "-o", path, status=2).stderr
+        far = {"otherData": "x" * 10000, "traceEvents": []}
+        for what in (json.dumps(far), '[{"args": "' + "x" * 10000 + '", "ph": "X"}]'):
+            with open(made, "w", encoding="utf-8") as file:
+                file.write(what)
+            assert "would be lost" in export("--csv", trace, "-o", made, status=2).stderr
 
 
 def test_a_private_trace_stays_private():
+    before = os.umask(0o022)
     with prof.folder() as log:
         one, other = (os.path.join(log, name) for name in ("one.json", "other.json"))
         for path, mode in ((one, 0o600), (other, 0o644)):
@@ -320,16 +325,17 @@ def test_a_private_trace_stays_private():
                 file.write('{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5}]}')
             os.chmod(path, mode)
         for words, mode in (((other,), 0o644), ((one,), 0o600), ((other, one), 0o600)):
-            for verb in ("export", "--folded"), ("export", "--sqlite"), ("export", "--csv"), ("report",), ("report", "--html"), ("diff", "--html"):
-                if len(words) + (verb[0] == "diff") > 1 and verb[0] == "report":
+            for verb in ("export", "--folded"), ("export", "--sqlite"), ("export", "--csv"), ("report",), ("report", "--html"), ("diff", "--html"), ("diff",), ("ranks",), ("gate",):
+                if len(words) > 1 and verb[0] == "report" or len(words) < 2 and verb[0] == "ranks":
                     continue
                 out = os.path.join(log, "out")
-                places = words if verb[0] != "diff" else (words[0], words[-1])
+                places = {"diff": (words[0], words[-1]), "gate": ("--baseline", words[0], words[-1])}.get(verb[0], words)
                 target = ("--html", out) if verb[-1] == "--html" else ("-o", out)
                 run = prof.plain([prof.LAUNCHER, verb[0], *verb[1:-1 if verb[-1] == "--html" else None], *target, *places])
-                assert run.returncode == 0, (verb, words, run.stderr)
+                assert run.returncode == 0 or verb[0] == "gate", (verb, words, run.stderr)
                 assert os.stat(out).st_mode & 0o777 == mode, (verb, words, oct(os.stat(out).st_mode))
                 os.unlink(out)
+    os.umask(before)
 
 
 def test_a_signal_leaves_no_part():
@@ -342,8 +348,7 @@ def test_a_signal_leaves_no_part():
             with open(fifo, "w", encoding="utf-8") as file:
                 file.write('{"traceEvents":[{"ph":"X","cat":"cpu_op"')
                 file.flush()
-                while not any(name.endswith(".part") for name in os.listdir(log)):
-                    time.sleep(0.01)
+                assert any(name.endswith(".part") for name in os.listdir(log)), os.listdir(log)     # it is there before the trace is opened
                 run.send_signal(sig)
                 assert run.wait(60) == -sig
             assert os.listdir(log) == ["fifo"], os.listdir(log)
