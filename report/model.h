@@ -6,7 +6,7 @@
  * flight, and steps are in order. A view is a file of its own above this.
  *
  * Threads  one at a time.
- * Memory   72 bytes a slice or memory event that is wanted, 80 for each of GPU work with
+ * Memory   72 bytes a slice or memory event that is wanted, 72 for each of GPU work with
  *          WANT_DETAILS, each text once; model_free.
  * Errors   0, or -1 with a line in `why`.
  * Units    nanoseconds as the file has them (base_ns makes them absolute); bytes.

@@ -73,7 +73,8 @@ static const char *missing_for(const struct facts *f, unsigned needs)
 	if (needs & NEED_PYTHON && !has_kind(m, SLICE_PYTHON))
 		return "Python's functions: torch.profiler, with_stack=True";
 	if (needs & NEED_CPUS && m->whose.cpus <= 0)
-		return "threads and CPUs: steps that the program ends itself";
+		return ours ? "threads and CPUs: steps that the program ends itself, no --marker time:"
+			    : "threads and CPUs: proflaunch records them";
 	return NULL;
 }
 

@@ -69,6 +69,7 @@ static bool is_same_work(const struct facts *f, size_t step, enum share odd)
 /* The program cannot be blamed here, so that no gain is claimed. */
 static void say_machine(struct advice *a)
 {
+	a->minor = true;
 	ADVICE_SAY(a->title, "The same operators take different times");
 	ADVICE_SAY(
 		a->why,

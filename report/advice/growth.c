@@ -43,7 +43,7 @@ static bool rises_always(const int64_t *level, size_t n)
 	for (size_t i = 1; i < n; i++)
 		if (level[i - 1] < 0 || level[i] <= level[i - 1])
 			return false;
-	return n > GROWTH_STEPS &&
+	return n > GROWTH_RISES &&
 	       (level[n - 1] - level[0]) / (int64_t)(n - 1) >= GROWTH_KIB * INT64_C(1024);
 }
 

@@ -66,7 +66,7 @@
 #define VARY_PERCENT          130
 #define FIRST_PERCENT         130
 #define GROWTH_KIB            64
-#define GROWTH_STEPS          3
+#define GROWTH_RISES          3
 #define OVERHEAD_PERCENT      10
 #define EVENTS_PER_MS         300
 

@@ -73,7 +73,7 @@ class Flame {
 
 	words(node) {
 		const said = [node.name, `${time(node.time)}, ${percent(node.time / this.root.time)} of all`, `own: ${time(own_time(node))}`];
-		return this.change ? [...said, node.other ? `${this.against}: ${time(node.other)}; here ${signed(time, node.time - node.other)}` : `${this.against}: not there`] : said;
+		return this.change ? [...said, node.other ? `${this.against}: ${time(node.other)}; here ${signed(time, node.time - node.other)}` : `${this.against}: not there, or below 0.05 %`] : said;
 	}
 
 	enter(node) {
@@ -147,10 +147,10 @@ function rows_beside(rows, others, scale) {
 	return [...both, ...[...left.values()].map(([name, kind, own]) => [name, kind, 0, own * scale, -own * scale, own * scale])];
 }
 
-// The run beside this one in a page of two; null: there is none, or it shall not be seen.
+// The run beside this one in a page of two; null: there is none, it shall not be seen, or there are no steps to compare by.
 function run_beside(words) {
 	const other = 1 - asked.run, data = asked.difference && !words.includes('alone') ? read.get(other) : null;
-	return data ? {data, letter: other ? 'B' : 'A'} : null;
+	return data && data.report.steps_marked && read.get(asked.run).report.steps_marked ? {data, letter: other ? 'B' : 'A'} : null;
 }
 
 const flame_of = (data, gpu) => gpu ? data.flame.gpu : data.flame.cpu;
@@ -197,7 +197,8 @@ VIEWS.flame = {title: 'Flame graph', draw(main, data) {
 	box.append(make('div', {class: 'tools'}, input, ...flame_buttons(words, gpu, has(true) && has(false)), merge, button('out', () => flame.leave(), {title: 'Esc'}),
 		flame_hint(new Set(flame_of(data, gpu).frames.map(f => f[1])), beside)));
 	if (!data.flame.cpu.frames.some(f => f[1] === 'python' || f[1] === 'module')) box.append(note(`No lines of Python: record with ${data.report.process.written_by_proflaunch ? '--with-stack' : 'with_stack=True'}.`));
-	if (beside && steps_of(data) !== steps_of(beside.data)) box.append(note(`${count(steps_of(data))} steps here, ${count(steps_of(beside.data))} in ${beside.letter}: its times are those of as many.`));
+	if (beside && steps_of(data) !== steps_of(beside.data)) box.append(note(`Steps: ${count(steps_of(data))} here, ${count(steps_of(beside.data))} in ${beside.letter}, whose times are those of as many.`));
+	if (asked.difference && !beside && !words.includes('alone')) box.append(note('Steps are not marked in both runs: their times cannot be compared.'));
 	const flame = new Flame(box, root, beside ? set_beside(root, other, scale) || 1 : 0, beside && beside.letter);
 	flame.draw();
 	input.addEventListener('input', () => { flame.find = input.value; flame.draw(); });

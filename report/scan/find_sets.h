@@ -93,7 +93,8 @@ static inline int find_close(struct find_masks *m, struct find_nest *n)
 	return -1;
 }
 
-/* Looks at the 64 bytes at `at`. True: the search is over, and *behind is its result. */
+/* Looks at the 64 bytes at `at`. True: the search is over, and *behind is its result: the
+ * first bracket, where a text cannot end. */
 static inline bool find_is_over(struct find_masks *m, struct find_nest *n, const char *at,
 				const char *end, const char **behind)
 {

@@ -184,8 +184,10 @@ static const char *take_types(struct scan *s, const char *at)
 		return stop_at(s, at);
 	behind = skip_nest(s, at);
 	type = scan_blanks(at + 1);
-	if (!behind || *type != '"')
-		return behind && *type == ']' ? behind : stop_at(s, behind ? at : s->end);
+	if (!behind)
+		return NULL;
+	if (*type != '"')
+		return *type == ']' ? behind : stop_at(s, at);
 	if (!take_text(s, type, &len))
 		return NULL;
 	s->r->element = read_event_element(type + 1, len);

@@ -82,7 +82,8 @@ static void print_meanings(const struct screen *to, unsigned shown)
 	static const char *const meanings[SHARES] = {
 		[SHARE_RUNTIME] = "Runtime: in calls of CUDA. ",
 		[SHARE_CPU] = "CPU Exec: in operators. ",
-		[SHARE_OTHER] = "Other: in none, as in Python, files and waits.",
+		[SHARE_OTHER] =
+			"Other: outside of operators, as in Python, files and waits.",
 	};
 	char text[160] = "";
 	size_t n = 0;

@@ -34,7 +34,7 @@ static const struct advice *harm_of(const struct subject *s)
 	const struct advice *a;
 
 	for (unsigned i = 0; (a = overview_advice(s, i)); i++)
-		if (!a->gain && !a->minor)
+		if (!a->gain && !a->minor && !a->consequence)
 			return a;
 	return NULL;
 }

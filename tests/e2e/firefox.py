@@ -40,6 +40,13 @@ class Firefox(browser.Browser):
         self.driver = subprocess.Popen([PROGRAM, "--headless", "--marionette", "--remote-allow-system-access", "--no-remote", "--profile", self.folder],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "HOME": self.folder},
                                        start_new_session=True)
+        try:
+            self.meet(size)
+        except BaseException:
+            self.stop()
+            raise
+
+    def meet(self, size):
         self.link, self.number = socket.create_connection(("127.0.0.1", self.find_port()), 2 * LIMIT_S), 0
         self.read()                                     # it says who it is
         self.call("WebDriver:NewSession", capabilities={"alwaysMatch": {"timeouts": {"script": LIMIT_S * 1000}}})
@@ -48,13 +55,19 @@ class Firefox(browser.Browser):
     def find_port(self):
         path, until = os.path.join(self.folder, "MarionetteActivePort"), time.monotonic() + LIMIT_S
         while time.monotonic() < until and self.driver.poll() is None:
-            if os.path.exists(path) and (text := open(path, encoding="utf-8").read().strip()):
-                return int(text)
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    text = file.read().strip()
+                if text:
+                    return int(text)
             time.sleep(0.05)
         raise AssertionError("Firefox did not start")
 
     def __exit__(self, *_):
         self.link.close()
+        self.stop()
+
+    def stop(self):
         os.killpg(self.driver.pid, signal.SIGKILL)
         self.driver.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -311,7 +311,7 @@ def test_the_flame_graph_of_two_runs_has_their_changes_in_colour():
     assert linear[0].startswith("beside") and linear[1] < 0.1 and "A: 16.0 ms; here 0 µs" in linear[2], linear
     worse = [(text, by) for text, (kind, by, _) in said.items() if kind == "beside worse" and by > 0.9]
     assert any(text == "aten::mul_" for text, _ in worse), said
-    assert "10 steps here, 5 in A" in PAGE.ask("return document.getElementById('main').innerText")
+    assert "Steps: 10 here, 5 in A" in PAGE.ask("return document.getElementById('main').innerText")
     assert p.column(PAGE, "Frame")[0] == "aten::mul_"
     PAGE.ask("[...document.querySelectorAll('.tools button')].find(b => b.textContent === 'changes in colour').click()")
     assert all(kind.startswith("k-") for _, kind, _, _ in PAGE.ask(boxes)) and "group=alone" in PAGE.ask("return location.hash")
