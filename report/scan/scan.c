@@ -120,10 +120,8 @@ static const char *skip_word(struct scan *s, const char *at)
 	return stop_at(s, at + 5 < s->end ? at : s->end);
 }
 
-static const char *skip_number(struct scan *s, const char *at)
+static inline const char *check_number(struct scan *s, const char *at, const char *behind)
 {
-	const char *behind = digits_skip(at);
-
 	return behind ? behind : stop_at(s, at + 400 < s->end ? at : s->end);
 }
 
@@ -142,12 +140,8 @@ static const char *skip_value(struct scan *s, const char *at)
 		return skip_text(s, at);
 	if (*at == '[' || *at == '{')
 		return skip_nest(s, at);
-	return *at == '-' || digits_is(*at) ? skip_number(s, at) : skip_word(s, at);
-}
-
-static inline const char *check_number(struct scan *s, const char *at, const char *behind)
-{
-	return behind ? behind : stop_at(s, at + 400 < s->end ? at : s->end);
+	return *at == '-' || digits_is(*at) ? check_number(s, at, digits_skip(at))
+					    : skip_word(s, at);
 }
 
 /* ---- arguments ---- */
