@@ -3,6 +3,7 @@
  * its options concerns a run; report/memory makes the output. Traces may be
  * torch.profiler's, too. */
 #include "launcher/memory.h"
+#include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
 #include "report/memory/category.h"
@@ -117,6 +118,8 @@ static int show_report(const struct asked *a, struct memory_view *v, const char 
 	if (a->leaks)
 		return leaks_print(v, &a->leak, path, stdout);
 	if (a->timeline) {
+		if (!result_may_go_to(a->timeline, (char *[]){ (char *)path }, 1))
+			return 2;
 		if (!timeline_write(v, a->memory.device, a->timeline, why, sizeof(why))) {
 			say_note("%s written", a->timeline);
 			return 0;

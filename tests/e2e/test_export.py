@@ -309,6 +309,19 @@ def test_a_trace_is_no_target():
         export("--chrome", trace, "-o", made)
         for path in (made, named, packed):
             assert "would be lost" in export("--chrome", trace, "-o", path, status=2).stderr
+        held = os.path.join(log, "held.json")
+        with open(held, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": [{"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": {
+                "Device Type": 0, "Device Id": -1, "Addr": 8, "Bytes": size, "Total Allocated": 64}} for ts, size in ((1, 64), (2, -64))]}, file)
+        for path, say in ((plain, "would be lost"), (named, "would be lost"), (packed, "would be lost"), (held, "is one of the traces")):
+            with open(path, "rb") as file:
+                before = file.read()
+            run = prof.plain([prof.LAUNCHER, "memory", "--timeline", path, held])
+            with open(path, "rb") as file:
+                assert file.read() == before and run.returncode == 2 and say in run.stderr, (path, run)
+        for _ in range(2):                                     # its own file may be made anew
+            run = prof.plain([prof.LAUNCHER, "memory", "--timeline", os.path.join(log, "line.json"), held])
+            assert run.returncode == 0, run.stderr
         far = {"otherData": "x" * 10000, "traceEvents": []}
         for what in (json.dumps(far), '[{"args": "' + "x" * 10000 + '", "ph": "X"}]'):
             with open(made, "w", encoding="utf-8") as file:
