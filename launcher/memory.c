@@ -3,6 +3,7 @@
  * its options concerns a run; report/memory makes the output. Traces may be
  * torch.profiler's, too. */
 #include "launcher/memory.h"
+#include "launcher/new_file.h"
 #include "launcher/result.h"
 #include "launcher/say.h"
 #include "launcher/verb_options.h"
@@ -111,22 +112,35 @@ static int nothing_there(const struct model *m, const struct asked *a, const cha
 	return 2;
 }
 
+/* The timeline has its name only when it is whole. */
+static bool write_timeline(const struct asked *a, struct memory_view *v, const char *path)
+{
+	char *source = (char *)path, why[8192];
+	struct new_file f;
+	bool fine;
+
+	if (!result_may_go_to(a->timeline, &source, 1))
+		return false;
+	fine = new_file_open(&f, a->timeline, new_file_as(path), why, sizeof(why));
+	if (fine &&
+	    timeline_write(v, a->memory.device, a->timeline, f.out, why, sizeof(why))) {
+		new_file_drop(&f);
+		fine = false;
+	}
+	fine = fine && new_file_keep(&f, why, sizeof(why));
+	if (fine)
+		say_note("%s written", a->timeline);
+	else
+		say_warn("%s", why);
+	return fine;
+}
+
 static int show_report(const struct asked *a, struct memory_view *v, const char *path)
 {
-	char why[1024];
-
 	if (a->leaks)
 		return leaks_print(v, &a->leak, path, stdout);
-	if (a->timeline) {
-		if (!result_may_go_to(a->timeline, (char *[]){ (char *)path }, 1))
-			return 2;
-		if (!timeline_write(v, a->memory.device, a->timeline, why, sizeof(why))) {
-			say_note("%s written", a->timeline);
-			return 0;
-		}
-		say_warn("%s", why);
-		return 2;
-	}
+	if (a->timeline)
+		return write_timeline(a, v, path) ? 0 : 2;
 	if (a->json)
 		memory_json(v, path, stdout);
 	else

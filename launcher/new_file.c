@@ -10,6 +10,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* A large file is read whole before it is known to be none: once is enough. */
+static bool is_trace(const char *path, const struct stat *st)
+{
+	static struct stat none; /* the last file that was no trace */
+
+	if (st->st_dev == none.st_dev && st->st_ino == none.st_ino &&
+	    st->st_size == none.st_size && st->st_mtim.tv_sec == none.st_mtim.tv_sec &&
+	    st->st_mtim.tv_nsec == none.st_mtim.tv_nsec)
+		return false;
+	if (head_is_trace(path))
+		return true;
+	none = *st;
+	return false;
+}
+
 bool new_file_may_be(const char *path, char *why, size_t size)
 {
 	struct stat st;
@@ -22,7 +37,7 @@ bool new_file_may_be(const char *path, char *why, size_t size)
 			 path);
 	else if (!S_ISREG(st.st_mode))
 		snprintf(why, size, "%s: is no file: name one, or leave -o out", path);
-	else if (st.st_size && head_is_trace(path))
+	else if (st.st_size && is_trace(path, &st))
 		snprintf(why, size,
 			 "%s: is a trace, which would be lost: name another file, or "
 			 "remove it first",

@@ -215,12 +215,15 @@ static int64_t find_base(const char *path)
 /* Traces beside one another lie where their times since 1970 are, if both say them. */
 static void align_times(struct passing *c, const char *path)
 {
-	int64_t base = c->o->label ? find_base(path) : 0;
+	int64_t base = c->o->label ? find_base(path) : 0, shift;
 
+	c->w->adrift = false;
 	if (!c->moves.part)
 		c->w->base = base;
-	else if (base && c->w->base)
-		(void)!__builtin_sub_overflow(base, c->w->base, &c->moves.shift);
+	else if (base && c->w->base && !__builtin_sub_overflow(base, c->w->base, &shift))
+		c->moves.shift = shift;
+	else
+		c->w->adrift = true;
 }
 
 /* The first trace with events stays as it is; ids of a later one go above the largest

@@ -37,6 +37,8 @@ struct rewrite {
 	const char *broken; /* the last trace: why only what is before broken_at was
 			       taken; NULL = it is whole */
 	uint64_t broken_at;
+	bool adrift; /* the last trace, or the first, does not say when it began: it lies
+			at its own times */
 	unsigned traces;
 	int64_t base, most; /* the first trace's time; the largest id so far */
 };

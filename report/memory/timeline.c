@@ -6,6 +6,7 @@
 #include "report/memory/category.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,49 +162,37 @@ static int gz_end(void *arg)
 	return gzclose(arg) == Z_OK ? 0 : -1;
 }
 
-/* Makes a new file: in /tmp a link of another user may have its name. */
-static FILE *open_part(const char *part, bool packed)
+/* The file behind `out` stays open: the packed stream has a descriptor of its own. */
+static FILE *open_packed(FILE *out)
 {
 	cookie_io_functions_t io = { .write = gz_put, .close = gz_end };
-	FILE *out;
-	gzFile gz;
+	int fd = fcntl(fileno(out), F_DUPFD_CLOEXEC, 0);
+	gzFile gz = fd < 0 ? NULL : gzdopen(fd, "wb");
+	FILE *packed = gz ? fopencookie(gz, "w", io) : NULL;
 
-	if (!packed)
-		return fopen(part, "wxe");
-	gz = gzopen(part, "wbxe");
-	if (!gz)
-		return NULL;
-	out = fopencookie(gz, "w", io);
-	if (!out)
+	if (gz && !packed)
 		gzclose(gz);
-	return out;
+	else if (fd >= 0 && !gz)
+		close(fd);
+	return packed;
 }
 
-/* Renames the file when it is whole: so nobody reads half a page. */
-static int write_file(const struct timeline *t, const char *path, char *why, size_t size)
+/* What is lost in the middle is an error, whether or not there is room again. */
+static bool put_all(const struct timeline *t, const char *path, FILE *out)
 {
-	char part[4096];
-	FILE *out;
+	FILE *packed;
 	bool fine;
 
-	if ((size_t)snprintf(part, sizeof(part), "%s.%d.part", path, (int)getpid()) >=
-	    sizeof(part)) {
-		snprintf(why, size, "%s: %s", path, strerror(ENAMETOOLONG));
-		return -1;
+	if (!ends_with(path, ".gz")) {
+		put_by_suffix(t, path, out);
+		return !fflush(out) && !ferror(out);
 	}
-	out = open_part(part, ends_with(path, ".gz"));
-	if (!out) {
-		snprintf(why, size, "%s: %s", path, strerror(errno));
-		return -1;
-	}
-	put_by_suffix(t, path, out);
-	fine = !ferror(out);
-	if (fclose(out) || !fine || rename(part, path)) {
-		snprintf(why, size, "%s: %s", path, strerror(errno));
-		unlink(part);
-		return -1;
-	}
-	return 0;
+	packed = open_packed(out);
+	if (!packed)
+		return false;
+	put_by_suffix(t, path, packed);
+	fine = !ferror(packed);
+	return !fclose(packed) && fine;
 }
 
 /* The space of a device; NULL: there is no tensor memory of it. */
@@ -224,10 +213,10 @@ static const struct memory_space *choose_space(const struct memory_view *v,
 }
 
 int timeline_write(const struct memory_view *v, const char *device, const char *path,
-		   char *why, size_t size)
+		   FILE *out, char *why, size_t size)
 {
 	struct timeline t = { .view = v, .space = choose_space(v, device) };
-	int rc;
+	bool fine;
 
 	if (!ends_with(path, ".html") && !ends_with(path, ".json") &&
 	    !ends_with(path, ".json.gz")) {
@@ -247,7 +236,9 @@ int timeline_write(const struct memory_view *v, const char *device, const char *
 		snprintf(why, size, "not enough memory");
 		return -1;
 	}
-	rc = write_file(&t, path, why, size);
+	fine = put_all(&t, path, out);
+	if (!fine)
+		snprintf(why, size, "%s: cannot be written: %s", path, strerror(errno));
 	free(t.rows);
-	return rc;
+	return fine ? 0 : -1;
 }

@@ -37,9 +37,10 @@ struct timeline {
 /* Makes the rows of the space's allocations and frees; memory older than the window comes
  * first, at -1. free(t->rows). False: not enough memory. */
 bool timeline_rows(struct timeline *t);
-/* device NULL: the one with the highest peak. */
+/* Writes to `out`, a file, in the format that the end of `path` says. device NULL: the
+ * one with the highest peak. */
 int timeline_write(const struct memory_view *v, const char *device, const char *path,
-		   char *why, size_t size);
+		   FILE *out, char *why, size_t size);
 
 /* Writes the page. */
 void timeline_html(const struct timeline *t, FILE *out);

@@ -179,7 +179,7 @@ static bool join_one(struct match *m, struct rank *ranks, const struct keys *key
 
 		if (row == NO_ROW)
 			continue;
-		ranks[i].collectives[row].mates = (uint32_t)m->n;
+		ranks[i].collectives[row].joined = true;
 		ranks[i].collectives[row].transfer = least;
 	}
 	m->n++;
@@ -210,7 +210,7 @@ static void count_alone(struct match *m, const struct rank *ranks)
 	m->alone = 0;
 	for (size_t i = 0; i < m->ranks; i++)
 		for (size_t c = 0; c < ranks[i].collectives_n; c++)
-			m->alone += ranks[i].collectives[c].mates == NO_ROW;
+			m->alone += !ranks[i].collectives[c].joined;
 }
 
 /* Are there smaller groups, and collectives of which the group is not said? */
@@ -257,7 +257,7 @@ void match_undo(struct match *m, struct rank *ranks)
 		for (size_t c = 0; c < ranks[i].collectives_n; c++) {
 			struct collective *one = &ranks[i].collectives[c];
 
-			one->mates = NO_ROW;
+			one->joined = false;
 			one->transfer = one->end - one->begin;
 		}
 	m->n = 0;

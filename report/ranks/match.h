@@ -27,7 +27,7 @@ struct match {
 	bool parts; /* there are smaller groups, and files that do not say which */
 };
 
-/* Sets `mates` of collectives, and their `transfer`: the least length of their group's.
+/* Sets `joined` of collectives, and their `transfer`: the least length of their group's.
  */
 bool match_make(struct match *m, struct rank *ranks, size_t n, const struct texts *names);
 /* Takes all apart again. */

@@ -103,7 +103,6 @@ static bool add_collective(struct taking *t, uint32_t i)
 		.step = steps_at(t->s, s->begin),
 		.name = id,
 		.group = group,
-		.mates = NO_ROW,
 	};
 	return true;
 }

@@ -22,7 +22,7 @@ struct collective {
 	int64_t step; /* row of the rank's steps; -1 = outside */
 	uint32_t name; /* a text of the ranks */
 	uint32_t group; /* likewise: of processes; TEXT_NONE = not said */
-	uint32_t mates; /* row of this one among joined ones; NO_ROW = it is alone */
+	bool joined; /* with those of other ranks */
 };
 
 struct rank_step {

@@ -320,8 +320,10 @@ def test_a_trace_is_no_target():
             with open(path, "rb") as file:
                 assert file.read() == before and run.returncode == 2 and say in run.stderr, (path, run)
         for _ in range(2):                                     # its own file may be made anew
-            run = prof.plain([prof.LAUNCHER, "memory", "--timeline", os.path.join(log, "line.json"), held])
-            assert run.returncode == 0, run.stderr
+            os.chmod(held, 0o600)
+            line = os.path.join(log, "line.json")
+            run = prof.plain([prof.LAUNCHER, "memory", "--timeline", line, held])
+            assert run.returncode == 0 and os.stat(line).st_mode & 0o777 == 0o600, run.stderr
         far = {"otherData": "x" * 10000, "traceEvents": []}
         for what in (json.dumps(far), '[{"args": "' + "x" * 10000 + '", "ph": "X"}]'):
             with open(made, "w", encoding="utf-8") as file:

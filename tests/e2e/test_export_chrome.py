@@ -270,6 +270,11 @@ def test_the_times_begin_may_be_behind_the_events():
         both = json.loads(export("--chrome", *paths).stdout)
         assert both["baseTimeNanoseconds"] == 1000000
         assert sorted(e["ts"] for e in both["traceEvents"] if e.get("cat") == "kernel") == [30, 30.7, 130, 130.7], both
+        # A pipe is read once: it lies where it is, and a line says so.
+        run = prof.plain(["bash", "-c", '"$0" export --chrome "$1" <(cat "$2")', prof.LAUNCHER, *paths])
+        assert run.returncode == 0 and run.stderr.count("it lies at its own times") == 1, run
+        times = sorted(e["ts"] for e in json.loads(run.stdout)["traceEvents"] if e.get("cat") == "kernel")
+        assert times == [30, 30, 130, 130], times
 
 
 def test_ids_of_any_size():

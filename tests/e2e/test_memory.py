@@ -230,12 +230,16 @@ def test_html_needs_nothing_else():
         precious = os.path.join(log, "precious")
         with open(precious, "w") as file:
             file.write("precious")
+        before = len(os.listdir(log))
         for name in "u.html", "u.raw.json.gz":
-            os.symlink(precious, os.path.join(log, name + ".part"))
-            memory("--timeline", os.path.join(log, name), torch_trace("conv")[0])
-            assert open(precious).read() == "precious", name
-            assert os.path.getsize(os.path.join(log, name)) > 100
-        assert len(os.listdir(log)) == 6, os.listdir(log)
+            path = os.path.join(log, name)
+            linked = 'ln -s "$1" "$2.$$.part"; exec "$0" memory --timeline "$2" "$3"'      # exec keeps the process id
+            run = prof.plain(["sh", "-c", linked, prof.LAUNCHER, precious, path, torch_trace("conv")[0]])
+            assert run.returncode == 2 and ".part: cannot be written: File exists" in run.stderr, run
+            assert open(precious).read() == "precious" and not os.path.exists(path), name
+            memory("--timeline", path, torch_trace("conv")[0])
+            assert os.path.getsize(path) > 100
+        assert len(os.listdir(log)) == before + 4, os.listdir(log)              # the links are another's
 
 
 def test_big_files_in_bounded_memory():

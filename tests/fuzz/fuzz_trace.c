@@ -72,18 +72,15 @@ static void look(struct model *m, FILE *out)
 				    .first = INT64_MIN,
 				    .last = INT64_MAX };
 	struct leak_options l = { (unsigned)fuzz_below(40), (int64_t)fuzz_below(5000) };
-	static const char *const names[] = { "html", "raw.json", "json" };
-	char path[64], why[256];
+	static const char *const names[] = { "x.html", "x.raw.json", "x.json" };
+	char why[256];
 	struct memory_view v;
 
 	fuzz_require(memory_make(&v, m, &o));
 	memory_print(&v, "x", out);
 	memory_json(&v, "x", out);
 	leaks_print(&v, &l, "x", out);
-	snprintf(path, sizeof(path), "/tmp/fuzz_trace.%d.%s", (int)getpid(),
-		 names[fuzz_below(3)]);
-	timeline_write(&v, NULL, path, why, sizeof(why));
-	unlink(path);
+	timeline_write(&v, NULL, names[fuzz_below(3)], out, why, sizeof(why));
 	memory_free(&v);
 }
 
