@@ -8,6 +8,9 @@
 # as it holds.  A test says what it needs in lines of its own file:
 #   # run: timeout 300     seconds it may take on a quiet machine; 120 without
 #   # run: alone           not beside other tests: after them, one at a time
+#   # run: waits           sleeps more than it works: one of these runs beside as many
+#                          others as there may be
+#   # run: long            begins before the others, which fill the time until its end
 #   # run: full            slow, or at the mercy of the machine's load: only with FULL=1,
 #                          as in `make check-full`; elsewhere it is counted as left out
 #
@@ -19,7 +22,7 @@
 # A test has a folder of its own as TMPDIR.  What it leaves there, processes that
 # outlive it and new names in /tmp and /dev/shm are listed at the end.
 #
-# JOBS  how many at once; one per processor without it
+# JOBS  how many at once; one per processor without it. With 1 nothing runs beside another
 # PATIENCE  how many times as long a test may take before it is ended; 3 without it. A
 #       limit is for what hangs: what is slow on a busy machine is not wrong
 # FLAKY=0   no second look
@@ -168,18 +171,25 @@ fi
 RESULTS=$(mktemp -d)
 export RESULTS
 chmod 711 "$RESULTS"
+beside=
 trap 'rm -rf "$RESULTS"' EXIT
-trap 'exit 130' INT TERM
+trap '[ -z "$beside" ] || kill "$beside" 2> /dev/null; exit 130' INT TERM
 "$here/left.sh" before > "$RESULTS/before"
-side=$RESULTS/side; alone=$RESULTS/alone; left_out=0
-: > "$side"; : > "$alone"
+long=$RESULTS/long; side=$RESULTS/side; waits=$RESULTS/waits; alone=$RESULTS/alone; left_out=0
+: > "$long"; : > "$side"; : > "$waits"; : > "$alone"
 for test; do
 	if [ "${FULL-}" != 1 ] && is_marked full "$test"; then left_out=$((left_out + 1))
 	elif is_marked alone "$test"; then echo "$test" >> "$alone"
+	elif is_marked waits "$test" && [ "${JOBS-}" != 1 ]; then echo "$test" >> "$waits"
+	elif is_marked long "$test"; then echo "$test" >> "$long"
 	else echo "$test" >> "$side"
 	fi
 done
-tr '\n' '\0' < "$side" | xargs -0 -r -n 1 -P "${JOBS:-$(nproc)}" "$0" --one
+tr '\n' '\0' < "$waits" | xargs -0 -r -n 1 "$0" --one &
+beside=$!
+cat "$long" "$side" | tr '\n' '\0' | xargs -0 -r -n 1 -P "${JOBS:-$(nproc)}" "$0" --one
+wait "$beside"
+beside=
 tr '\n' '\0' < "$alone" | xargs -0 -r -n 1 "$0" --one
 [ $left_out = 0 ] || echo "== left to make check-full: $left_out tests"
 second_look

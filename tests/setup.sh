@@ -125,7 +125,6 @@ END
 
 install_pip() {
 	[ -n "$(pick pip)" ] || return 0
-	[ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 	packages=$(missing_pip $(pick pip))
 	[ -n "$packages" ] || return 0
 	torch=$(printf '%s\n' $packages | grep '^torch==' || true)
@@ -135,10 +134,12 @@ install_pip() {
 	# What must stay old is said each time: another row would bring a newer one.
 	limits=$(pick pip | grep '<' || true)
 	echo "setup: pip install" $packages
-	pip() { "$venv/bin/pip" -q -q --disable-pip-version-check install "$@"; }
+	pip() { "$venv/bin/pip" -q -q --disable-pip-version-check install --no-compile "$@"; }
 	[ -z "$torch" ] || pip ${PROF_TORCH_INDEX:+--index-url "$PROF_TORCH_INDEX"} "$torch"
 	[ -z "$rest" ] || pip $rest $limits
 	[ -z "$bare" ] || pip --no-deps "$bare"
+	# pip compiles on one processor. What is written for a newer Python cannot be compiled.
+	"$venv/bin/python" -m compileall -q -j 0 "$venv"/lib/python3*/site-packages > /dev/null 2>&1 || true
 }
 
 # A C library that is older than this machine's, unpacked and never installed.  Where
@@ -166,7 +167,6 @@ install_cupti() {
 		[ ! -e "$root/done" ] || continue
 		echo "setup: unpacking" "$row"
 		rm -rf "$root"; mkdir -p "$root"
-		[ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
 		"$venv/bin/pip" -q -q --disable-pip-version-check download --no-deps \
 			--only-binary :all: -d "$root" "$row"
 		python3 - "$root" << 'END'
@@ -190,6 +190,11 @@ END
 }
 
 install_apt
+[ -z "$(pick pip)$(pick cupti)" ] || [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+install_suite &
+suite=$!
+install_cupti &
+cupti=$!
 install_pip
-install_suite
-install_cupti
+wait "$suite"
+wait "$cupti"

@@ -13,7 +13,7 @@ a_test() {
 }
 run_all() {	# what the last lines say of these tests
 	# shellcheck disable=SC2086 - words
-	BUILD=$work/build PATIENCE=1 JOBS=2 TALLY='' REPORT='' RESULTS='' FULL='' FLAKY=$flaky "$runner" $1 > "$work/out" 2>&1
+	BUILD=$work/build PATIENCE=1 JOBS=${jobs:-2} TALLY='' REPORT='' RESULTS='' FULL='' FLAKY=$flaky "$runner" $1 > "$work/out" 2>&1
 	status=$?
 }
 fail() { echo "$1"; cat "$work/out"; exit 1; }
@@ -54,3 +54,25 @@ rm -f "$work/once1"
 flaky=0
 run_all "$work/once1.sh"
 [ $status = 1 ] && [ "$(tail -n 1 "$work/out")" = '0 passed, 1 failed' ] || fail "no second look: status $status"
+
+# As many as may run at once wait for one that waits itself: it runs beside them. What is long is first.
+flaky=
+for n in 1 2; do
+	a_test "busy$n" "n=0; until [ -e $work/come ]; do n=\$((n + 1)); [ \$n -lt 200 ] || exit 1; sleep .1; done"
+done
+a_test late ":
+# run: waits
+touch $work/come"
+a_test last ":
+# run: long
+[ ! -e $work/come ]"
+run_all "$work/busy1.sh $work/busy2.sh $work/late.sh"
+[ "$(tail -n 1 "$work/out")" = '3 passed, 0 failed' ] || fail "one that waits: status $status"
+rm "$work/come"
+run_all "$work/late.sh"
+[ $status = 0 ] || fail "one that waits, and no other: status $status"
+rm "$work/come"
+a_test first "touch $work/come"
+jobs=1
+run_all "$work/first.sh $work/last.sh"
+[ "$(tail -n 1 "$work/out")" = '2 passed, 0 failed' ] || fail "one that is long: status $status"

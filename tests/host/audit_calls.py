@@ -9,6 +9,8 @@ allowed in windows of torch, and then its own calls are not the program's.
 audit_calls.py [MODE ...]
 """
 import collections
+import concurrent.futures
+import os
 import re
 import subprocess
 import sys
@@ -171,18 +173,22 @@ def main(modes):
         print("strace may not trace here")
         return 77
     place, failed = run.Place(), 0
+    modes = modes or [m for m in run.MODES if m != "bare"]
+    jobs = [(mode, place, program) for program in PROGRAMS for mode in ("bare", *modes)]
     try:
-        for program in PROGRAMS:
-            bare, theirs = trace("bare", place, program)
-            for mode in modes or [m for m in run.MODES if m != "bare"]:
-                ours, threads = trace(mode, place, program)
-                found = list(differences(bare, ours, program, mode))
-                if threads - theirs > most_threads(mode, program):
-                    found.append(f"{threads - theirs} threads of ours")
-                failed += bool(found)
-                print(f"{'FAIL' if found else 'ok':4} {program}, {mode}")
-                for line in found:
-                    print("      ", line)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            traced = pool.map(lambda job: trace(*job), jobs)
+            for program in PROGRAMS:
+                bare, theirs = next(traced)
+                for mode in modes:
+                    ours, threads = next(traced)
+                    found = list(differences(bare, ours, program, mode))
+                    if threads - theirs > most_threads(mode, program):
+                        found.append(f"{threads - theirs} threads of ours")
+                    failed += bool(found)
+                    print(f"{'FAIL' if found else 'ok':4} {program}, {mode}")
+                    for line in found:
+                        print("      ", line)
     finally:
         place.remove()
     return failed > 0
