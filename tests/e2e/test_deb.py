@@ -74,15 +74,23 @@ def installing(verb, **words):
                cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""})
 
 
+# What debhelper compiles anew of each kind of source: C for both binaries, assembler, text. That all
+# objects of another folder are those of this one is test_wheel.py's.
+ANEW = ("base", "cuda", "page")
+
+
 def test_twice_the_same():
-    """Once more, all of it, in another folder, by nine jobs, in another mask, zone and language."""
+    """Once more, in another folder, by nine jobs, in another mask, zone and language."""
     first = package()
     with prof.folder() as work:
-        there = os.path.join(work, "another-place")
+        there, objects = os.path.join(work, "another-place"), os.path.join(work, "objects")
         shutil.copytree(ROOT, there, symlinks=True,
                         ignore=shutil.ignore_patterns(".git", "build", "build-*", "dist", "log"))
+        for kind in ("so", "bin"):
+            shutil.copytree(os.path.join(prof.BUILD, kind), os.path.join(objects, kind), ignore=shutil.ignore_patterns(*ANEW))
+        assert len(files(objects)) < len(files(os.path.join(prof.BUILD, "so")) + files(os.path.join(prof.BUILD, "bin"))) - 100
         second = os.path.join(work, "b")
-        run([os.path.join(there, "packaging", "deb.sh"), second], umask=0o077, cwd=work,
+        run([os.path.join(there, "packaging", "deb.sh"), second, objects], umask=0o077, cwd=work,
             env={**os.environ, "TMPDIR": work, "COMMIT": "123456789abc", "TZ": "Asia/Tokyo", "LANG": "C", "DEB_BUILD_OPTIONS": "parallel=9"})
         assert len(first) == 2
         for path in first:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: waits
 """The finisher makes files while the command runs, and may die, hang, or be left alone."""
 import contextlib
 import glob

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# run: waits
 """What whoever starts a program notices of it is the same with the launcher in front.
 
 A case is a text for bash, run twice in a fresh directory: $PL is empty, or the launcher.

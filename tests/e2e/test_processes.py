@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 400
 """Several processes: every rank writes its own windows, workers follow their parent's."""
+import functools
 import os
 import signal
 import sys
@@ -13,10 +14,15 @@ PYTHON = os.path.join(prof.BUILD, "venv", "bin", "python")
 FAMILY = os.path.join(prof.HERE, "progs", "family.py")
 
 
+@functools.cache
+def alone(kind, method):
+    """What it prints without us."""
+    return prof.plain([PYTHON, FAMILY, kind, method]).stdout
+
+
 def family(log, kind, method, **given):
-    alone = prof.plain([PYTHON, FAMILY, kind, method])
     run = prof.launch([PYTHON, FAMILY, kind, method], log, **given)
-    assert run.out == alone.stdout, (run.out, alone.stdout, run.err)
+    assert run.out == alone(kind, method), (run.out, run.err)
     assert not run.left_over(), run.left_over()
     for where in ("", "children"):
         if run.paths(where):

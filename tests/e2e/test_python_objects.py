@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: waits
 """Python's small objects, which malloc does not see: their bytes, their line, and no trace of us."""
 import json
 import os

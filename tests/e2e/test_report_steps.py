@@ -114,34 +114,33 @@ def test_torch_trace_with_a_data_loader():
         assert not ours["gpu"] and ours["marked"], ours
 
 
+def both_dialects(folder, command, **given):
+    """Our traces of a program in both, compared by one run of the plugin."""
+    paths = [prof.launch(command, os.path.join(folder, dialect), dialect=dialect, **given).only().path
+             for dialect in ("kineto", "tb043")]
+    return compare_all(paths)
+
+
 def test_our_traces_of_the_same_program():
-    for dialect in "kineto", "tb043":
-        with prof.folder() as folder:
-            run = prof.launch([VENV, "-c", TRAIN], folder, dialect=dialect,
-                              schedule="wait=1,warmup=1,active=5,repeat=1")
-            ours, = compare_all([run.only().path])
+    with prof.folder() as folder:
+        for ours in both_dialects(folder, [VENV, "-c", TRAIN], schedule="wait=1,warmup=1,active=5,repeat=1"):
             assert len(ours["steps"]) == 5 and ours["means"]["DataLoader"] > 0, ours
             assert ours["means"]["CPU Exec"] > 0, ours
 
 
 def test_our_traces_without_steps():
-    for dialect in "kineto", "tb043":
-        with prof.folder() as folder:
-            run = prof.launch([VENV, "-c", TRAIN], folder, dialect=dialect, marker="none")
-            ours, = compare_all([run.only().path])
+    with prof.folder() as folder:
+        for ours in both_dialects(folder, [VENV, "-c", TRAIN], marker="none"):
             assert len(ours["steps"]) == 1 and not ours["marked"], ours
 
 
 def test_our_traces_of_a_gpu():
-    extension = cuda.extension("13.0")
-    for dialect in "kineto", "tb043":
-        with prof.folder() as folder:
-            run = prof.launch(
-                [VENV, os.path.join(prof.HERE, "progs", "cuda_train.py"), extension, "--steps", "8",
-                 "--what", "nccl,graph,scratch,tail,devices"], folder, dialect=dialect,
-                marker="torch:Optimizer.step*", schedule="wait=1,warmup=1,active=4,repeat=1",
-                env=cuda.environment("13.0", DEVICES=2, KERNELS="*nccl*=83000,*gemm*=61000,*longest*=3000000"))
-            ours, = compare_all([run.only().path])
+    command = [VENV, os.path.join(prof.HERE, "progs", "cuda_train.py"), cuda.extension("13.0"), "--steps", "8",
+               "--what", "nccl,graph,scratch,tail,devices"]
+    with prof.folder() as folder:
+        for ours in both_dialects(
+                folder, command, marker="torch:Optimizer.step*", schedule="wait=1,warmup=1,active=4,repeat=1",
+                env=cuda.environment("13.0", DEVICES=2, KERNELS="*nccl*=83000,*gemm*=61000,*longest*=3000000")):
             assert ours["gpu"] and ours["communication"] and len(ours["devices"]) == 2, ours
             for share in "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader":
                 assert ours["means"][share] > 0, (share, ours)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """`make wheel`: the same bytes each time, installed as pip does, used, and gone again."""
+import atexit
 import base64
 import csv
+import functools
 import glob
 import hashlib
 import io
@@ -44,6 +46,21 @@ def make(dist, **env):
     return wheel
 
 
+@functools.cache
+def kept():
+    """A folder with a wheel that is made once, for whoever looks at it."""
+    folder = prof.folder()
+    atexit.register(folder.__exit__, None, None, None)
+    work = folder.__enter__()
+    make(work)
+    return work
+
+
+def the_wheel():
+    (path,) = glob.glob(os.path.join(kept(), "*.whl"))
+    return path
+
+
 def content(path):
     with open(path, "rb") as file:
         return file.read()
@@ -56,7 +73,7 @@ def listing(folder):
 
 def test_each_time_the_same():
     with prof.folder() as work:
-        first = make(os.path.join(work, "a"))
+        first = the_wheel()
         mask = os.umask(0o077)
         try:
             second = make(os.path.join(work, "b"), TZ="Asia/Tokyo", LANG="C")
@@ -64,7 +81,8 @@ def test_each_time_the_same():
             os.umask(mask)
         assert content(first) == content(second)
         assert len(content(first)) <= MOST, f"{len(content(first))} bytes"
-        debug = [content(path) for path in sorted(glob.glob(os.path.join(work, "*", "*-debug.tar.xz")))]
+        debug = [content(path) for path in sorted(glob.glob(os.path.join(kept(), "*-debug.tar.xz")) +
+                                                        glob.glob(os.path.join(work, "*", "*-debug.tar.xz")))]
         assert len(debug) == 2 and debug[0] == debug[1]
 
 
@@ -83,7 +101,7 @@ def test_elsewhere_the_same():
 
 
 def test_its_record_is_of_what_is_in_it():
-    with prof.folder() as work, zipfile.ZipFile(make(work)) as wheel:
+    with zipfile.ZipFile(the_wheel()) as wheel:
         names = set(wheel.namelist())
         (record,) = [name for name in names if name.endswith("/RECORD")]
         rows = list(csv.reader(io.StringIO(wheel.read(record).decode())))
@@ -112,22 +130,21 @@ def tool(module, *words, **given):
 
 
 def test_its_bill_is_as_the_schema_has_it():
-    with prof.folder() as work, zipfile.ZipFile(make(work)) as wheel:
+    with zipfile.ZipFile(the_wheel()) as wheel:
         (bill,) = [name for name in wheel.namelist() if name.endswith(".cyclonedx.json")]
         tool("cyclonedx", "-c", VALIDATE, input=wheel.read(bill).decode())
 
 
 def test_auditwheel_believes_its_name():
-    with prof.folder() as work:
-        said = " ".join(tool("auditwheel", "-m", "auditwheel", "show", make(work)).split())
-        floor = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', said)
-        assert floor and int(floor[1]) <= 28, said
+    said = " ".join(tool("auditwheel", "-m", "auditwheel", "show", the_wheel()).split())
+    floor = re.search(r'platform tag: "manylinux_2_(\d+)_x86_64"', said)
+    assert floor and int(floor[1]) <= 28, said
 
 
 def test_it_installs_runs_and_goes():
     with prof.folder() as work:
         venv, logdir = os.path.join(work, "venv"), os.path.join(work, "log")
-        wheel = make(os.path.join(work, "dist"))
+        wheel = the_wheel()
         python, ours = os.path.join(venv, "bin", "python"), os.path.join(venv, "bin", "proflaunch")
         subprocess.run([sys.executable, "-m", "venv", venv], check=True)
         pip = [python, "-m", "pip", "--disable-pip-version-check", "--no-cache-dir"]

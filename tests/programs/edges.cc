@@ -171,8 +171,8 @@ std::atomic<long> made{ 0 };
 
 void stopped(int)
 {
-	for (int i = 0; i < 400 && hold; i++)
-		usleep(1000);
+	for (int i = 0; i < 8000 && hold; i++)
+		usleep(50);
 }
 
 // A thread is stopped by a signal wherever it is, often in the middle of emitting, and
@@ -188,7 +188,7 @@ int halted(long n)
 		}
 	});
 	for (long i = 0; i < n; i++) {
-		nap(1);
+		usleep(250);
 		hold = true;
 		pthread_kill(busy.native_handle(), SIGUSR1);
 		nap(1);

@@ -4,6 +4,7 @@
 # data model and HolisticTraceAnalysis must come to the same numbers, in both dialects, and
 # with the heap recorded, too.
 # run: timeout 300
+# run: long
 set -eu
 here=tests/readers
 python=$BUILD/venv/bin/python

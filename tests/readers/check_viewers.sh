@@ -5,6 +5,7 @@
 # The JSON files are those of the fidelity tests where these have run; the gzip files are
 # made here, without torch.profiler in the program.
 # run: timeout 1500
+# run: long
 set -u
 python=$BUILD/venv/bin/python
 work=$BUILD/readers/viewers

@@ -32,11 +32,11 @@ class Decimal(float):
 
 
 def pairs(items):
-    keys = collections.Counter(key for key, _ in items)
-    twice = [key for key, count in keys.items() if count > 1]
-    if twice:
-        raise ValueError(f"duplicate key {twice[0]!r}")
-    return dict(items)
+    found = dict(items)
+    if len(found) < len(items):
+        keys = collections.Counter(key for key, _ in items)
+        raise ValueError(f"duplicate key {keys.most_common(1)[0][0]!r}")
+    return found
 
 
 def refuse(text):
