@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 600
+# run: waits
 """A plain CUDA program on the fake GPU, with every version of CUPTI: what is in the file."""
 import subprocess
 import sys

@@ -70,8 +70,12 @@ def ours():
 
 
 def installing(verb, **words):
-    return run(["make", "-s", "-o", "all", verb, "BUILD=" + prof.BUILD, *(f"{k}={v}" for k, v in words.items())],
-               cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""})
+    """Out of a folder without objects, none of which make has to look at."""
+    with prof.folder() as built:
+        for name in ("proflaunch", "libproflaunch.so"):
+            os.symlink(os.path.join(prof.BUILD, name), os.path.join(built, name))
+        return run(["make", "-s", "-o", "all", verb, "BUILD=" + built, *(f"{k}={v}" for k, v in words.items())],
+                   cwd=ROOT, env={**os.environ, "MAKEFLAGS": ""})
 
 
 # What debhelper compiles anew of each kind of source: C for both binaries, assembler, text. That all

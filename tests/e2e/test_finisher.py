@@ -156,7 +156,7 @@ def test_twice_interrupted_in_the_end():
         pid = finisher(run)
         os.kill(pid, signal.SIGSTOP)
         until(lambda: not [n for n in children(run.pid) if n != "proflaunch-fin"])
-        time.sleep(0.3)
+        time.sleep(1)
         run.send_signal(signal.SIGINT)
         time.sleep(0.5)
         assert run.poll() is None
