@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: waits
 """A program's own profiler beside ours, on one CUPTI: it gets what it gets without us."""
 import collections
 import functools

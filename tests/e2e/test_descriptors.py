@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# run: waits
 """Descriptors: the program closes, counts and replaces its own, and never meets ours."""
 import os
 import pathlib

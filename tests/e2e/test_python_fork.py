@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# run: waits
 """A program forks: Python counts its threads, and steps by the clock go on."""
 import os
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: waits
 """Which line of Python allocated: what the heap's call sites say, in every version that is here."""
 import json
 import os

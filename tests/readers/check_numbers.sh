@@ -11,18 +11,18 @@ python=$BUILD/venv/bin/python
 work=$BUILD/readers/numbers
 rm -rf "$work"
 mkdir -p "$work"
-record() {	# DIALECT [option...]
-	dialect=$1; shift
-	rm -rf "$work/$dialect"
-	"$BUILD/proflaunch" --logdir "$work/$dialect/ours" --dialect "$dialect" "$@" \
+record() {	# FOLDER DIALECT [option...]
+	folder=$1 dialect=$2; shift 2
+	rm -rf "$folder"
+	"$BUILD/proflaunch" --logdir "$folder/ours" --dialect "$dialect" "$@" \
 		--schedule wait=1,warmup=1,active=4,repeat=1 --record-shapes --profile-memory -- \
-		$python $here/stepper.py "$work/$dialect/torch" > "$work/out" 2> "$work/err" ||
+		$python $here/stepper.py "$folder/torch" > "$work/out" 2> "$work/err" ||
 		{ cat "$work/err"; exit 1; }
-	files=$(find "$work/$dialect/ours" -maxdepth 1 -name '*.pt.trace.json' | wc -l)
+	files=$(find "$folder/ours" -maxdepth 1 -name '*.pt.trace.json' | wc -l)
 	[ "$files" = 1 ] || { echo "$dialect: $files files"; cat "$work/err"; exit 1; }
-	python3 $here/strict.py "$work/$dialect"/ours/*.json
-	python3 -m json.tool "$work/$dialect"/ours/*.json > /dev/null
-	rm -rf "$work/$dialect/ours/.proflaunch"
+	python3 $here/strict.py "$folder"/ours/*.json
+	python3 -m json.tool "$folder"/ours/*.json > /dev/null
+	rm -rf "$folder/ours/.proflaunch"
 }
 
 # Two observers look at the clock one after the other: a thread that loses its processor
@@ -33,9 +33,9 @@ same() {	# DIALECT off|all
 	times=times
 	[ "$2" = off ] || times=none
 	for try in 1 2 3 4 5; do
-		record "$1" --malloc "$2" --buffer-mb 2048
+		record "$work/$1-$2" "$1" --malloc "$2" --buffer-mb 2048
 		status=0
-		$python $here/plugin.py "$work/$1"/torch/*.json "$work/$1"/ours/*.json $times \
+		$python $here/plugin.py "$work/$1-$2"/torch/*.json "$work/$1-$2"/ours/*.json $times \
 			> "$work/said" || status=$?
 		cat "$work/said"
 		[ $status != 0 ] || return 0
@@ -53,6 +53,7 @@ same() {	# DIALECT off|all
 for dialect in kineto tb043; do
 	for heap in all off; do
 		same $dialect $heap
-		$python $here/hta_run.py "$work/$dialect/torch" "$work/$dialect/ours"
 	done
 done
+# HolisticTraceAnalysis takes seconds to begin: once for all.
+$python $here/hta_run.py "$work"/*/

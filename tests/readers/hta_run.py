@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hta_run.py TORCH_FOLDER OUR_FOLDER - HolisticTraceAnalysis on both.
+"""hta_run.py FOLDER... - HolisticTraceAnalysis on each FOLDER/torch and FOLDER/ours.
 
 Every analysis that runs on torch.profiler's own CPU trace must run on ours and give an
 answer of the same kind: the same columns, the same steps, the same operators.  (The
@@ -124,11 +124,15 @@ def compare(torch_folder, our_folder):
     return bad
 
 
-def main(torch_folder, our_folder):
-    bad = compare(torch_folder, our_folder)
-    os.environ["HTA_DISABLE_NS_ROUNDING"] = "1"
-    return 1 if bad + compare(torch_folder, our_folder) else 0
+def main(folders):
+    bad = 0
+    for folder in folders:
+        print(f"{folder}:")
+        for word in "0", "1":
+            os.environ["HTA_DISABLE_NS_ROUNDING"] = word
+            bad += compare(os.path.join(folder, "torch"), os.path.join(folder, "ours"))
+    return bad > 0 or not folders
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))
