@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # run: timeout 300
+# run: waits
 """on_trace's command runs once for every finished file, whoever finishes it, and its end is told."""
 import glob
 import os
