@@ -3,7 +3,8 @@
 
 venv     := $(BUILD)/venv/bin/python
 PYTHONS  ?= $(venv) /usr/bin/python3
-run      := BUILD=$(BUILD) $(if $(SAN),PATIENCE=9) tests/run.sh
+# What a test builds is not of these jobs.
+run      := BUILD=$(BUILD) MAKEFLAGS= $(if $(SAN),PATIENCE=9) tests/run.sh
 ready    := $(MAKE) --no-print-directory
 # A build has all processors, unless whoever calls make says how many.
 all_jobs  = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -54,12 +55,12 @@ demo-gpu: ## the same for a CUDA program, on a synthetic GPU where there is none
 	$(Q)tests/demo_gpu.sh
 
 check: setup ## install what is missing, build, test: what must pass before anything lands
-	$(Q)$(ready) $(all_jobs) built-check
+	+$(Q)$(ready) $(all_jobs) built-check
 
 # What takes more than the twenty minutes of `make check`, or leans on load, clock and chance.
 check-full: setup ## everything: every test, readers, torch versions, sanitizers, fuzzers; hours
-	$(Q)FULL=1 $(ready) $(all_jobs) built-check
-	$(Q)FULL=1 $(ready) $(all_jobs) built-readers
+	+$(Q)FULL=1 $(ready) $(all_jobs) built-check
+	+$(Q)FULL=1 $(ready) $(all_jobs) built-readers
 	$(Q)$(ready) check-host
 	$(Q)$(ready) SAN=address,undefined check-unit
 	$(Q)$(ready) SAN=thread check-unit
@@ -87,7 +88,7 @@ built-host: all host host-musl host-asan $(BUILD)/prog/lives
 	$(Q)$(run) $(host_runs)
 
 check-readers: setup ## TensorBoard, HTA, Perfetto and chrome://tracing on our files
-	$(Q)$(ready) $(all_jobs) built-readers
+	+$(Q)$(ready) $(all_jobs) built-readers
 
 built-readers: all fake $(BUILD)/prog/cuda_work
 	$(Q)$(run) $(wildcard tests/readers/check_*.sh)
