@@ -12,6 +12,7 @@
 #include "agent/python/objects.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
+#include "agent/python/slot.h"
 #include "agent/python/snap.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
@@ -127,4 +128,5 @@ void wire_python_ended(struct cycle_info *info, bool kept)
 void wire_python_fork_child(void)
 {
 	objects_fork_child();
+	slot_fork_child();
 }

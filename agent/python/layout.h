@@ -42,11 +42,14 @@ struct python_layout {
 			     */
 	uint8_t code_start; /* instructions */
 	uint8_t ascii, wide; /* of a str: its characters */
+	uint8_t vectorcall; /* of a function: the C function that executes it */
+	uint16_t local; /* of a frame: the first argument; since 3.14 with a tag */
 };
 
 /* Of a bytes object and a str, the same in all versions. */
 enum { PYTHON_LENGTH = 16, PYTHON_BYTES = 32, PYTHON_STATE = 32 };
 #define LAYOUT_TYPE 8 /* of any object: its type */
+#define LAYOUT_CALL 56 /* of a type: where its objects have their vectorcall */
 
 static inline const void *layout_at(const void *object, unsigned offset)
 {

@@ -9,6 +9,7 @@
 #include "agent/python/goodbye.h"
 #include "agent/python/objects.h"
 #include "agent/python/pending.h"
+#include "agent/python/slot.h"
 #include "agent/python/text.h"
 #include "base/fmt.h"
 #include "base/seldom.h"
@@ -190,8 +191,10 @@ static bool find_all(const char **why)
 	if (!interpreter.layout)
 		return false;
 	if (interpreter.thread_state && interpreter.holder && interpreter.finalizing &&
-	    check_start() && freed_find() && goodbye_find())
+	    check_start() && freed_find() && goodbye_find()) {
+		slot_start();
 		return true;
+	}
 	*why = "the interpreter lacks functions that are needed";
 	return false;
 }

@@ -4,7 +4,8 @@
 """What we read of Python's frames is what the interpreter says, in every version that is here.
 
 tests/python/shapes.py compares whole stacks at some thousand places, without torch and
-without the launcher: build/prog/python_walk.so has the agent's own code.
+without the launcher: build/prog/python_walk.so has the agent's own code. slots.py watches
+calls.
 """
 import concurrent.futures
 import glob
@@ -69,6 +70,10 @@ def test_every_shape():
         assert not no_room and compared > 20000, (no_room, compared)
         return f"{compared} stacks as the interpreter has them, {checked} by the agent's own comparison"
     each(every)
+
+
+def test_functions_that_are_watched():
+    each(lambda path: run(path, "slots.py").stdout.split()[-1])
 
 
 def test_a_spool_that_is_full():
