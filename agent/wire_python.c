@@ -9,6 +9,7 @@
 #include "agent/heap/heap.h"
 #include "agent/python/freed.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/modules.h"
 #include "agent/python/objects.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
@@ -24,7 +25,7 @@ _Static_assert((int)HEAP_DOMAINS == OBJECTS_DOMAINS, "Python's domains of small 
 
 static bool is_wanted(void)
 {
-	return agent.config.python_stack != PYTHON_OFF;
+	return agent.config.python_stack != PYTHON_OFF || agent.config.modules;
 }
 
 /* ---- small objects ---- */
@@ -44,8 +45,10 @@ static void begin_objects(void)
 
 void wire_python_opened(struct cycle_info *info)
 {
-	if (atomic_load(&interpreter_on))
-		objects_begin(info);
+	if (!atomic_load(&interpreter_on))
+		return;
+	objects_begin(info);
+	modules_opened();
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
@@ -58,6 +61,7 @@ void wire_python_look(const char *name)
 	if (torch_known())
 		python_path();
 	objects_look();
+	modules_look();
 	if (objects_missing(gate_cycle()))
 		begin_objects();
 }
@@ -96,8 +100,11 @@ void wire_python_start(void)
 		pending_find();
 	if (!is_wanted())
 		return;
+	interpreter_want(agent.config.python_stack != PYTHON_OFF, agent.config.modules);
 	python_prepare();
-	if (!heap_wanted())
+	if (agent.config.modules)
+		modules_want();
+	if (!heap_wanted() || agent.config.python_stack == PYTHON_OFF)
 		return;
 	heap_also_walk(add_stack);
 	if (!agent.config.python_heap || agent.config.malloc < MALLOC_SAMPLE)
@@ -112,8 +119,10 @@ static void say_none(void)
 
 	if (is_wanted() && torch_known() && !interpreter_on && !interpreter_why() &&
 	    !interpreter_ended() && !atomic_flag_test_and_set(&said))
-		log_warn("operators have no call stacks of Python: no CPython was found "
-			 "in this process");
+		log_warn("%s of Python: no CPython was found in this process",
+			 agent.config.python_stack != PYTHON_OFF
+				 ? "operators have no call stacks"
+				 : "there are no modules");
 }
 
 void wire_python_ended(struct cycle_info *info, bool kept)
@@ -121,6 +130,7 @@ void wire_python_ended(struct cycle_info *info, bool kept)
 	objects_ended(info);
 	if (kept)
 		say_none();
+	modules_ended();
 	if (!gate_cycle())
 		freed_unwatch();
 }
@@ -129,4 +139,5 @@ void wire_python_fork_child(void)
 {
 	objects_fork_child();
 	slot_fork_child();
+	modules_fork_child();
 }

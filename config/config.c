@@ -77,7 +77,9 @@ static bool same_name(const char *name, const char *option)
 
 static const char *full_name(const char *name)
 {
-	return same_name(name, CONFIG_WITH_STACK) ? "python_stack" : name;
+	if (same_name(name, CONFIG_WITH_STACK))
+		return "python_stack";
+	return same_name(name, CONFIG_WITH_MODULES) ? "modules" : name;
 }
 
 const struct config_option *config_find(const char *name)

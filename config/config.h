@@ -64,7 +64,8 @@ struct config_option {
 extern const struct config_option config_options[]; /* ends with name "" */
 const char *config_help(const struct config_option *o);
 /* torch.profiler's name of python_stack: means the same wherever a name is read. */
-#define CONFIG_WITH_STACK "with_stack"
+#define CONFIG_WITH_STACK   "with_stack"
+#define CONFIG_WITH_MODULES "with_modules"
 /* A dash in `name` is an underscore; NULL: there is no such option. */
 const struct config_option *config_find(const char *name);
 bool config_is_metadata(const char *name); /* metadata.<key> */

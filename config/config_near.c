@@ -19,6 +19,7 @@ const char *config_nearest(const char *name)
 	for (const struct config_option *o = config_options; *o->name; o++)
 		near_try(&near, o->name);
 	near_try(&near, CONFIG_WITH_STACK);
+	near_try(&near, CONFIG_WITH_MODULES);
 	return near.best;
 }
 

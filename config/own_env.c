@@ -48,7 +48,7 @@ bool own_env_is(const char *row)
 		return false;
 	row += 5;
 	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
-	    is_option(row, CONFIG_WITH_STACK))
+	    is_option(row, CONFIG_WITH_STACK) || is_option(row, CONFIG_WITH_MODULES))
 		return true;
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (is_option(row, o->name))

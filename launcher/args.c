@@ -92,14 +92,14 @@ static const char *split_option(const char *arg, char *name, size_t size)
 }
 
 /* After an option that may stand alone the next word is its value only if it can be one:
- * `--quiet on`, but not `--quiet -- on`. torch's own name for Python's stacks takes a
+ * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack) take a
  * value behind '=' alone. */
 static bool is_word_of(const struct config_option *o, const char *name, const char *word)
 {
 	struct config scratch;
 
 	return word && *word && strcmp(name, CONFIG_WITH_STACK) &&
-	       !config_set(&scratch, o->name, word);
+	       strcmp(name, CONFIG_WITH_MODULES) && !config_set(&scratch, o->name, word);
 }
 
 static bool is_verb(const struct args *a, const char *verb)

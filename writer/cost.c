@@ -56,7 +56,7 @@ static double own_ticks(const struct trace *t)
 	static const enum record_kind kind_of[COST_WHOLE] = {
 		[COST_OP] = REC_OP,         [COST_NOTE] = REC_ANNOTATION,
 		[COST_MEMORY] = REC_MEMORY, [COST_ALLOC] = REC_ALLOC,
-		[COST_FREE] = REC_FREE,
+		[COST_FREE] = REC_FREE,     [COST_MODULE] = REC_MODULE,
 	};
 	double ticks = 0;
 
@@ -122,6 +122,7 @@ void cost_write(struct trace *t)
 		[COST_MEMORY] = "memory report",
 		[COST_ALLOC] = "allocation",
 		[COST_FREE] = "free",
+		[COST_MODULE] = "module",
 		[COST_SAMPLE] = "sampled block",
 		[COST_CALL] = "cuda call",
 		[COST_PASS] = "passed malloc and free",

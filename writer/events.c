@@ -148,6 +148,8 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 		put_collective(t, c, op);
 	if (t->python)
 		put_stack(t, op, inner ? inner : op);
+	if (op->r.kind == REC_OP)
+		nn_path(t, op->r.begin);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
 	if (op->r.kind == REC_OP)
 		put_flow(t, run, op, offset, begin);
@@ -181,6 +183,28 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 	t->ops++;
 	t->result->steps++;
 	return tell_slice(t, &step->r, 0);
+}
+
+/* Writes a call of an nn.Module. No call of CUDA belongs to it: what has an "External id"
+ * is an operator. */
+static int put_module(struct trace *t, const struct run *run, const struct rec_module *m)
+{
+	struct json *j = &t->json;
+	uint64_t stop = read_end(&t->cycle, &m->r);
+	int64_t begin, end;
+	int err = row_place(&t->row, m->r.begin, stop, &begin, &end);
+
+	if (err || !t->nn)
+		return err;
+	json_lit(j, "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
+	nn_name(t, m);
+	json_text_unsigned(j, "\",\"pid\":", t->pid);
+	json_text_unsigned(j, ",\"tid\":", run->tid);
+	slice_times(t, begin, end);
+	json_lit(j, ",\"args\":{");
+	err = nn_begin(t, m, stop);
+	put_tail(t, read_is_open(&t->cycle, &m->r));
+	return err;
 }
 
 /* ---- instants ---- */
@@ -219,12 +243,15 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 	case REC_STEP:
 	case REC_OP:
 	case REC_ANNOTATION:
+	case REC_MODULE:
 		if (t->cuda)
 			err = gpu_calls(t, run->tid, r->begin);
 		if (err)
 			return err;
 		if (r->kind == REC_STEP)
 			return put_step(t, run, (const struct rec_step *)r);
+		if (r->kind == REC_MODULE)
+			return put_module(t, run, (const struct rec_module *)r);
 		return put_op(t, c, (const struct rec_op *)r, offset);
 	case REC_MEMORY:
 	case REC_OOM:
@@ -244,6 +271,7 @@ static int put_thread(struct trace *t, size_t first, size_t last)
 	int err = 0;
 
 	row_start(&t->row);
+	nn_thread(t);
 	if (t->cuda)
 		gpu_thread(t);
 	while (!err && !t->json.err && (r = read_next(&c, &offset)))

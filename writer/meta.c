@@ -181,6 +181,8 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"profile_memory\": 1,\n");
 	if (t->python)
 		json_lit(j, "\"with_stack\": 1,\n");
+	if (t->config->modules)
+		json_lit(j, "\"with_modules\": 1,\n");
 	put_trace_id(t);
 	json_lit(j, "\"host_name\": ");
 	json_string(j, h->host, strnlen(h->host, sizeof(h->host)));

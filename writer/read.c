@@ -6,6 +6,7 @@
 #include "agent/core/record_cuda.h"
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
+#include "agent/core/record_module.h"
 #include "base/search.h"
 #include "writer/sort.h"
 #include "writer/writer.h"
@@ -40,6 +41,7 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_ALLOC] = sizeof(struct rec_alloc),
 	[REC_FREE] = sizeof(struct record),
 	[REC_HEAP] = sizeof(struct rec_heap),
+	[REC_MODULE] = sizeof(struct rec_module),
 };
 
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)

@@ -18,6 +18,7 @@
 #include "writer/inputs.h"
 #include "writer/json.h"
 #include "writer/output.h"
+#include "writer/python/nn.h"
 #include "writer/python/python.h"
 #include "writer/read.h"
 #include "writer/rows.h"
@@ -45,6 +46,7 @@ struct trace {
 	struct cuda *cuda; /* NULL without a GPU part */
 	struct heap *heap; /* NULL without counter tracks */
 	struct python *python; /* NULL without Python's call stacks */
+	struct nn *nn; /* NULL: none was called */
 	struct json json;
 	struct output out;
 	int64_t base_ns;

@@ -189,7 +189,7 @@ static int write_cycle(struct trace *t)
 	if (!err && is_small(t))
 		return 0;
 	t->result->peak = heap_peak(t);
-	err = err ?: heap_name(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: python_start(t);
+	err = err ?: heap_name(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: python_start(t) ?: nn_start(t);
 	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
 	err = err ?: pattern_path(t, path, sizeof(path), &timed) ?: write_file(t, path, timed);
@@ -231,6 +231,7 @@ int write_trace(const struct spool_view *v, const struct read_index *ix,
 	fwdbwd_free(&t->links);
 	heap_done(t);
 	python_free(t);
+	nn_free(t);
 	gpu_free(t);
 	read_free(&t->cycle);
 	inputs_free(t->inputs);

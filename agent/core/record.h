@@ -37,7 +37,8 @@
 	KIND(STACK, "stacks")             \
 	KIND(ALLOC, "heap_allocations")   \
 	KIND(FREE, "heap_frees")          \
-	KIND(HEAP, "heap_counters")
+	KIND(HEAP, "heap_counters")       \
+	KIND(MODULE, "modules")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,

@@ -8,7 +8,9 @@
 #include <string.h>
 
 struct interpreter interpreter;
-_Atomic bool interpreter_on, interpreter_tells_end;
+_Atomic bool interpreter_on, interpreter_stacks, interpreter_tells_end;
+static bool wants_stacks = true;
+static const char *wanted = "call stacks";
 static const char *_Atomic off_why;
 static _Atomic bool ended;
 
@@ -24,13 +26,32 @@ bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
 	return true;
 }
 
+void interpreter_want(bool stacks, bool modules)
+{
+	wants_stacks = stacks;
+	wanted = !modules ? "call stacks"
+		 : stacks ? "call stacks and modules"
+			  : "modules";
+}
+
+static void set_on(bool on)
+{
+	atomic_store(&interpreter_on, on);
+	atomic_store(&interpreter_stacks, on && wants_stacks);
+}
+
+void interpreter_begin(void)
+{
+	set_on(true);
+}
+
 void interpreter_off(const char *why)
 {
 	const char *version = interpreter.version ? interpreter.version : "?";
 
-	atomic_store(&interpreter_on, false);
+	set_on(false);
 	if (!atomic_exchange(&off_why, why))
-		log_warn("Python's call stacks are not recorded: %s (Python %.*s)", why,
+		log_warn("Python's %s are not recorded: %s (Python %.*s)", wanted, why,
 			 (int)strcspn(version, " "), version);
 }
 
@@ -42,7 +63,7 @@ const char *interpreter_why(void)
 void interpreter_end(void)
 {
 	atomic_store(&ended, true);
-	atomic_store(&interpreter_on, false);
+	set_on(false);
 }
 
 bool interpreter_ended(void)

@@ -32,14 +32,18 @@ struct interpreter_symbol {
 	void *to; /* where its address goes */
 	bool optional;
 };
-extern _Atomic bool interpreter_on; /* stacks may be taken */
+extern _Atomic bool interpreter_on; /* it may be read */
+extern _Atomic bool interpreter_stacks; /* and operators' stacks are wanted */
 /* It will call us before it frees what is read: without that only a thread that has its
  * lock may read, which nobody can end meanwhile. */
 extern _Atomic bool interpreter_tells_end;
 
 /* Looks up the interpreter's functions and objects; false: one is missing. */
 bool interpreter_find(const struct interpreter_symbol *symbol, size_t n);
-/* No stack is taken any more, and a line says so. */
+/* What it is read for: the text of the line below says it. */
+void interpreter_want(bool stacks, bool modules);
+void interpreter_begin(void); /* it may be read */
+/* It is not read any more, and a line says so. */
 void interpreter_off(const char *why);
 /* The same without a line: the interpreter ends. Another one that the program begins
  * later is left alone as well. */

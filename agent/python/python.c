@@ -210,7 +210,7 @@ static void find_and_prove(void)
 	if (!found && why) {
 		interpreter_off(why);
 	} else if (found && check_holds_lock() && prove_layout()) {
-		atomic_store(&interpreter_on, true);
+		interpreter_begin();
 		python_facts();
 	}
 }

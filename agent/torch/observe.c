@@ -154,7 +154,7 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 static ALWAYS_INLINE uint8_t put_stack(struct thread *t, struct rec_op *op,
 				       enum record_kind kind)
 {
-	return __builtin_expect(interpreter_on, 0) ? snap_put(t, op, kind) : 0;
+	return __builtin_expect(interpreter_stacks, 0) ? snap_put(t, op, kind) : 0;
 }
 
 static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)

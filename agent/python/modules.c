@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A call of a module comes in by its class's __call__, and leaves by the same C frame,
+ * with an exception or without. */
+#include "agent/python/modules.h"
+#include "agent/core/cost.h"
+#include "agent/core/emit_short.h"
+#include "agent/core/record_module.h"
+#include "agent/python/check.h"
+#include "agent/python/interpreter.h"
+#include "agent/python/paths.h"
+#include "agent/python/slot.h"
+#include "base/log.h"
+
+#include <errno.h>
+
+static struct {
+	void *(*imported)(void); /* sys.modules, borrowed */
+	void *(*item)(void *dict, const char *key); /* borrowed */
+	void *(*dict)(void *module); /* borrowed */
+	const void *module_type;
+} api;
+
+static _Atomic int state; /* enum state */
+enum state { UNWANTED, LOOKING, FOUND, LEFT };
+/* nn.Module.__call__; what that calls; and importlib's function. */
+static struct slot call, inner, import;
+
+/* ---- a call ---- */
+
+struct open_call {
+	struct record *record; /* NULL: none */
+	uint64_t cycle;
+	const void *outer; /* the module around this one */
+	bool timed;
+};
+
+/* Of the thread: the innermost module that is called. */
+static __thread const void *innermost;
+
+static inline void fill_module(struct rec_module *r, const struct paths_module *m,
+			       const void *self)
+{
+	r->r.name = m ? m->name : 0;
+	r->path = m ? m->path : 0;
+	r->self = (uintptr_t)self;
+	r->spare = 0;
+	r->r.end = 0;
+}
+
+static __attribute__((noinline)) struct record *begin_slowly(struct open_call *o,
+							     const void *self)
+{
+	struct thread *t = emit_enter(REC_MODULE);
+	const struct paths_module *m;
+	struct rec_module *r;
+	uintptr_t guard;
+
+	if (!t)
+		return NULL;
+	guard = guard_enter();
+	m = paths_learn(self, atomic_load(&t->emitting));
+	guard_leave(guard);
+	r = emit_reserve(t, REC_MODULE, sizeof(*r));
+	if (r) {
+		fill_module(r, m, self);
+		o->cycle = t->cycle;
+		r->r.begin = clock_ticks();
+		emit_commit(t, &r->r, REC_MODULE, 0, sizeof(*r));
+	}
+	emit_leave(t);
+	return r ? &r->r : NULL;
+}
+
+/* With nothing in the way, as observe.c's begin_at_once; NULL: there is something. */
+static inline struct record *begin_at_once(struct open_call *o, const void *self,
+					   uint64_t cycle)
+{
+	const struct paths_module *m = paths_known(self, cycle);
+	struct thread *t = m ? emit_ready(sizeof(struct rec_module)) : NULL;
+	struct rec_module *r;
+
+	if (!t)
+		return NULL;
+	r = (struct rec_module *)t->at;
+	fill_module(r, m, self);
+	o->cycle = t->cycle;
+	r->r.begin = clock_tsc();
+	if (!emit_done(t, &r->r, REC_MODULE, 0, sizeof(*r))) {
+		thread_late(REC_MODULE);
+		emit_leave(t);
+	}
+	return &r->r;
+}
+
+static inline void begin_call(struct open_call *o, const void *self, uint64_t cycle)
+{
+	o->record = begin_at_once(o, self, cycle);
+	if (__builtin_expect(!o->record, 0)) {
+		int saved = errno;
+
+		o->record = begin_slowly(o, self);
+		errno = saved;
+	}
+}
+
+static __attribute__((noinline)) void begin_timed(struct open_call *o, const void *self,
+						  uint64_t cycle)
+{
+	struct cost_span span = cost_begin();
+
+	begin_call(o, self, cycle);
+	cost_end(span, COST_MODULE);
+	o->timed = o->record;
+}
+
+/* The end is the first thing that is done. */
+static inline void end_call(const struct open_call *o)
+{
+	uint64_t now = clock_ticks();
+
+	innermost = o->outer;
+	if (o->record)
+		emit_end(o->record, o->cycle, now);
+	if (__builtin_expect(o->timed, 0))
+		cost_more(now, COST_MODULE);
+}
+
+static inline void *watch_call(struct slot *s, const void *self, void *function,
+			       void *const *args, size_t count, void *names)
+{
+	struct open_call o = { .outer = innermost };
+	uint64_t cycle = gate_cycle();
+	void *result;
+
+	innermost = self;
+	if (__builtin_expect(thread_mine && emit_is_timed(thread_mine), 0))
+		begin_timed(&o, self, cycle);
+	else
+		begin_call(&o, self, cycle);
+	result = slot_next(s)(function, args, count, names);
+	end_call(&o);
+	return result;
+}
+
+static void *on_call(void *function, void *const *args, size_t count, void *names)
+{
+	if (!gate_cycle() || !SLOT_COUNT(count))
+		return slot_next(&call)(function, args, count, names);
+	return watch_call(&call, args[0], function, args, count, names);
+}
+
+/* It calls this one as f(*args), which is seen where super().__call__() is not. */
+static void *on_inner(void *function, void *const *args, size_t count, void *names)
+{
+	if (!gate_cycle() || !SLOT_COUNT(count) || args[0] == innermost)
+		return slot_next(&inner)(function, args, count, names);
+	return watch_call(&inner, args[0], function, args, count, names);
+}
+
+/* ---- where they are ---- */
+
+void modules_want(void)
+{
+	static const struct interpreter_symbol symbols[] = {
+		{ "PyImport_GetModuleDict", &api.imported, false },
+		{ "PyDict_GetItemString", &api.item, false },
+		{ "PyModule_GetDict", &api.dict, false },
+		{ "PyModule_Type", &api.module_type, false },
+	};
+
+	if (interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) && paths_find())
+		atomic_store(&state, LOOKING);
+}
+
+static void leave_modules(const char *why)
+{
+	atomic_store(&state, LEFT);
+	log_warn("calls of torch's modules are not recorded: %s", why);
+}
+
+/* What the module has by that name, without a look at its __getattr__. */
+static void *find_in(const char *module, const char *name)
+{
+	void *found = api.item(api.imported(), module);
+
+	if (!found || layout_at(found, LAYOUT_TYPE) != api.module_type)
+		return NULL;
+	return api.item(api.dict(found), name);
+}
+
+/* Where the interpreter's 3.11 and 3.12 call sites do not look at __call__'s slot. */
+static bool needs_inner(void)
+{
+	return interpreter.layout->minor == 11 || interpreter.layout->minor == 12;
+}
+
+/* Text: why they are left alone. */
+static const char *find_calls(const void *type)
+{
+	void *outer = paths_attribute(type, "__call__");
+	void *within = paths_attribute(type, "_call_impl");
+	const char *why = outer ? slot_find(&call, outer, on_call)
+				: "torch's Module has no __call__";
+
+	if (!why && within && within != outer && needs_inner())
+		why = slot_find(&inner, within, on_inner);
+	return why;
+}
+
+static bool set_slots(void)
+{
+	return slot_set(&call) && (!inner.function || slot_set(&inner));
+}
+
+static void unset_slots(void)
+{
+	slot_unset(&inner);
+	slot_unset(&call);
+}
+
+static void *on_import(void *function, void *const *args, size_t count, void *names)
+{
+	void *result = slot_next(&import)(function, args, count, names);
+
+	if (result)
+		modules_look();
+	return result;
+}
+
+/* True: each import is looked at. */
+static const char *watch_imports(void)
+{
+	void *find = find_in("_frozen_importlib", "_find_and_load");
+	const char *why = find ? slot_find(&import, find, on_import)
+			       : "its imports cannot be followed";
+
+	if (!why && !slot_set(&import))
+		why = "another tool follows its imports";
+	return why;
+}
+
+static void look_now(void)
+{
+	const void *type = find_in("torch.nn.modules.module", "Module");
+	const char *why = type ? find_calls(type) : watch_imports();
+
+	if (why)
+		leave_modules(why);
+	else if (type)
+		atomic_store(&state, FOUND);
+	if (why || type)
+		slot_unset(&import);
+	if (!why && type && gate_cycle())
+		modules_opened();
+	if (!gate_cycle())
+		modules_ended();
+}
+
+void modules_look(void)
+{
+	int saved = errno;
+
+	if (atomic_load(&state) == LOOKING && atomic_load(&interpreter_on) &&
+	    check_holds_lock())
+		look_now();
+	errno = saved;
+}
+
+void modules_opened(void)
+{
+	if (atomic_load(&state) != FOUND || set_slots())
+		return;
+	unset_slots();
+	leave_modules("another tool stands in front of nn.Module.__call__");
+}
+
+void modules_ended(void)
+{
+	if (atomic_load(&state) != FOUND || gate_cycle())
+		return;
+	unset_slots();
+	if (gate_cycle()) /* a window has opened meanwhile */
+		set_slots();
+}
+
+void modules_fork_child(void)
+{
+	unset_slots();
+	paths_fork_child();
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * modules - each call of an nn.Module: its begin and end, its class, and its path.
+ *
+ * torch.nn.Module.__call__ is one function, whose slot (slot.h) is ours while a window is
+ * open. It is found when torch.nn has been imported: until then the slot of the function
+ * that imports is ours.
+ *
+ * Threads  modules_look: one that holds the interpreter's lock; nothing happens in
+ *          others. modules_opened, modules_ended: any.
+ * Memory   paths.h; of what the program has, a reference to each of three functions.
+ * Errors   a line says why there are none.
+ * Units    none.
+ */
+#ifndef PYTHON_MODULES_H
+#define PYTHON_MODULES_H
+
+#include <stdbool.h>
+
+void modules_want(void); /* from the agent's constructor: else nothing happens */
+void modules_look(void);
+void modules_opened(void); /* a window is about to open */
+void modules_ended(void); /* one has ended; the next may be open */
+void modules_fork_child(void);
+
+#endif

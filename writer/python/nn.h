@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nn - calls of nn.Module in a file: slices as torch.profiler has them, and the path
+ * of the module that an operator is in.
+ *
+ * Threads  one at a time.
+ * Memory   32 bytes for each module, and an index; 24 for each level of nesting.
+ * Errors   0 or -ENOMEM; t->nn stays NULL where there are none.
+ * Units    ticks.
+ */
+#ifndef WRITER_PYTHON_NN_H
+#define WRITER_PYTHON_NN_H
+
+#include "agent/core/record_module.h"
+
+struct trace;
+struct nn;
+
+/* Numbers the window's modules: of each class from 0, by their first calls. */
+int nn_start(struct trace *t);
+void nn_free(struct trace *t);
+void nn_thread(struct trace *t); /* a new row */
+/* A module begins: writes the members of its args, each with a comma behind it. */
+int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end);
+/* "Module path" of the module that is open at a row's newest record, as a member with a
+ * comma behind it; nothing where there is none. */
+void nn_path(struct trace *t, uint64_t now);
+/* Writes "nn.Module: <class>_<number>", without quotes. */
+void nn_name(struct trace *t, const struct rec_module *m);
+
+#endif
