@@ -92,13 +92,18 @@ static void judge_calibration(const struct config *c, const char *fact)
 /* The agent had the interpreter confirm its layout, and said so. */
 static void judge_stacks(const struct config *c, const char *facts)
 {
-	if (c->python_stack == PYTHON_OFF)
+	const char *what = !c->modules                     ? "call stacks"
+			   : c->python_stack == PYTHON_OFF ? "modules"
+							   : "call stacks and modules";
+
+	if (c->python_stack == PYTHON_OFF && !c->modules)
 		return;
 	if (strstr(facts, "\npython = {"))
-		verdict_good("Python: its call stacks can be recorded");
+		verdict_good("Python: its %s can be recorded", what);
 	else
 		verdict_bad(
-			"Python: the call stacks of this interpreter cannot be recorded; with CPython 3.8 to 3.14 they can");
+			"Python: the %s of this interpreter cannot be recorded; with CPython 3.8 to 3.14 they can",
+			what);
 }
 
 static const char *end_of(const struct probe *p)

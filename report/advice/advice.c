@@ -5,6 +5,7 @@
 #include "report/advice/rules.h"
 #include "report/advice/stalls.h"
 #include "report/advice/thresholds.h"
+#include "report/figures/functions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,7 @@ static const char *missing_for(const struct facts *f, unsigned needs)
 	    (needs & NEED_GPU_MEMORY && !has_memory(m, true)))
 		return ours ? "memory: --profile-memory on"
 			    : "memory: profile_memory=True";
-	if (needs & NEED_PYTHON && !has_kind(m, SLICE_PYTHON))
+	if (needs & NEED_PYTHON && !functions_are_there(m))
 		return "Python's functions: torch.profiler, with_stack=True";
 	if (needs & NEED_CPUS && m->whose.cpus <= 0)
 		return ours ? "threads and CPUs: steps that the program ends itself, no --marker time:"

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "report/figures/module_tree.h"
 #include "report/figures/self_time.h"
 #include "report/figures/sum.h"
 
@@ -291,8 +292,8 @@ static int by_own_time(const void *left, const void *right)
 
 bool functions_are_there(const struct model *m)
 {
-	for (size_t i = 0; i < m->slices_n; i++)
-		if (m->slices[i].kind == SLICE_PYTHON)
+	for (uint32_t i = 0; i < m->slices_n; i++)
+		if (m->slices[i].kind == SLICE_PYTHON && !module_tree_is_module(m, i))
 			return true;
 	return false;
 }

@@ -35,7 +35,7 @@ struct functions {
 	bool lines; /* rows are lines that called operators */
 };
 
-/* Has the file functions of Python, not only the lines that called operators? */
+/* Has the file functions of Python, not only modules, and lines that called operators? */
 bool functions_are_there(const struct model *m);
 bool functions_make(struct functions *f, struct model *m, int64_t from, int64_t to);
 void functions_free(struct functions *f);

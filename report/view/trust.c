@@ -2,6 +2,7 @@
 /* A number that is wrong is worse than none: what was lost is said before what is left is
  * judged. */
 #include "report/view/trust.h"
+#include "report/figures/functions.h"
 #include "report/out.h"
 #include "report/units.h"
 #include "report/whose.h"
@@ -74,9 +75,9 @@ static void add_absent(struct trust *t, bool absent, const char *what, const cha
 static bool has_lines(const struct model *m)
 {
 	for (size_t i = 0; i < m->slices_n; i++)
-		if (m->slices[i].kind == SLICE_PYTHON || m->slices[i].stack != TEXT_NONE)
+		if (m->slices[i].stack != TEXT_NONE)
 			return true;
-	return false;
+	return functions_are_there(m);
 }
 
 /* Options of proflaunch, or torch.profiler's where torch wrote the file. */

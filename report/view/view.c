@@ -48,8 +48,8 @@ static const struct {
 	[VIEW_MODULES] = { rows_modules,
 			   "Modules; own CPU: without the operators and modules inside; "
 			   "own GPU: of the operators that a module calls itself",
-			   "it has no modules there: record with torch.profiler("
-			   "with_stack=True); proflaunch does not record them" },
+			   "it has no modules there: record with proflaunch "
+			   "--with-modules, or torch.profiler(with_stack=True)" },
 	[VIEW_PYTHON] = { rows_python,
 			  "Functions of Python; own: without the functions inside",
 			  "it has no Python there: record with proflaunch "
