@@ -188,10 +188,11 @@ static void *find_in(const char *module, const char *name)
 	return api.item(api.dict(found), name);
 }
 
-/* Where the interpreter's 3.11 and 3.12 call sites do not look at __call__'s slot. */
+/* Since 3.11 a call site that is specialised for __call__, as super().__call__(x) may be,
+ * does not look at its slot. */
 static bool needs_inner(void)
 {
-	return interpreter.layout->minor == 11 || interpreter.layout->minor == 12;
+	return interpreter.layout->minor >= 11;
 }
 
 /* Text: why they are left alone. */

@@ -41,7 +41,8 @@ void slot_start(void);
 const char *slot_find(struct slot *s, void *function, slot_call *ours);
 
 /* Stores: calls from C arrive from then on, as do f(*args) and, but for 3.11, other calls
- * of Python's. Call sites that 3.12 has specialised for this function do not. */
+ * of Python's. Call sites that 3.12 and later have specialised for this function do not.
+ */
 bool slot_set(struct slot *s);
 /* The same, and those look again. */
 bool slot_set_locked(struct slot *s);

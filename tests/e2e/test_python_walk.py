@@ -76,6 +76,10 @@ def test_functions_that_are_watched():
     each(lambda path: run(path, "slots.py").stdout.split()[-1])
 
 
+def test_modules():
+    each(lambda path: run(path, "modules.py").stdout.split()[-1])
+
+
 def test_a_spool_that_is_full():
     """Then there is no stack, or the right one."""
     def full(path):

@@ -13,7 +13,6 @@
 #include "agent/hooks/hook.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/python.h"
-#include "agent/python/slot.h"
 #include "agent/python/snap.h"
 #include "tests/unit/spool_open.h"
 #include "writer/python/lines.h"
@@ -314,81 +313,4 @@ static void walk_after_all(void)
 EXPORT int walk_at_exit(void)
 {
 	return atexit(walk_after_all);
-}
-
-/* ---- functions that are watched ---- */
-
-#define WATCHERS 3
-
-static struct slot watch[WATCHERS];
-static uint64_t seen[WATCHERS], failed[WATCHERS];
-
-static void *pass_on(int n, void *function, void *const *args, size_t count, void *names)
-{
-	void *result = slot_next(&watch[n])(function, args, count, names);
-
-	seen[n]++;
-	failed[n] += !result;
-	return result;
-}
-
-#define PASS(n)                                                                \
-	static void *pass_##n(void *function, void *const *args, size_t count, \
-			      void *names)                                     \
-	{                                                                      \
-		return pass_on(n, function, args, count, names);               \
-	}
-PASS(0)
-PASS(1)
-PASS(2)
-static slot_call *const pass[WATCHERS] = { pass_0, pass_1, pass_2 };
-
-/* With the interpreter's lock; NULL: it was found. */
-EXPORT const char *watch_find(int n, void *function)
-{
-	seen[n] = failed[n] = 0;
-	return slot_find(&watch[n], function, pass[n]);
-}
-
-EXPORT bool watch_set(int n, bool locked)
-{
-	return locked ? slot_set_locked(&watch[n]) : slot_set(&watch[n]);
-}
-
-EXPORT void watch_unset(int n)
-{
-	slot_unset(&watch[n]);
-}
-
-EXPORT uint64_t watch_seen(int n, bool failures)
-{
-	return failures ? failed[n] : seen[n];
-}
-
-static _Atomic bool flip_stop;
-
-static void *flip_often(void *unused)
-{
-	while (!atomic_load(&flip_stop))
-		for (int n = 0; n < WATCHERS; n++) {
-			slot_set(&watch[n]);
-			slot_unset(&watch[(n + 1) % WATCHERS]);
-		}
-	return unused;
-}
-
-/* A thread that Python does not know sets and unsets all, while `back` runs. */
-EXPORT bool watch_flip(callback *back)
-{
-	pthread_t thread;
-
-	atomic_store(&flip_stop, false);
-	if (pthread_create(&thread, NULL, flip_often, NULL))
-		return false;
-	back();
-	atomic_store(&flip_stop, true);
-	pthread_join(thread, NULL);
-	for (int n = 0; n < WATCHERS; n++)
-		slot_unset(&watch[n]);
-	return true;
 }

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A part of python_walk.so: functions of Python's whose calls are watched, and modules
+ * like torch's; for tests/python/slots.py and modules.py. */
+#include "agent/core/emit.h"
+#include "agent/core/names.h"
+#include "agent/core/record_module.h"
+#include "agent/core/spool.h"
+#include "agent/python/modules.h"
+#include "agent/python/slot.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+typedef void callback(void);
+
+/* ---- functions that are watched ---- */
+
+#define WATCHERS 3
+
+static struct slot watch[WATCHERS];
+static uint64_t seen[WATCHERS], failed[WATCHERS];
+
+static void *pass_on(int n, void *function, void *const *args, size_t count, void *names)
+{
+	void *result = slot_next(&watch[n])(function, args, count, names);
+
+	seen[n]++;
+	failed[n] += !result;
+	return result;
+}
+
+#define PASS(n)                                                                \
+	static void *pass_##n(void *function, void *const *args, size_t count, \
+			      void *names)                                     \
+	{                                                                      \
+		return pass_on(n, function, args, count, names);               \
+	}
+PASS(0)
+PASS(1)
+PASS(2)
+static slot_call *const pass[WATCHERS] = { pass_0, pass_1, pass_2 };
+
+/* With the interpreter's lock; NULL: it was found. */
+EXPORT const char *watch_find(int n, void *function)
+{
+	seen[n] = failed[n] = 0;
+	return slot_find(&watch[n], function, pass[n]);
+}
+
+EXPORT bool watch_set(int n, bool locked)
+{
+	return locked ? slot_set_locked(&watch[n]) : slot_set(&watch[n]);
+}
+
+EXPORT void watch_unset(int n)
+{
+	slot_unset(&watch[n]);
+}
+
+EXPORT uint64_t watch_seen(int n, bool failures)
+{
+	return failures ? failed[n] : seen[n];
+}
+
+static _Atomic bool flip_stop;
+
+static void *flip_often(void *unused)
+{
+	while (!atomic_load(&flip_stop))
+		for (int n = 0; n < WATCHERS; n++) {
+			slot_set(&watch[n]);
+			slot_unset(&watch[(n + 1) % WATCHERS]);
+		}
+	return unused;
+}
+
+/* A thread that Python does not know sets and unsets all, while `back` runs. */
+EXPORT bool watch_flip(callback *back)
+{
+	pthread_t thread;
+
+	atomic_store(&flip_stop, false);
+	if (pthread_create(&thread, NULL, flip_often, NULL))
+		return false;
+	back();
+	atomic_store(&flip_stop, true);
+	pthread_join(thread, NULL);
+	for (int n = 0; n < WATCHERS; n++)
+		slot_unset(&watch[n]);
+	return true;
+}
+
+/* ---- modules ---- */
+
+/* With the interpreter's lock, as when a module of C's is imported. */
+EXPORT void modules_begin_look(void)
+{
+	modules_want();
+	modules_look();
+}
+
+EXPORT void modules_window(bool open)
+{
+	static uint64_t at, window = 1;
+
+	if (!open) {
+		at = gate->cycle_at;
+		gate_set(0, 0);
+		modules_ended();
+	} else {
+		modules_opened();
+		gate_set(++window, at);
+	}
+}
+
+static int print_name(char *to, uint32_t id)
+{
+	struct spool_view v;
+	const struct name *n;
+
+	if (!id || spool_view_init(&v, spool.base, spool.head->cap))
+		return sprintf(to, "-");
+	n = names_get(&v, id);
+	return sprintf(to, "%.*s", n->len, n->text);
+}
+
+static size_t print_module(char *to, const struct rec_module *m)
+{
+	int at = print_name(to, m->r.name);
+
+	to[at++] = ' ';
+	at += print_name(to + at, m->path);
+	at += sprintf(to + at, " %lu %d\n", (unsigned long)m->self,
+		      m->r.end >= m->r.begin);
+	return (size_t)at;
+}
+
+/* The records of the open window, a line each: class, path, address, and whether it has
+ * ended; a thread's in their order. -1: no room. */
+EXPORT int modules_text(char *to, size_t size)
+{
+	struct spool_view v;
+	const struct chunk *c;
+	size_t at = 0;
+
+	if (spool_view_init(&v, spool.base, spool.head->cap))
+		return -1;
+	for (uint64_t next = 0; (c = spool_view_next(&v, &next));) {
+		const uint8_t *p = (const uint8_t *)(c + 1), *end;
+
+		if (c->kind != CHUNK_DATA || c->cycle != gate_cycle())
+			continue;
+		for (end = (const uint8_t *)c + c->used; p < end;) {
+			const struct rec_module *m = (const struct rec_module *)p;
+
+			p += 8 * m->r.units;
+			if (m->r.kind != REC_MODULE)
+				continue;
+			if (size - at < 2048)
+				return -1;
+			at += print_module(to + at, m);
+		}
+	}
+	return (int)at;
+}
