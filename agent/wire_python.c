@@ -48,7 +48,7 @@ void wire_python_opened(struct cycle_info *info)
 	if (!atomic_load(&interpreter_on))
 		return;
 	objects_begin(info);
-	modules_opened();
+	modules_opened(info);
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */

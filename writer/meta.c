@@ -158,6 +158,7 @@ static void put_proflaunch_object(struct trace *t)
 	if (t->cuda)
 		gpu_facts(t);
 	python_counts(t);
+	nn_counts(t);
 	heap_summary(t);
 	json_lit(j, "},\n");
 }

@@ -9,7 +9,9 @@
 #include "agent/python/interpreter.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
+#include "agent/python/walk.h"
 #include "base/log.h"
+#include "base/seldom.h"
 
 #include <errno.h>
 
@@ -17,6 +19,7 @@ static struct {
 	void *(*imported)(void); /* sys.modules, borrowed */
 	void *(*item)(void *dict, const char *key); /* borrowed */
 	void *(*dict)(void *module); /* borrowed */
+	const void *(*code)(void *function); /* borrowed */
 	const void *module_type;
 } api;
 
@@ -165,6 +168,7 @@ void modules_want(void)
 		{ "PyImport_GetModuleDict", &api.imported, false },
 		{ "PyDict_GetItemString", &api.item, false },
 		{ "PyModule_GetDict", &api.dict, false },
+		{ "PyFunction_GetCode", &api.code, false },
 		{ "PyModule_Type", &api.module_type, false },
 	};
 
@@ -240,6 +244,14 @@ static const char *watch_imports(void)
 	return why;
 }
 
+static void open_slots(void)
+{
+	if (set_slots())
+		return;
+	unset_slots();
+	leave_modules("another tool stands in front of nn.Module.__call__");
+}
+
 static void look_now(void)
 {
 	const void *type = find_in("torch.nn.modules.module", "Module");
@@ -252,7 +264,7 @@ static void look_now(void)
 	if (why || type)
 		slot_unset(&import);
 	if (!why && type && gate_cycle())
-		modules_opened();
+		open_slots();
 	if (!gate_cycle())
 		modules_ended();
 }
@@ -267,12 +279,27 @@ void modules_look(void)
 	errno = saved;
 }
 
-void modules_opened(void)
+/* Those that this thread is in begin too early to be seen, and are counted. */
+static uint64_t count_inside(void)
 {
-	if (atomic_load(&state) != FOUND || set_slots())
+	const struct python_layout *l = interpreter.layout;
+	const void *code = api.code(call.function);
+	static SELDOM struct walk w;
+	uint64_t n = 0;
+
+	walk_frames(&w, walk_innermost(l));
+	for (unsigned i = 0; i < w.n; i++)
+		n += walk_code(l, w.frame[i]) == code;
+	return n;
+}
+
+void modules_opened(struct cycle_info *info)
+{
+	if (atomic_load(&state) != FOUND)
 		return;
-	unset_slots();
-	leave_modules("another tool stands in front of nn.Module.__call__");
+	if (info)
+		atomic_store(&info->python[PYTHON_INSIDE], count_inside());
+	open_slots();
 }
 
 void modules_ended(void)

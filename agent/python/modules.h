@@ -7,7 +7,7 @@
  * that imports is ours.
  *
  * Threads  modules_look: one that holds the interpreter's lock; nothing happens in
- *          others. modules_opened, modules_ended: any.
+ *          others. modules_opened, modules_ended: the holder of the scheduler's lock.
  * Memory   paths.h; of what the program has, a reference to each of three functions.
  * Errors   a line says why there are none.
  * Units    none.
@@ -19,7 +19,8 @@
 
 void modules_want(void); /* from the agent's constructor: else nothing happens */
 void modules_look(void);
-void modules_opened(void); /* a window is about to open */
+struct cycle_info;
+void modules_opened(struct cycle_info *info); /* a window is about to open */
 void modules_ended(void); /* one has ended; the next may be open */
 void modules_fork_child(void);
 

@@ -110,7 +110,7 @@ EXPORT void modules_window(bool open)
 		gate_set(0, 0);
 		modules_ended();
 	} else {
-		modules_opened();
+		modules_opened(NULL);
 		gate_set(++window, at);
 	}
 }

@@ -24,6 +24,7 @@ struct nn {
 	uint32_t *index; /* of them, + 1; 0 = empty */
 	size_t slots;
 	struct pile open; /* struct level */
+	uint64_t pathless; /* calls */
 	uint64_t ids;
 };
 
@@ -125,8 +126,12 @@ int nn_start(struct trace *t)
 	if (!t->nn)
 		return -ENOMEM;
 	while (!err && (r = read_next(&c, &offset)))
-		if (r->kind == REC_MODULE)
-			err = note_module(t->nn, (const struct rec_module *)r);
+		if (r->kind == REC_MODULE) {
+			const struct rec_module *m = (const struct rec_module *)r;
+
+			t->nn->pathless += !m->path;
+			err = note_module(t->nn, m);
+		}
 	return err ? err : number_modules(t->nn);
 }
 
@@ -142,6 +147,22 @@ void nn_free(struct trace *t)
 		pile_unmap(m->index, m->slots * sizeof(*m->index));
 	pile_unmap(m, sizeof(*m));
 	t->nn = NULL;
+}
+
+void nn_counts(struct trace *t)
+{
+	struct cycle_info *info = (struct cycle_info *)t->info;
+	struct json *j = &t->json;
+
+	if (!t->config->modules)
+		return;
+	json_text_unsigned(j, ", \"modules\": {\"calls\": ", t->cycle.events[REC_MODULE]);
+	json_text_unsigned(j, ", \"objects\": ", t->nn ? t->nn->all.n : 0);
+	json_text_unsigned(j,
+			   ", \"calls without a path\": ", t->nn ? t->nn->pathless : 0);
+	json_text_unsigned(j, ", \"called before the window\": ",
+			   atomic_load(&info->python[PYTHON_INSIDE]));
+	json_lit(j, "}");
 }
 
 /* A spool that changes while it is read may have one that was not there before. */

@@ -25,6 +25,8 @@ int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end);
 /* "Module path" of the module that is open at a row's newest record, as a member with a
  * comma behind it; nothing where there is none. */
 void nn_path(struct trace *t, uint64_t now);
+/* Writes the member "modules" of the object "proflaunch", where they were asked for. */
+void nn_counts(struct trace *t);
 /* Writes "nn.Module: <class>_<number>", without quotes. */
 void nn_name(struct trace *t, const struct rec_module *m);
 
