@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record - every record that observers write and the writer reads.
+ * record - every record that observers write and the writer reads; and record_*.h.
  *
  * Threads  none: plain data.  A record is written by one thread; its `end` may be stored
  *          later, by any thread, while its cycle is current.
@@ -114,7 +114,6 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-/* The others: record_*.h. */
 _Static_assert(sizeof(struct record) == 24, "record header");
 _Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python's call stacks add to an operator, at three depths of the stack, beside torch.profiler's.
+"""What Python's call stacks add to an operator, at three depths of the stack, and modules to a call of one, beside torch.profiler's.
 
 python_bench.py --build DIR [--python PYTHON] [--rounds N]; prints a Markdown table.
-Two processes take turns, with --with-stack and without; of each the best of many short loops
+Processes take turns, with --with-stack, with --with-modules and without; of each the best of many short loops
 counts, and of the rounds the median.
 """
 import argparse
+import contextlib
 import ctypes
 import json
 import os
@@ -45,6 +46,24 @@ def work(depth, lines):
     return at(depth - 4)   # the module's, main's, this function's and the loop's own frame
 
 
+def module():
+    """Nanoseconds of a call of a module that does nothing."""
+    import torch
+    identity, x = torch.nn.Identity(), torch.ones(1)
+    begin = time.perf_counter_ns()
+    for _ in range(OPS):
+        identity(x)
+    return (time.perf_counter_ns() - begin) / OPS
+
+
+def modules(window):
+    times = []
+    for _ in range(LOOPS):
+        with window():
+            times.append(module())
+    return min(times)
+
+
 def ours():
     """In the process that is recorded: nanoseconds for each operator of each row."""
     step = getattr(ctypes.CDLL(None), "proflaunch_step", lambda: None)
@@ -60,6 +79,13 @@ def ours():
                 times.append(work(depth, lines))
                 step()
             found[f"{lines}{depth}"] = min(times)
+
+    @contextlib.contextmanager
+    def window():
+        step()
+        yield
+        step()
+    found["module"] = modules(window)
     print(json.dumps(found))
 
 
@@ -73,6 +99,7 @@ def torchs(stack):
                 with profile(activities=[ProfilerActivity.CPU], with_stack=stack):
                     times.append(work(depth, lines))
             found[f"{lines}{depth}"] = min(times)
+    found["module"] = modules(lambda: profile(activities=[ProfilerActivity.CPU], with_stack=stack))
     print(json.dumps(found))
 
 
@@ -81,14 +108,14 @@ def run(args, who, log):
     if who.startswith("ours"):
         words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log,
                  "--schedule", "wait=1,active=1", "--format", "json.gz",
-                 *(["--with-stack"] if who == "ours stack" else []), "--", *words]
+                 *{"ours stack": ["--with-stack"], "ours modules": ["--with-modules"]}.get(who, []), "--", *words]
     answer = subprocess.run(words, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout.splitlines()[-1])
 
 
 def table(args):
-    rounds = {who: [] for who in ("ours", "ours stack", "torch", "torch stack")}
+    rounds = {who: [] for who in ("ours", "ours stack", "ours modules", "torch", "torch stack")}
     for _ in range(args.rounds):
         for who, found in rounds.items():
             with tempfile.TemporaryDirectory() as log:
@@ -104,6 +131,14 @@ def table(args):
                 return statistics.median(b - a for a, b in zip(of(who), of(who + " stack")))
             print(f"| {text} | {depth} | {statistics.median(of('ours')):.0f} | **{added('ours'):+.0f}** | "
                   f"{statistics.median(of('torch')):.0f} | {added('torch'):+.0f} |")
+    print("| ns per call of a module | recorded | + modules | + stack | torch.profiler | + with_stack |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    modules_of = {who: [one["module"] for one in found] for who, found in rounds.items()}
+
+    def more(than, who):
+        return statistics.median(b - a for a, b in zip(modules_of[than], modules_of[who]))
+    print(f"| Identity | {statistics.median(modules_of['ours']):.0f} | **{more('ours', 'ours modules'):+.0f}** | "
+          f"{more('ours', 'ours stack'):+.0f} | {statistics.median(modules_of['torch']):.0f} | {more('torch', 'torch stack'):+.0f} |")
 
 
 def main():
