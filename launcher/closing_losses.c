@@ -29,6 +29,7 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_ALLOC] = "allocations",
 	[REC_FREE] = "frees",
 	[REC_HEAP] = "memory samples",
+	[REC_MODULE] = "calls of modules",
 };
 
 /* A size that the launcher would refuse is no advice: more than the machine's memory. */
