@@ -79,6 +79,7 @@ bool config_is_switch(const struct config_option *o);
 #define MARKER_BY_CUDA   "cuda:"
 #define MARKER_BY_KERNEL "kernel:"
 #define MARKER_BY_TIME   "time:"
+#define MARKER_BY_PYTHON "python:"
 bool config_marker_is(const struct config *c, const char *by); /* is it of that kind? */
 
 /* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */

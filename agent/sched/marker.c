@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option `marker` in its seven forms, globs, and the names that torch gives to its
+/* The option `marker` in its eight forms, globs, and the names that torch gives to its
  * own annotations. */
 #include "agent/sched/marker.h"
 #include "base/fmt.h"
@@ -88,6 +88,42 @@ static const char *parse_symbol(struct marker *m, const char *text)
 	return why ? why : keep_name(m, text, len);
 }
 
+static bool may_begin(char c)
+{
+	return (text_lower(c) >= 'a' && text_lower(c) <= 'z') || c == '_' || c & 0x80;
+}
+
+/* Only ASCII is judged: which letters of other scripts a name may have is Python's
+ * business. */
+static const char *refuse_dotted(const char *name)
+{
+	static char why[96];
+	bool first = true;
+
+	for (; *name; name++) {
+		bool digit = *name >= '0' && *name <= '9';
+
+		if (first ? !may_begin(*name)
+			  : !may_begin(*name) && !digit && *name != '.')
+			break;
+		first = *name == '.';
+	}
+	if (!*name && !first)
+		return NULL;
+	if (!*name || *name == '.')
+		return "a name is missing beside a dot";
+	fmt(why, sizeof(why), "'%c' cannot %s a name of Python's", *name,
+	    first ? "begin" : "be in");
+	return why;
+}
+
+static const char *parse_python(struct marker *m, const char *text)
+{
+	const char *why = parse_glob(m, MARKER_PYTHON, text);
+
+	return why ? why : refuse_dotted(m->text);
+}
+
 static const char *parse_time(struct marker *m, const char *text)
 {
 	uint64_t ms = 0;
@@ -123,10 +159,12 @@ const char *marker_parse(struct marker *m, const char *text)
 		return parse_glob(m, MARKER_KERNEL, rest);
 	if ((rest = text_after(text, MARKER_BY_SYMBOL)))
 		return parse_symbol(m, rest);
+	if ((rest = text_after(text, MARKER_BY_PYTHON)))
+		return parse_python(m, rest);
 	if ((rest = text_after(text, MARKER_BY_TIME)))
 		return parse_time(m, rest);
 	fmt(why, sizeof(why),
-	    "'%s' is no marker; known are auto, none, torch:<glob>[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>",
+	    "'%s' is no marker; known are auto, none, torch:<glob>[@begin|@end], python:[module.]name[@begin|@end], symbol:[library!]name, cuda:<glob>, kernel:<glob>, time:<ms>",
 	    text);
 	return why;
 }

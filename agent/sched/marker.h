@@ -18,6 +18,7 @@ enum marker_kind {
 	MARKER_AUTO,
 	MARKER_TORCH,
 	MARKER_SYMBOL,
+	MARKER_PYTHON, /* a function of Python's */
 	MARKER_CUDA, /* a CUDA call */
 	MARKER_KERNEL, /* the call that launches a kernel */
 	MARKER_TIME,
@@ -26,11 +27,11 @@ enum marker_kind {
 
 struct marker {
 	enum marker_kind kind;
-	bool at_begin; /* torch, cuda, kernel: boundary at the begin, not at the end */
+	bool at_begin; /* but time: the boundary is at the begin, not at the end */
 	uint64_t period_ns; /* time: the length of a step */
 	size_t len; /* of text */
 	size_t plain; /* leading bytes of text without wildcards */
-	char text[1024]; /* the glob; symbol: [library!]name */
+	char text[1024]; /* the glob; symbol: [library!]name; python: module.name */
 };
 
 /* Annotations that mean something to `auto` and to the counters. */

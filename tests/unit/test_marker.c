@@ -32,6 +32,15 @@ START_TEST(markers_are_understood)
 	ck_assert_ptr_null(marker_parse(&m, "kernel:*flash*"));
 	ck_assert_int_eq(m.kind, MARKER_KERNEL);
 	ck_assert(!m.at_begin);
+	ck_assert_ptr_null(marker_parse(&m, "python:train.Trainer._step2"));
+	ck_assert_int_eq(m.kind, MARKER_PYTHON);
+	ck_assert(!m.at_begin);
+	ck_assert_str_eq(m.text, "train.Trainer._step2");
+	ck_assert_ptr_null(marker_parse(&m, "python:\xc3\xa9tape@begin"));
+	ck_assert(m.at_begin);
+	ck_assert_str_eq(m.text, "\xc3\xa9tape");
+	ck_assert_ptr_null(marker_parse(&m, "python:__main__.x@end"));
+	ck_assert_str_eq(m.text, "__main__.x");
 }
 END_TEST
 
@@ -47,7 +56,19 @@ START_TEST(wrong_markers_are_refused)
 		"symbol:x@end",
 		"symbol:!x",
 		"symbol:x!",
-		"python:x",
+		"pyhton:x",
+		"python:",
+		"python:@end",
+		"python:x@middle",
+		"python:.x",
+		"python:x.",
+		"python:x..y",
+		"python:x()",
+		"python:x.<locals>.y",
+		"python:x:y",
+		"python:x*",
+		"python:1x",
+		"python:x.1y",
 		"Auto",
 		"torch:@end",
 		"torch:foo@middle",
