@@ -41,6 +41,7 @@ static void list_names(char *text, size_t size)
 static void name_marker(char *text, size_t size)
 {
 	static const char *const kinds[] = { [MARKER_SYMBOL] = MARKER_BY_SYMBOL,
+					     [MARKER_PYTHON] = MARKER_BY_PYTHON,
 					     [MARKER_CUDA] = MARKER_BY_CUDA,
 					     [MARKER_KERNEL] = MARKER_BY_KERNEL };
 	const char *kind = kinds[sched.marker.kind % (sizeof(kinds) / sizeof(*kinds))];
@@ -88,9 +89,20 @@ static bool should_have_it(void)
 	       (uint32_t)getppid() == atomic_load(&job->launcher);
 }
 
-/* Every process ends here, so getppid() is called for a symbol: marker alone. */
+static const char *why_missing(void)
+{
+	return sched.marker.kind == MARKER_PYTHON && sched.act->missing
+		       ? sched.act->missing()
+		       : NULL;
+}
+
+/* Every process ends here, so getppid() is called for these markers alone. */
 static void say_not_found(void)
 {
+	const char *why = why_missing();
+
+	if (why && should_have_it() && tell_once(TOLD_SYMBOL))
+		log_warn("marker python:%s: %s", sched.marker.text, why);
 	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) &&
 	    should_have_it() && tell_once(TOLD_SYMBOL))
 		log_warn(

@@ -116,17 +116,19 @@ static void hit_marker(void)
 		add_one(&spool.head->sched.marker_hits);
 }
 
-static uint32_t glob_begin(const char *name, size_t len)
+static uint32_t mark_begin(void)
 {
-	uint32_t slot, token;
+	uint32_t slot = slot_mine();
+	uint32_t token = may_count(slot) ? open_mark(slot, MARK_GLOB) : 0;
 
-	if (!marker_matches(&sched.marker, name, len))
-		return 0;
-	slot = slot_mine();
-	token = may_count(slot) ? open_mark(slot, MARK_GLOB) : 0;
 	if (token && sched.marker.at_begin && claim_steps(slot))
 		hit_marker();
 	return token;
+}
+
+static uint32_t glob_begin(const char *name, size_t len)
+{
+	return marker_matches(&sched.marker, name, len) ? mark_begin() : 0;
 }
 
 /* The glob has matched an annotation: unless the glob has a namespace in it, it means no
@@ -166,6 +168,18 @@ uint32_t sched_call_begin(const char *function, const char *kernel)
 		token = glob_begin(name, strlen(name));
 	errno = saved;
 	return token;
+}
+
+/* ---- python:<name> ---- */
+
+const char *sched_function(void)
+{
+	return sched.marker.kind == MARKER_PYTHON ? sched.marker.text : NULL;
+}
+
+uint32_t sched_function_begin(void)
+{
+	return sched_wake() ? mark_begin() : 0;
 }
 
 /* ---- annotations ---- */

@@ -31,6 +31,9 @@ struct sched_actions {
 	bool (*begin)(void); /* makes spool, threads and writer; false: not there */
 	/* symbol: marker (hooks). False: not there, ask again when a library came. */
 	bool (*patch)(const char *symbol, void (*hit)(void));
+	/* python: marker. Why the function was never called, or NULL: it was, or this
+	 * process has no Python. */
+	const char *(*missing)(void);
 };
 
 /* Parses the plan and the marker; no window opens yet. Called by agent.c. */
@@ -58,6 +61,10 @@ bool sched_wants_ops(void);
  * sched_wants_calls. */
 uint32_t sched_call_begin(const char *function, const char *kernel);
 bool sched_wants_calls(void);
+/* The dotted name of the function of Python's that is the marker, or NULL; it is called;
+ * sched_end. */
+const char *sched_function(void);
+uint32_t sched_function_begin(void);
 /* CUDA, or the heap, is recorded: without torch step 0 begins. */
 void sched_used(void);
 bool sched_begun(void); /* step 0 has begun */

@@ -52,7 +52,7 @@ static inline bool follow_active(void)
 }
 
 /* Bits of the job page's word: said by one process of the job, not by each. */
-enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 };
+enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 }; /* or python: */
 
 static inline enum life sched_life(void)
 {
