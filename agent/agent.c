@@ -18,6 +18,7 @@
 #include "agent/hooks/weak.h"
 #include "agent/patch/patch.h"
 #include "agent/proflaunch.h"
+#include "agent/python/seek.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
@@ -172,6 +173,7 @@ static void wire_parts(void)
 					   .opened_now = agent_heap_opened_now,
 					   .begin = agent_begin,
 					   .patch = patch_symbol,
+					   .missing = seek_missing,
 				   });
 	listener = torch_to;
 	if (sched_wants_ops())

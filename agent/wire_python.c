@@ -13,8 +13,10 @@
 #include "agent/python/objects.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
+#include "agent/python/seek.h"
 #include "agent/python/slot.h"
 #include "agent/python/snap.h"
+#include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
 
@@ -54,7 +56,10 @@ void wire_python_opened(struct cycle_info *info)
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
 void wire_python_look(const char *name)
 {
-	if (!is_wanted() || strncmp(name, "PyInit_", 7) != 0)
+	if (strncmp(name, "PyInit_", 7) != 0)
+		return;
+	seek_look();
+	if (!is_wanted())
 		return;
 	if (!(torch_known() || heap_wanted()) || !python_look())
 		return;
@@ -94,10 +99,14 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 
 void wire_python_start(void)
 {
+	static const struct seek_listener marker = { sched_function_begin, sched_end };
+
 	/* A fork must not ask the dynamic linker: its lock may be held by a thread that
 	 * waits for the interpreter's. */
 	if (config_marker_is(&agent.config, MARKER_BY_TIME))
 		pending_find();
+	if (sched_function())
+		seek_prepare(sched_function(), &marker);
 	if (!is_wanted())
 		return;
 	interpreter_want(agent.config.python_stack != PYTHON_OFF, agent.config.modules);

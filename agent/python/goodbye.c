@@ -27,10 +27,14 @@ static struct {
 	void *none, *builtin, *module;
 } api;
 
+void (*goodbye_also)(void);
+
 static void *say_goodbye(void *self, void *arguments)
 {
 	(void)self;
 	(void)arguments;
+	if (goodbye_also)
+		goodbye_also();
 	interpreter_end();
 	/* A fork's child that is not recorded has its parent's threads in the list. */
 	if (atomic_load(&gate->alive)) {

@@ -201,13 +201,18 @@ static bool find_all(const char **why)
 
 static bool found; /* all of it */
 
+bool python_find(const char **why)
+{
+	if (!found)
+		found = find_all(why);
+	return found;
+}
+
 static void find_and_prove(void)
 {
 	const char *why = NULL;
 
-	if (!found)
-		found = find_all(&why);
-	if (!found && why) {
+	if (!python_find(&why) && why) {
 		interpreter_off(why);
 	} else if (found && check_holds_lock() && prove_layout()) {
 		interpreter_begin();
@@ -250,8 +255,7 @@ void python_prepare(void)
 {
 	const char *why = NULL;
 
-	found = find_all(&why);
-	can_ask = found && interpreter.layout->minor != 8 && pending_find();
+	can_ask = python_find(&why) && interpreter.layout->minor != 8 && pending_find();
 }
 
 /* The interpreter may have no frames yet, nor the module that tells of its end: the 1st,

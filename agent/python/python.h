@@ -19,6 +19,9 @@
 
 #include <stdbool.h>
 
+/* Finds its functions, unless they were found. *why is set where it is here, but is left
+ * alone. */
+bool python_find(const char **why);
 /* Finds the interpreter and has it confirm what we know, until that was possible once;
  * and asks it to tell us of its end. True: stacks can be had. */
 bool python_look(void);

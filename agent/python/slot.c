@@ -4,6 +4,7 @@
 #include "agent/python/slot.h"
 #include "agent/hooks/hook.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/kin.h"
 #include "base/elf.h"
 
 #include <dlfcn.h>
@@ -118,7 +119,8 @@ const char *slot_find(struct slot *s, void *function, slot_call *ours)
 	if (!api.type || !offset ||
 	    layout_at(api.type, LAYOUT_CALL) != (const void *)(uintptr_t)offset)
 		return "functions are laid out in another way than expected";
-	if (layout_at(function, LAYOUT_TYPE) != api.type)
+	if (layout_at(function, LAYOUT_TYPE) != api.type &&
+	    !kin_is_type(layout_at(function, LAYOUT_TYPE)))
 		return "it is no function of Python's";
 	lock_chains();
 	s->at = (slot_call * _Atomic *)(void *)((char *)function + offset);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dynamo exchanges the same pointer around each compiled call, and may put ours back when
+ * we have left: then the next call takes it away again. */
+#include "agent/python/calls.h"
+#include "agent/python/walk.h"
+
+#define MOST    1000000u
+#define DEEPEST 400u
+/* 3.8 has no functions for it: PyThreadState and PyInterpreterState (Include/internal/
+ * pycore_pystate.h), and no argument for the state. */
+#define OLD        8
+#define OLD_OFFSET 568
+
+typedef void *evaluate(void *a, void *b, void *c); /* 3.9: state, frame, throwing */
+
+static struct {
+	evaluate *plain;
+	void *(*interpreter)(void);
+	evaluate *(*get)(void *interpreter);
+	void (*set)(void *interpreter, evaluate *to);
+} api;
+
+static const struct calls_listener *listener; /* NULL: nobody is told */
+static unsigned count;
+static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+
+bool calls_find(void)
+{
+	static const struct interpreter_symbol symbols[] = {
+		{ "_PyEval_EvalFrameDefault", &api.plain, false },
+		{ "PyInterpreterState_Main", &api.interpreter, false },
+		{ "_PyInterpreterState_GetEvalFrameFunc", &api.get, true },
+		{ "_PyInterpreterState_SetEvalFrameFunc", &api.set, true },
+	};
+
+	return interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) &&
+	       (interpreter.layout->minor == OLD || (api.get && api.set));
+}
+
+static void put_instead(evaluate *from, evaluate *to)
+{
+	char *of = api.interpreter();
+
+	if (interpreter.layout->minor != OLD) {
+		if (api.get(of) == from)
+			api.set(of, to);
+	} else if (layout_at(of, OLD_OFFSET) == (const void *)from) {
+		__atomic_store_n((evaluate **)(void *)(of + OLD_OFFSET), to,
+				 __ATOMIC_RELEASE);
+	}
+}
+
+static void *watch_call(void *a, void *b, void *c)
+{
+	bool old = interpreter.layout->minor == OLD;
+	void *result, *frame = old ? a : b;
+	bool throwing = (int)(intptr_t)(old ? b : c);
+	const struct calls_listener *to = listener;
+	uint32_t token = 0;
+
+	if (!to || ++count > MOST || depth >= DEEPEST)
+		calls_leave();
+	else if (!throwing)
+		token = to->begin(walk_code(interpreter.layout, frame));
+	depth++;
+	result = api.plain(a, b, c);
+	depth--;
+	if (token)
+		to->end(token);
+	return result;
+}
+
+void calls_watch(const struct calls_listener *to)
+{
+	if (count > MOST)
+		return;
+	listener = to;
+	put_instead(api.plain, watch_call);
+}
+
+void calls_leave(void)
+{
+	listener = NULL;
+	put_instead(watch_call, api.plain);
+}

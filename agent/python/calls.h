@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * calls - each call of a Python function, for a short while: a function of ours stands in
+ * front of the one that executes frames (PEP 523).
+ *
+ * Up to a million calls, and 400 within each other, since from 3.11 on such calls lie on
+ * the stack of C. Who has put something else there already keeps it.
+ *
+ * Threads  calls_find: any, first. The others, and what is called: with the interpreter's
+ *          lock.
+ * Memory   static.
+ * Errors   false: this interpreter cannot be asked.
+ * Units    none.
+ */
+#ifndef PYTHON_CALLS_H
+#define PYTHON_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct calls_listener {
+	/* A function with this code is called; an exception is not set. A result that is
+	 * not 0 goes to `end`, when it has returned. */
+	uint32_t (*begin)(const void *code);
+	void (*end)(uint32_t token);
+};
+
+bool calls_find(void); /* looks up the interpreter's functions; false: one is missing */
+void calls_watch(const struct calls_listener *to);
+void calls_leave(void); /* watches no more, until calls_watch */
+
+#endif

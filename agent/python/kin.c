@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kin is a static type, made as the interpreter makes its own: a copy of the other,
+ * which inherits from it. It adds what pickle and copy ask a function of no known type
+ * for. */
+#include "agent/python/kin.h"
+#include "agent/python/interpreter.h"
+#include "base/seldom.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define NEEDED 11 /* 3.x */
+/* PyTypeObject of 3.11 (Include/cpython/object.h), bytes */
+#define SIZE         408
+#define BASIC_SIZE   32
+#define FLAGS        168
+#define BASE         256
+#define METHODS      232
+#define TYPE_VERSION 384 /* tp_version_tag */
+#define READY        (1ul << 12 | 1ul << 13 | 1ul << 19) /* READY, READYING, VALID_VERSION */
+/* PyFunctionObject of 3.11 */
+#define FUNCTION_SIZE    136
+#define FUNCTION_VERSION 128 /* that call sites compare */
+#define ONE_ARGUMENT     8 /* METH_O */
+
+struct method { /* PyMethodDef */
+	const char *name;
+	void *(*call)(void *self, void *argument);
+	int flags;
+	const char *doc;
+};
+
+static struct {
+	char *type; /* PyFunction_Type */
+	int (*ready)(void *type);
+	void *(*attribute)(void *object, const char *name);
+	void (*clear_error)(void);
+} api;
+
+static SELDOM char kin[SIZE] __attribute__((aligned(16)));
+static enum { UNMADE, MADE, REFUSED } state;
+
+bool kin_find(void)
+{
+	static const struct interpreter_symbol symbols[] = {
+		{ "PyFunction_Type", &api.type, false },
+		{ "PyType_Ready", &api.ready, false },
+		{ "PyObject_GetAttrString", &api.attribute, false },
+		{ "PyErr_Clear", &api.clear_error, false },
+	};
+
+	return interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
+}
+
+/* A name alone: then it is found by that, as any function is. */
+static void *reduce_to_name(void *self, void *protocol)
+{
+	(void)protocol;
+	return api.attribute(self, "__qualname__");
+}
+
+static void put_word(unsigned at, const void *value)
+{
+	memcpy(kin + at, &value, sizeof(value));
+}
+
+static void make_kin(void)
+{
+	/* Between these the interpreter has dictionary, bases, MRO and caches. */
+	static const unsigned own[] = { 240, 248, 264, 336, 344, 352, 360, 368 };
+	static struct method methods[] = {
+		{ "__reduce_ex__", reduce_to_name, ONE_ARGUMENT, NULL }, { 0 }
+	};
+	uint64_t flags;
+
+	state = REFUSED;
+	if (layout_at(api.type, BASIC_SIZE) != (const void *)FUNCTION_SIZE)
+		return;
+	memcpy(kin, api.type, SIZE);
+	for (unsigned i = 0; i < sizeof(own) / sizeof(*own); i++)
+		put_word(own[i], NULL);
+	put_word(0, (const void *)1); /* references */
+	put_word(BASE, api.type);
+	put_word(METHODS, methods);
+	memcpy(&flags, kin + FLAGS, sizeof(flags));
+	flags &= ~READY;
+	memcpy(kin + FLAGS, &flags, sizeof(flags));
+	memset(kin + TYPE_VERSION, 0, 4);
+	if (api.ready(kin))
+		api.clear_error();
+	else
+		state = MADE;
+}
+
+static bool exchange_type(void *function, const void *from, const void *to)
+{
+	if (layout_at(function, LAYOUT_TYPE) != from)
+		return false;
+	__atomic_store_n((const void **)(void *)((char *)function + LAYOUT_TYPE), to,
+			 __ATOMIC_RELEASE);
+	return true;
+}
+
+bool kin_set(void *function)
+{
+	if (interpreter.layout->minor != NEEDED)
+		return true;
+	if (state == UNMADE)
+		make_kin();
+	if (state != MADE || !exchange_type(function, api.type, kin))
+		return false;
+	/* What was specialised for this function is no more. */
+	memset((char *)function + FUNCTION_VERSION, 0, 4);
+	return true;
+}
+
+void kin_unset(void *function)
+{
+	if (state == MADE)
+		exchange_type(function, kin, api.type);
+}
+
+bool kin_is_type(const void *type)
+{
+	return state == MADE && type == kin;
+}

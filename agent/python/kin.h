@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kin - a type beside that of Python's functions, for functions whose calls are to be
+ * seen in 3.11.
+ *
+ * 3.11 executes a call of exactly a function by itself, without a look at the pointer
+ * that slot.h exchanges. A function of another type it calls by that pointer. So such a
+ * function's type becomes a kin of the usual one: the same, but for its address.
+ *
+ * Threads  kin_find: any, first. The others: one with the interpreter's lock.
+ * Memory   static: the interpreter keeps a reference to the type.
+ * Errors   false: this interpreter needs it, and it cannot be made.
+ * Units    none.
+ */
+#ifndef PYTHON_KIN_H
+#define PYTHON_KIN_H
+
+#include <stdbool.h>
+
+bool kin_find(void); /* looks up the interpreter's functions; false: one is missing */
+bool kin_set(void *function); /* nothing, and true, where the interpreter is no 3.11 */
+void kin_unset(void *function);
+bool kin_is_type(const void *type);
+
+#endif

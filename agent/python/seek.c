@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where to look, and when. A module has all of its functions when its import returns, and
+ * nobody outside of it can call them before: so we look after each import. The script's
+ * are there when the interpreter has come past them: so between imports we look at each
+ * call, whatever is called, until the function is found.
+ *
+ * The first moment of all is a pending call that is asked for when the interpreter, just
+ * initialised, allocates its next small object. Where it has other allocators than its
+ * own the first module of C's that is imported brings us here.
+ */
+#include "agent/python/seek.h"
+#include "agent/hooks/allocator.h"
+#include "agent/python/calls.h"
+#include "agent/python/check.h"
+#include "agent/python/goodbye.h"
+#include "agent/python/interpreter.h"
+#include "agent/python/kin.h"
+#include "agent/python/named.h"
+#include "agent/python/pending.h"
+#include "agent/python/python.h"
+#include "agent/python/slot.h"
+#include "base/log.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *name; /* NULL: nobody wants one */
+static const struct seek_listener *listener;
+static bool found_all; /* of the interpreter's functions */
+
+static struct slot imports, marked;
+static enum named how;
+static const char *why; /* not NULL: it is not looked for any more */
+static const char *missing; /* what was found out at the end */
+static _Atomic bool met, called;
+static __thread unsigned importing __attribute__((tls_model("initial-exec")));
+
+/* ---- a call ---- */
+
+static uint32_t begin_call(void)
+{
+	int saved = errno;
+	uint32_t token = listener->begin();
+
+	if (!atomic_load_explicit(&called, memory_order_relaxed))
+		atomic_store(&called, true);
+	errno = saved;
+	return token;
+}
+
+static void end_call(uint32_t token)
+{
+	int saved = errno;
+
+	listener->end(token);
+	errno = saved;
+}
+
+static void *call_marked(void *function, void *const *args, size_t count, void *names)
+{
+	slot_call *next = slot_next(&marked);
+	uint32_t token = begin_call();
+	void *result = next(function, args, count, names);
+
+	if (token)
+		end_call(token);
+	return result;
+}
+
+/* ---- found ---- */
+
+static void leave_function(void)
+{
+	if (!marked.function)
+		return;
+	kin_unset(marked.function);
+	slot_unset(&marked);
+}
+
+/* Another one has that name now, or it is the first. */
+static void take_function(void *function)
+{
+	const char *failed;
+
+	leave_function();
+	failed = slot_find(&marked, function, call_marked);
+	if (!failed && !slot_set_locked(&marked))
+		failed = "another tool stands in front of it";
+	if (!failed && !kin_set(function)) {
+		slot_unset(&marked);
+		failed = "functions are laid out in another way than expected";
+	}
+	why = failed;
+	calls_leave();
+}
+
+/* True: it was found just now. */
+static bool look_again(void)
+{
+	void *function = named_look(&how);
+
+	if (how == NAMED_MAKER) {
+		why = named_why(how, false);
+		log_warn("marker python:%s: %s", name, why);
+	}
+	if (!function || function == marked.function)
+		return false;
+	take_function(function);
+	return !why;
+}
+
+/* ---- each call, until it is found ---- */
+
+static uint32_t look_at_call(const void *code)
+{
+	static long seen;
+	void *before = marked.function;
+	long size;
+
+	/* When it ends the interpreter has no modules any more, and may still call. */
+	if (interpreter.finalizing())
+		return 0;
+	size = named_script_size();
+	if (size == seen || !check_holds_lock())
+		return 0;
+	seen = size;
+	/* The call at hand may be of it. */
+	return marked.function == before && look_again() && named_is_code(code)
+		       ? begin_call()
+		       : 0;
+}
+
+static void watch_script(void)
+{
+	static const struct calls_listener to = { look_at_call, end_call };
+
+	if (!importing && !why && !marked.function)
+		calls_watch(&to);
+}
+
+/* ---- after each import ---- */
+
+static void look_after_import(void)
+{
+	int saved = errno;
+
+	if (!why && check_holds_lock()) {
+		if (!interpreter_tells_end)
+			goodbye_ask();
+		look_again();
+	}
+	errno = saved;
+}
+
+static void *see_import(void *function, void *const *args, size_t count, void *names)
+{
+	void *result;
+
+	if (!marked.function)
+		calls_leave();
+	importing++;
+	result = slot_next(&imports)(function, args, count, names);
+	importing--;
+	if (result)
+		look_after_import();
+	watch_script();
+	return result;
+}
+
+/* ---- the first moment ---- */
+
+/* No interpreter may be here yet. */
+static bool find_all(void)
+{
+	const char *failed = NULL;
+	bool found = python_find(&failed);
+
+	if (found && named_find() && kin_find() && calls_find())
+		return true;
+	why = found ? "the interpreter lacks functions that are needed" : failed;
+	return false;
+}
+
+static void start_here(void)
+{
+	void *import;
+
+	atomic_store(&met, true);
+	import = named_in("_frozen_importlib", "_find_and_load");
+	if (!named_start(name))
+		why = "the name has too many parts";
+	else if (import && !slot_find(&imports, import, see_import) &&
+		 slot_set_locked(&imports))
+		kin_set(import); /* `from package import module` calls it by itself */
+}
+
+void seek_look(void)
+{
+	int saved = errno;
+
+	/* Once imports are seen nothing is new here. */
+	if (!name || why || imports.at || interpreter_ended() || sys_confined)
+		return;
+	if (!found_all)
+		found_all = find_all();
+	if (found_all && check_holds_lock()) {
+		if (!met)
+			start_here();
+		look_after_import();
+		watch_script();
+	}
+	errno = saved;
+}
+
+/* ---- the end ---- */
+
+/* Before the interpreter is finalised: names can still be compared. */
+static void see_end(void)
+{
+	if (!met || called)
+		return;
+	if (!why && check_holds_lock() && !marked.function) {
+		named_look(&how);
+		missing = named_why(how, true);
+	}
+}
+
+const char *seek_missing(void)
+{
+	if (called || !interpreter.version)
+		return NULL;
+	if (!why && !met)
+		return "the interpreter was not met (with PYTHONMALLOC, or python -X dev, "
+		       "it is when it imports a module of C's)";
+	if (why)
+		return why;
+	return missing ? missing : named_why(marked.function ? NAMED_FOUND : how, false);
+}
+
+/* ---- the interpreter starts ---- */
+
+enum { OBJECTS = 2 }; /* PYMEM_DOMAIN_OBJ */
+
+static struct {
+	void (*get)(int domain, struct allocator *into);
+	void (*set)(int domain, const struct allocator *from);
+} allocators;
+static struct allocator theirs, ours;
+static _Atomic bool asked;
+
+static int look_first(void *arg)
+{
+	struct allocator now;
+
+	(void)arg;
+	allocators.get(OBJECTS, &now);
+	if (!memcmp(&now, &ours, sizeof(now)))
+		allocators.set(OBJECTS, &theirs);
+	seek_look();
+	return 0;
+}
+
+static void *allocate_first(void *context, size_t size)
+{
+	if (!atomic_load_explicit(&asked, memory_order_relaxed) && pending_ready() &&
+	    pending_add(look_first))
+		atomic_store(&asked, true);
+	return theirs.malloc(context, size);
+}
+
+void seek_prepare(const char *wanted, const struct seek_listener *to)
+{
+	static const struct interpreter_symbol symbols[] = {
+		{ "PyMem_GetAllocator", &allocators.get, false },
+		{ "PyMem_SetAllocator", &allocators.set, false },
+	};
+
+	name = wanted;
+	listener = to;
+	goodbye_also = see_end;
+	found_all = find_all();
+	if (!found_all || !pending_find() || pending_ready() ||
+	    !interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)))
+		return;
+	allocators.get(OBJECTS, &theirs);
+	ours = theirs;
+	ours.malloc = allocate_first;
+	allocators.set(OBJECTS, &ours);
+}
