@@ -87,6 +87,17 @@ char **command_next(char **argv, bool *clears)
 
 /* ---- options that name something ---- */
 
+/* What a script defines, only the script itself knows. */
+static void look_at_function(const struct config *c, const struct target *t, bool python)
+{
+	if (python)
+		verdict_good("marker: %s is looked for when Python has defined it",
+			     c->marker);
+	else if (!step_symbol_may_change(t))
+		verdict_bad("marker: %s: %s is no Python: no step would end", c->marker,
+			    t->image);
+}
+
 static void look_at_marker(const struct config *c, const struct target *t)
 {
 	const char *said;
@@ -123,9 +134,11 @@ static void look_at_on_trace(const struct config *c)
 		verdict_good("on_trace: %s is run for each file", t.path);
 }
 
-void command_options(const struct config *c, const struct target *t)
+void command_options(const struct config *c, const struct target *t, bool python)
 {
 	look_at_marker(c, t);
+	if (config_marker_is(c, MARKER_BY_PYTHON))
+		look_at_function(c, t, python);
 	look_at_on_trace(c);
 }
 

@@ -19,7 +19,7 @@
 char **command_next(char **argv, bool *clears);
 
 /* Judges the marker's function, and the command for finished files. */
-void command_options(const struct config *c, const struct target *t);
+void command_options(const struct config *c, const struct target *t, bool python);
 
 /* Judges a program that is no Python; `loaded`: the libraries that its loader maps. */
 void command_records(const struct config *c, const struct target *t, const char *loaded);

@@ -224,7 +224,7 @@ int doctor_main(struct args *a)
 			doctor_python(d.config, &d.target, d.agent, &d.probe);
 		else
 			command_records(d.config, &d.target, d.probe.out);
-		command_options(d.config, &d.target);
+		command_options(d.config, &d.target, doctor_is_python(&d.target));
 	}
 	look_at_preload();
 	look_at_directories(&d);

@@ -105,18 +105,31 @@ END_TEST
 START_TEST(the_function_that_ends_a_step)
 {
 	strcpy(c.marker, "symbol:step");
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_not_printed("marker");
 	place = STEP_HERE;
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("ok   marker: symbol:step is a function of as the test says");
 	place = STEP_LATER;
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("note marker: symbol:step is not looked for: as the test says");
 	ck_assert(!verdict_off);
 	place = STEP_NOWHERE;
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("OFF  marker: as the test says: no step would end");
+	ck_assert(verdict_off);
+}
+END_TEST
+
+START_TEST(the_function_of_pythons_that_ends_a_step)
+{
+	strcpy(c.marker, "python:step");
+	command_options(&c, &target, true);
+	ck_printed("ok   marker: python:step is looked for when Python has defined it");
+	ck_assert(!verdict_off);
+	command_options(&c, &target, false);
+	ck_printed(
+		"OFF  marker: python:step: /bin/train is no Python: no step would end");
 	ck_assert(verdict_off);
 }
 END_TEST
@@ -124,14 +137,14 @@ END_TEST
 START_TEST(the_command_for_finished_files)
 {
 	strcpy(c.on_trace, "gone {}");
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("OFF  on_trace: gone: there is no such command");
 	strcpy(c.on_trace, "sh x");
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("ok   on_trace: /bin/sh is run for each file");
 	printed_begin();
 	strcpy(c.on_trace, "  gone --to=x%y");
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_printed("OFF  on_trace: gone: there is no such command");
 }
 END_TEST
@@ -141,7 +154,7 @@ START_TEST(what_a_shell_reads_is_not_judged)
 	static const char *const texts[] = { "gone | other", "A=1 gone", "gone {x}" };
 
 	strcpy(c.on_trace, texts[_i]);
-	command_options(&c, &target);
+	command_options(&c, &target, false);
 	ck_not_printed("on_trace");
 }
 END_TEST
@@ -196,6 +209,7 @@ int main(void)
 			    sizeof(starts) / sizeof(*starts));
 	tcase_add_loop_test(tc, no_word_is_read_behind_the_last, 0, 4);
 	tcase_add_test(tc, the_function_that_ends_a_step);
+	tcase_add_test(tc, the_function_of_pythons_that_ends_a_step);
 	tcase_add_test(tc, the_command_for_finished_files);
 	tcase_add_loop_test(tc, what_a_shell_reads_is_not_judged, 0, 3);
 	tcase_add_loop_test(tc, what_would_be_recorded, 0,
