@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What Python's call stacks add to an operator, at three depths of the stack, and modules to a call of one, beside torch.profiler's.
+"""What Python's call stacks add to an operator, at three depths of the stack, and modules to a call of one, beside torch.profiler's;
+and what a marker python: adds to a call of its function while nothing is recorded.
 
-python_bench.py --build DIR [--python PYTHON] [--rounds N]; prints a Markdown table.
+python_bench.py --build DIR [--python PYTHON] [--rounds N] [--marker]; prints a Markdown table.
 Processes take turns, with --with-stack, with --with-modules and without; of each the best of many short loops
 counts, and of the rounds the median.
 """
@@ -103,8 +104,35 @@ def torchs(stack):
     print(json.dumps(found))
 
 
+def step(inside=None):
+    return inside and inside()
+
+
+def other(inside=None):
+    return inside and inside()
+
+
+def call(function):
+    begin = time.perf_counter_ns()
+    for _ in range(100000):
+        function()
+    return (time.perf_counter_ns() - begin) / 100000
+
+
+def calls():
+    """A call of each, and of each within a call of the same."""
+    found = {}
+    for function in (step, other):
+        found[function.__name__] = min(call(function) for _ in range(LOOPS))
+        found[function.__name__ + " inside"] = min(function(lambda: call(function)) for _ in range(LOOPS))
+    print(json.dumps(found))
+
+
 def run(args, who, log):
     words = [args.python, os.path.abspath(__file__), "--who", who]
+    if who.startswith("calls"):
+        words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log, "--schedule", "wait=1000000000,active=1",
+                 "--marker", "python:step" + who[5:], "--", *words]
     if who.startswith("ours"):
         words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log,
                  "--schedule", "wait=1,active=1", "--format", "json.gz",
@@ -141,16 +169,35 @@ def table(args):
           f"{more('ours', 'ours stack'):+.0f} | {statistics.median(modules_of['torch']):.0f} | {more('torch', 'torch stack'):+.0f} |")
 
 
+def marker_table(args):
+    print("\n| ns per call of a marked function, nothing recorded | plain | added |")
+    print("| --- | --- | --- |")
+    for text, who, key in (("a step ends where it returns", "calls", ""), ("where it begins", "calls@begin", ""),
+                           ("a call within that ends none", "calls", " inside")):
+        plain, added = [], []
+        for _ in range(args.rounds):
+            with tempfile.TemporaryDirectory() as log:
+                found = run(args, who, log)
+            plain.append(found["other" + key])
+            added.append(found["step" + key] - found["other" + key])
+        print(f"| {text} | {statistics.median(plain):.0f} | **{statistics.median(added):+.0f}** |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
     parser.add_argument("--python", default=None)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--marker", action="store_true", help="the second table alone")
     parser.add_argument("--who", default=None)
     args = parser.parse_args()
     args.python = args.python or os.path.join(args.build, "venv", "bin", "python")
     if args.who is None:
-        table(args)
+        if not args.marker:
+            table(args)
+        marker_table(args)
+    elif args.who.startswith("calls"):
+        calls()
     elif args.who.startswith("ours"):
         ours()
     else:
