@@ -7,6 +7,7 @@
  * Its end may come on another thread, so tokens name the thread's word.
  */
 #include "agent/core/clock.h"
+#include "agent/core/job.h"
 #include "agent/sched/auto.h"
 #include "agent/sched/state.h"
 #include "base/log.h"
@@ -177,8 +178,18 @@ const char *sched_function(void)
 	return sched.marker.kind == MARKER_PYTHON ? sched.marker.text : NULL;
 }
 
+/* A process that starts others (torchrun) has no such function: where one of them has it
+ * nobody misses it. */
+static void note_function(void)
+{
+	if (job &&
+	    !(atomic_load_explicit(&job->told, memory_order_relaxed) & TOLD_SYMBOL))
+		atomic_fetch_or(&job->told, TOLD_SYMBOL);
+}
+
 uint32_t sched_function_begin(void)
 {
+	note_function();
 	return sched_wake() ? mark_begin() : 0;
 }
 

@@ -91,6 +91,19 @@ def test_a_child_has_steps_of_its_own():
     each(every)
 
 
+def test_who_starts_others_misses_nothing():
+    """As torchrun does: the function is its ranks'."""
+    def every(path):
+        program = ("import subprocess, sys\nsubprocess.run([sys.executable, *sys.argv[1:]], check=True)\n"
+                   "def stpe(): pass\n")
+        with prof.folder() as log:
+            run = prof.launch([path, "-c", program, os.path.join(PROGRAMS, "marker.py"), "script", str(N)], log,
+                              env={"PYTHONDONTWRITEBYTECODE": "1"}, marker="python:step", **WHOLE)
+            assert not any(text in run.err for text in SPARE), run.err
+            assert [trace.steps() for trace in run.traces()] == [list(range(N + 1))], run.err
+    each(every)
+
+
 def refused(path, name, way, text):
     _, _, run = launch(path, name, way, malloc="off")
     assert f"marker python:{name}: {text}" in run.err, (path, name, text, run.err)
