@@ -162,13 +162,18 @@ for i in range(6):
 """
 
 
+def write(folder, name, text):
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
 def test_steps_of_torch():
     """Of the script by its name, and of torch's own classes; each step has its operators."""
     for name, linear in (("train.step", 6), ("torch.optim.SGD.step", 6), ("torch.nn.Linear.forward", 6)):
         with prof.folder() as log:
-            script = os.path.join(log, "train.py")
-            with open(script, "w", encoding="utf-8") as file:
-                file.write(TRAIN)
+            script = write(log, "train.py", TRAIN)
             trace = prof.launch([sys.executable, script], log, marker="python:" + name, python_stack="ops",
                                 schedule="wait=0,warmup=0,active=100").only()
             assert trace.steps() == list(range(linear + 1)), (name, trace.steps())
@@ -176,6 +181,40 @@ def test_steps_of_torch():
             begins = [e["ts"] for e in trace.named("aten::linear")]
             for i, end in enumerate(ends[:linear]):
                 assert sum(begin < end for begin in begins) == i + 1, (name, ends, begins)
+
+
+COMPILED = """
+import torch
+import torch._dynamo.testing
+
+
+class Net(torch.nn.Module):
+    def inner(self, x):
+        return x.relu() + 1
+
+    def forward(self, x):
+        return self.inner(x) * 2
+
+
+net = Net()
+net(torch.ones(2))
+counter = torch._dynamo.testing.CompileCounterWithBackend("eager")
+compiled = torch.compile(net, backend=counter, fullgraph=True)
+print([compiled(torch.ones(2 + i)).sum().item() for i in range(3)], counter.frame_count, counter.op_count)
+print(torch.jit.script(net)(torch.ones(2)), torch.fx.symbolic_trace(net).code)
+"""
+
+
+def test_the_compiler_makes_the_same():
+    """As many graphs of as many operators, though a function in it is watched."""
+    with prof.folder() as log:
+        script = write(log, "compiled.py", COMPILED)
+        bare = prof.plain([sys.executable, script])
+        assert not bare.returncode, bare.stderr
+        run = prof.launch([sys.executable, script], log, marker="python:Net.inner",
+                          schedule="wait=0,warmup=0,active=100")
+        assert run.out == bare.stdout, (run.out, bare.stdout)
+        assert len(run.only().steps()) > 1, run.err
 
 
 def test_what_was_meant_is_said():
