@@ -148,7 +148,7 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 		put_collective(t, c, op);
 	if (t->python)
 		put_stack(t, op, inner ? inner : op);
-	if (op->r.kind == REC_OP)
+	if (t->nn && op->r.kind == REC_OP)
 		nn_path(t, op->r.begin);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
 	if (op->r.kind == REC_OP)

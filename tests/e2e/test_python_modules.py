@@ -153,6 +153,29 @@ def test_the_report_has_them():
         assert "--with-stack" in said.stdout + said.stderr, said
 
 
+PLUGIN = """
+import json, sys
+from torch_tb_profiler.profiler.data import RunProfileData
+from torch_tb_profiler.profiler.module_op import aggegate_module_view
+with open(sys.argv[1], encoding="utf-8") as file:
+    data = RunProfileData.from_json("worker", "1", json.load(file))
+def rows(stats):
+    return [[s.name, s.occurences, s.operators, rows(s.children)] for s in stats]
+print(json.dumps(rows(aggegate_module_view(data.tid2tree, data.events))))
+"""
+
+
+def test_the_plugins_module_view_has_them():
+    code = ("import torch\nfrom torch import nn\nnet = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU()))\n"
+            "for _ in range(3):\n    net(torch.ones(2, 4)).sum().backward()\n")
+    with prof.folder() as log:
+        trace = prof.launch([VENV, "-c", code], log, marker="none", modules=True).only()
+        said = prof.plain([VENV, "-c", PLUGIN, trace.path])
+        assert said.returncode == 0, said.stderr
+        assert json.loads(said.stdout) == [["Sequential_0", 3, 0, [
+            ["Linear_0", 3, 3, []], ["Sequential_1", 3, 0, [["ReLU_0", 3, 3, []]]]]]], said.stdout
+
+
 def test_the_ways_to_ask():
     code = "import torch; torch.nn.ReLU()(torch.ones(2))"
     ways = [(["--with-modules"], {}), (["--modules"], {}), (["--with-modules=on"], {}), (["--modules", "on"], {}),

@@ -204,7 +204,7 @@ static void put_path(struct trace *t, uint32_t id)
 
 void nn_path(struct trace *t, uint64_t now)
 {
-	const struct level *open = t->nn ? open_module(t->nn, now) : NULL;
+	const struct level *open = open_module(t->nn, now);
 
 	if (open)
 		put_path(t, open->path);

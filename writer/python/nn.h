@@ -23,7 +23,7 @@ void nn_thread(struct trace *t); /* a new row */
 /* A module begins: writes the members of its args, each with a comma behind it. */
 int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end);
 /* "Module path" of the module that is open at a row's newest record, as a member with a
- * comma behind it; nothing where there is none. */
+ * comma behind it; nothing where there is none. t->nn is not NULL. */
 void nn_path(struct trace *t, uint64_t now);
 /* Writes the member "modules" of the object "proflaunch", where they were asked for. */
 void nn_counts(struct trace *t);
