@@ -6,6 +6,7 @@
 #include "agent/core/emit_short.h"
 #include "agent/core/record_module.h"
 #include "agent/python/check.h"
+#include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
@@ -16,11 +17,7 @@
 #include <errno.h>
 
 static struct {
-	void *(*imported)(void); /* sys.modules, borrowed */
-	void *(*item)(void *dict, const char *key); /* borrowed */
-	void *(*dict)(void *module); /* borrowed */
 	const void *(*code)(void *function); /* borrowed */
-	const void *module_type;
 } api;
 
 static _Atomic int state; /* enum state */
@@ -165,14 +162,11 @@ static void *on_inner(void *function, void *const *args, size_t count, void *nam
 void modules_want(void)
 {
 	static const struct interpreter_symbol symbols[] = {
-		{ "PyImport_GetModuleDict", &api.imported, false },
-		{ "PyDict_GetItemString", &api.item, false },
-		{ "PyModule_GetDict", &api.dict, false },
 		{ "PyFunction_GetCode", &api.code, false },
-		{ "PyModule_Type", &api.module_type, false },
 	};
 
-	if (interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) && paths_find())
+	if (interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) &&
+	    paths_find() && imported_find())
 		atomic_store(&state, LOOKING);
 }
 
@@ -180,16 +174,6 @@ static void leave_modules(const char *why)
 {
 	atomic_store(&state, LEFT);
 	log_warn("calls of torch's modules are not recorded: %s", why);
-}
-
-/* What the module has by that name, without a look at its __getattr__. */
-static void *find_in(const char *module, const char *name)
-{
-	void *found = api.item(api.imported(), module);
-
-	if (!found || layout_at(found, LAYOUT_TYPE) != api.module_type)
-		return NULL;
-	return api.item(api.dict(found), name);
 }
 
 /* Since 3.11 a call site that is specialised for __call__, as super().__call__(x) may be,
@@ -232,10 +216,10 @@ static void *on_import(void *function, void *const *args, size_t count, void *na
 	return result;
 }
 
-/* True: each import is looked at. */
+/* Text: why imports cannot be looked at. */
 static const char *watch_imports(void)
 {
-	void *find = find_in("_frozen_importlib", "_find_and_load");
+	void *find = imported_item("_frozen_importlib", "_find_and_load");
 	const char *why = find ? slot_find(&import, find, on_import)
 			       : "its imports cannot be followed";
 
@@ -254,7 +238,7 @@ static void open_slots(void)
 
 static void look_now(void)
 {
-	const void *type = find_in("torch.nn.modules.module", "Module");
+	const void *type = imported_item("torch.nn.modules.module", "Module");
 	const char *why = type ? find_calls(type) : watch_imports();
 
 	if (why)

@@ -22,7 +22,6 @@
 static struct {
 	void *(*modules)(void); /* borrowed, as what item, contents and lookup give */
 	void *(*item)(void *dictionary, void *key);
-	void *(*text_item)(void *dictionary, const char *key); /* sets no exception */
 	void *(*contents)(void *module);
 	void *(*lookup)(void *type, void *name);
 	void *(*code)(void *function);
@@ -60,7 +59,6 @@ bool named_find(void)
 	static const struct interpreter_symbol symbols[] = {
 		{ "PyImport_GetModuleDict", &api.modules, false },
 		{ "PyDict_GetItemWithError", &api.item, false },
-		{ "PyDict_GetItemString", &api.text_item, false },
 		{ "PyModule_GetDict", &api.contents, false },
 		{ "_PyType_Lookup", &api.lookup, false },
 		{ "PyFunction_GetCode", &api.code, false },
@@ -315,13 +313,6 @@ void *named_look(enum named *how)
 	if (*how == NAMED_FOUND && type_of(found) == api.function)
 		name.code = api.code(found);
 	return *how == NAMED_FOUND ? found : NULL;
-}
-
-void *named_in(const char *module, const char *text)
-{
-	void *in = api.text_item(api.modules(), module);
-
-	return in && is_module(in) ? api.text_item(api.contents(in), text) : NULL;
 }
 
 bool named_is_code(const void *code)

@@ -31,8 +31,6 @@ bool named_find(void); /* looks up the interpreter's functions; false: one is mi
 /* Takes the name; false: it has too many parts, or there is no memory. */
 bool named_start(const char *name);
 void *named_look(enum named *how);
-/* A function of C's own that the module has by that name, or NULL. */
-void *named_in(const char *module, const char *name);
 /* How many names the script has; changes when it gets one. */
 long named_script_size(void);
 /* Is that the code of the function that was found last? Compared alone. */

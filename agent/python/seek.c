@@ -14,6 +14,7 @@
 #include "agent/python/calls.h"
 #include "agent/python/check.h"
 #include "agent/python/goodbye.h"
+#include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
 #include "agent/python/named.h"
@@ -177,7 +178,7 @@ static bool find_all(void)
 	const char *failed = NULL;
 	bool found = python_find(&failed);
 
-	if (found && named_find() && kin_find() && calls_find())
+	if (found && named_find() && imported_find() && kin_find() && calls_find())
 		return true;
 	why = found ? "the interpreter lacks functions that are needed" : failed;
 	return false;
@@ -188,7 +189,7 @@ static void start_here(void)
 	void *import;
 
 	atomic_store(&met, true);
-	import = named_in("_frozen_importlib", "_find_and_load");
+	import = imported_item("_frozen_importlib", "_find_and_load");
 	if (!named_start(name))
 		why = "the name has too many parts";
 	else if (import && !slot_find(&imports, import, see_import) &&
