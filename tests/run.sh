@@ -129,6 +129,20 @@ second_look() {
 	done
 }
 
+# A test whose own shell was ended (no memory, say) has said nothing, and what came behind
+# it in its list has not begun: those are one failure each.
+note_lost() {
+	cat "$long" "$side" "$waits" "$alone" | sort > "$RESULTS/wanted"
+	find "$RESULTS" -mindepth 2 -maxdepth 2 -name count | while read -r file; do cat "${file%count}test"; done |
+		sort | comm -23 "$RESULTS/wanted" - > "$RESULTS/lost"
+	[ -s "$RESULTS/lost" ] || return 0
+	folder=$(mktemp -d "$RESULTS/test.XXXXXX")
+	mv "$RESULTS/lost" "$folder/out"
+	echo "these tests" > "$folder/test"
+	echo "not at all: they never began, or were ended from outside" > "$folder/failed"
+	echo "0 $(wc -l < "$folder/out") 0 0" > "$folder/count"
+}
+
 # Each failed test once more, for whoever reads the end alone; its files are kept.
 closing_report() {
 	for folder in $(failures); do
@@ -193,6 +207,7 @@ beside=
 tr '\n' '\0' < "$alone" | xargs -0 -r -n 1 "$0" --one
 [ $left_out = 0 ] || echo "== left to make check-full: $left_out tests"
 second_look
+note_lost
 "$here/left.sh" after "$RESULTS"
 closing_report > "$RESULTS/report"
 if [ -n "${REPORT-}" ]; then cat "$RESULTS/report" >> "$REPORT"; else cat "$RESULTS/report"; fi

@@ -195,6 +195,8 @@ install_suite &
 suite=$!
 install_cupti &
 cupti=$!
+trap 'kill "$suite" "$cupti" 2> /dev/null' EXIT	# where pip fails nobody waits for them
 install_pip
 wait "$suite"
 wait "$cupti"
+trap - EXIT

@@ -55,6 +55,14 @@ flaky=0
 run_all "$work/once1.sh"
 [ $status = 1 ] && [ "$(tail -n 1 "$work/out")" = '0 passed, 1 failed' ] || fail "no second look: status $status"
 
+# Who shoots the shell around it ends its list, too: neither has passed.
+a_test shot 'kill -9 $(cut -d" " -f4 /proc/$PPID/stat)'
+jobs=1
+run_all "$work/shot.sh $work/good.sh"
+jobs=
+[ $status = 1 ] && [ "$(tail -n 1 "$work/out")" = '0 passed, 2 failed' ] || fail "what never ran: status $status"
+grep -q "^      | $work/good.sh" "$work/out" || fail "what never ran is not named"
+
 # As many as may run at once wait for one that waits itself: it runs beside them. What is long is first.
 flaky=
 for n in 1 2; do
