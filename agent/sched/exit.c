@@ -50,6 +50,11 @@ static void name_marker(char *text, size_t size)
 		fmt(text, size,
 		    "no training step was recognised (marker auto looks for DataLoader "
 		    "and Optimizer.step)");
+	else if (atomic_load(&sched.called))
+		fmt(text, size,
+		    "%s%.*s was called, but ended no step: calls within one that has not "
+		    "returned, and those of other threads, end none",
+		    MARKER_BY_PYTHON, NAME_MOST, sched.marker.text);
 	else
 		fmt(text, size, "the marker %s%.*s never matched",
 		    kind ? kind : MARKER_BY_TORCH, NAME_MOST, sched.marker.text);
@@ -58,7 +63,7 @@ static void name_marker(char *text, size_t size)
 void sched_say_provisional(const char *when)
 {
 	const char *what = *when ? "what was recorded until then" : "the whole run";
-	char names[256], marker[160];
+	char names[256], marker[256];
 
 	if (!tell_once(TOLD_PROVISIONAL))
 		return;

@@ -190,6 +190,7 @@ static void note_function(void)
 uint32_t sched_function_begin(void)
 {
 	note_function();
+	atomic_store_explicit(&sched.called, true, memory_order_relaxed);
 	return sched_wake() ? mark_begin() : 0;
 }
 

@@ -23,6 +23,7 @@ struct sched_state {
 	_Atomic uint32_t life; /* enum life: has step 0 begun in this process? */
 	_Atomic uint32_t torch; /* libtorch is there */
 	_Atomic uint32_t patched; /* the symbol: marker was found, or is looked for */
+	_Atomic bool called; /* the function of a python: marker */
 	_Atomic bool whole; /* the window of the whole run is open (sched_wake_whole) */
 	const struct sched_actions *act;
 	struct marker marker;

@@ -124,6 +124,18 @@ def test_what_is_not_found_is_said():
     each(every)
 
 
+def test_a_call_that_never_returns_ends_none():
+    program = ("import threading\ngo = threading.Event()\ndef step():\n go.set()\n threading.Event().wait()\n"
+               "threading.Thread(target=step, daemon=True).start()\ngo.wait()\nx = [bytes(5000) for _ in range(3000)]\n")
+
+    def every(path):
+        with prof.folder() as log:
+            run = prof.launch([path, "-c", program], log, marker="python:step", malloc="all")
+            assert "python:step was called, but ended no step: " in run.err, (path, run.err)
+            assert run.only().steps() == [0] and "never matched" not in run.err, (path, run.err)
+    each(every)
+
+
 def test_the_interpreter_ends_while_it_is_looked_for():
     def every(path):
         refused(path, "CALLS", "late", "that is no function of Python's")
