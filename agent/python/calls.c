@@ -21,8 +21,10 @@ static struct {
 } api;
 
 static const struct calls_listener *listener; /* NULL: nobody is told */
+static const struct calls_listener *later; /* told again when nested calls have ended */
 static unsigned count;
 static __thread unsigned depth __attribute__((tls_model("initial-exec")));
+static __thread bool deep __attribute__((tls_model("initial-exec"))); /* left for it */
 
 bool calls_find(void)
 {
@@ -50,6 +52,24 @@ static void put_instead(evaluate *from, evaluate *to)
 	}
 }
 
+static void leave_for_now(void)
+{
+	const struct calls_listener *to = listener;
+
+	calls_leave();
+	later = to;
+	deep = true;
+}
+
+/* Half of them have ended, so that who goes up and down there does not make us come and
+ * go each time. */
+static void come_again(void)
+{
+	deep = false;
+	if (later)
+		calls_watch(later);
+}
+
 static void *watch_call(void *a, void *b, void *c)
 {
 	bool old = interpreter.layout->minor == OLD;
@@ -58,13 +78,16 @@ static void *watch_call(void *a, void *b, void *c)
 	const struct calls_listener *to = listener;
 	uint32_t token = 0;
 
-	if (!to || ++count > MOST || depth >= DEEPEST)
+	if (!to || ++count > MOST)
 		calls_leave();
+	else if (depth >= DEEPEST)
+		leave_for_now();
 	else if (!throwing)
 		token = to->begin(walk_code(interpreter.layout, frame));
 	depth++;
 	result = api.plain(a, b, c);
-	depth--;
+	if (--depth == DEEPEST / 2 && deep)
+		come_again();
 	if (token)
 		to->end(token);
 	return result;
@@ -75,11 +98,12 @@ void calls_watch(const struct calls_listener *to)
 	if (count > MOST)
 		return;
 	listener = to;
+	later = NULL;
 	put_instead(api.plain, watch_call);
 }
 
 void calls_leave(void)
 {
-	listener = NULL;
+	listener = later = NULL;
 	put_instead(watch_call, api.plain);
 }

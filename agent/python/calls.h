@@ -4,7 +4,8 @@
  * front of the one that executes frames (PEP 523).
  *
  * Up to a million calls, and 400 within each other, since from 3.11 on such calls lie on
- * the stack of C. Who has put something else there already keeps it.
+ * the stack of C: deeper ones are not seen, and others when half of the 400 have ended.
+ * Who has put something else there already keeps it.
  *
  * Threads  calls_find: any, first. The others, and what is called: with the interpreter's
  *          lock.
