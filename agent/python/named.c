@@ -47,7 +47,7 @@ static struct {
 } name;
 
 /* Where the last look ended: what has no such part, what was found instead. */
-static struct {
+static struct stuck {
 	void *in;
 	unsigned part;
 	bool script;
@@ -288,6 +288,7 @@ static bool is_maker(void *function)
 void *named_look(enum named *how)
 {
 	void *found = NULL, *module;
+	struct stuck first;
 
 	stuck.in = NULL;
 	stuck.script = false;
@@ -296,8 +297,12 @@ void *named_look(enum named *how)
 			found = follow_from(module, n);
 			break;
 		}
+	first = stuck;
 	if (!found)
 		found = find_in_script();
+	/* What the script has by the module's name is that module, as a rule. */
+	if (first.in && !name.script_parts)
+		stuck = first;
 	*how = stuck.in ? NAMED_NO_NAME : NAMED_NO_MODULE;
 	if (!found)
 		return NULL;
