@@ -104,6 +104,7 @@ static bool look_again(void)
 
 	if (how == NAMED_MAKER) {
 		why = named_why(how, false);
+		calls_leave();
 		log_warn("marker python:%s: %s", name, why);
 	}
 	if (!function || function == marked.function)
@@ -121,7 +122,7 @@ static uint32_t look_at_call(const void *code)
 	long size;
 
 	/* When it ends the interpreter has no modules any more, and may still call. */
-	if (interpreter.finalizing())
+	if (why || interpreter.finalizing())
 		return 0;
 	size = named_script_size();
 	if (size == seen || !check_holds_lock())
