@@ -193,9 +193,12 @@ static void start_here(void)
 	import = imported_item("_frozen_importlib", "_find_and_load");
 	if (!named_start(name))
 		why = "the name has too many parts";
-	else if (import && !slot_find(&imports, import, see_import) &&
-		 slot_set_locked(&imports))
+	else if (!import || slot_find(&imports, import, see_import))
+		return;
+	else if (slot_set_locked(&imports))
 		kin_set(import); /* `from package import module` calls it by itself */
+	else
+		why = "another tool stands in front of the importer";
 }
 
 void seek_look(void)
