@@ -21,6 +21,7 @@
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
 #include "agent/python/slot.h"
+#include "base/fmt.h"
 #include "base/log.h"
 #include "base/sys.h"
 
@@ -234,6 +235,8 @@ static void see_end(void)
 
 const char *seek_missing(void)
 {
+	static char text[1100];
+
 	if (called || !interpreter.version)
 		return NULL;
 	if (!why && !met)
@@ -241,7 +244,14 @@ const char *seek_missing(void)
 		       "it is when it imports a module of C's)";
 	if (why)
 		return why;
-	return missing ? missing : named_why(marked.function ? NAMED_FOUND : how, false);
+	if (missing)
+		return missing;
+	if (marked.function)
+		return named_why(NAMED_FOUND, false);
+	/* The last look may be older than the program's last names. */
+	fmt(text, sizeof(text), "%s (when it was last looked for)",
+	    named_why(how, false));
+	return text;
 }
 
 /* ---- the interpreter starts ---- */
