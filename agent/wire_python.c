@@ -99,7 +99,8 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 
 void wire_python_start(void)
 {
-	static const struct seek_listener marker = { sched_function_begin, sched_end };
+	static const struct seek_listener marker = { sched_function_begin, sched_end,
+						     sched_is_elsewhere };
 
 	/* A fork must not ask the dynamic linker: its lock may be held by a thread that
 	 * waits for the interpreter's. */
@@ -149,4 +150,5 @@ void wire_python_fork_child(void)
 	objects_fork_child();
 	slot_fork_child();
 	modules_fork_child();
+	seek_fork_child();
 }

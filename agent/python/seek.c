@@ -39,6 +39,15 @@ static const char *missing; /* what was found out at the end */
 static _Atomic bool met, called;
 static __thread unsigned importing __attribute__((tls_model("initial-exec")));
 
+/* So many calls of the function within each other are seen: they count nothing, and in
+ * 3.11 and later each takes from the stack of C, and in 3.12 from what limits that. */
+#define DEEPEST 100u
+static unsigned deep; /* threads that have more: then the function is left alone */
+static __thread struct {
+	unsigned open; /* calls */
+	bool deep;
+} mine __attribute__((tls_model("initial-exec")));
+
 /* ---- a call ---- */
 
 static uint32_t begin_call(void)
@@ -60,12 +69,67 @@ static void end_call(uint32_t token)
 	errno = saved;
 }
 
+static void take_away(void)
+{
+	kin_unset(marked.function);
+	slot_unset(&marked);
+}
+
+static void put_back(void)
+{
+	if (slot_set_locked(&marked)) {
+		kin_set(marked.function);
+	} else if (!why) {
+		why = "another tool stands in front of it";
+		log_warn("marker python:%s: its calls are not seen any more: %s", name,
+			 why);
+	}
+}
+
+/* Other threads' calls are not seen either, and only one thread's end steps. */
+static void leave_for_now(void)
+{
+	static bool said;
+
+	deep++;
+	mine.deep = true;
+	take_away();
+	if (said || !listener->elsewhere())
+		return;
+	said = true;
+	log_warn("marker python:%s: another thread than the steps' calls it more than "
+		 "%u times within itself: steps that end meanwhile are not counted",
+		 name, DEEPEST);
+}
+
+static void come_again(void)
+{
+	mine.deep = false;
+	if (!--deep)
+		put_back();
+}
+
+/* The child has none of its parent's other threads. */
+void seek_fork_child(void)
+{
+	if (!deep)
+		return;
+	deep = mine.deep;
+	if (!deep && check_holds_lock())
+		put_back();
+}
+
 static void *call_marked(void *function, void *const *args, size_t count, void *names)
 {
 	slot_call *next = slot_next(&marked);
 	uint32_t token = begin_call();
-	void *result = next(function, args, count, names);
+	void *result;
 
+	if (++mine.open >= DEEPEST && !mine.deep)
+		leave_for_now();
+	result = next(function, args, count, names);
+	if (!--mine.open && mine.deep)
+		come_again();
 	if (token)
 		end_call(token);
 	return result;
@@ -75,10 +139,8 @@ static void *call_marked(void *function, void *const *args, size_t count, void *
 
 static void leave_function(void)
 {
-	if (!marked.function)
-		return;
-	kin_unset(marked.function);
-	slot_unset(&marked);
+	if (marked.function)
+		take_away();
 }
 
 /* Another one has that name now, or it is the first. */

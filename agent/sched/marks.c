@@ -194,6 +194,13 @@ uint32_t sched_function_begin(void)
 	return sched_wake() ? mark_begin() : 0;
 }
 
+bool sched_is_elsewhere(void)
+{
+	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
+
+	return first && first != my_slot;
+}
+
 /* ---- annotations ---- */
 
 /* Counts names that the user might have meant, for the closing words. Where a full disk

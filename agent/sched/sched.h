@@ -65,6 +65,7 @@ bool sched_wants_calls(void);
  * sched_end. */
 const char *sched_function(void);
 uint32_t sched_function_begin(void);
+bool sched_is_elsewhere(void); /* another thread has made the steps so far */
 /* CUDA, or the heap, is recorded: without torch step 0 begins. */
 void sched_used(void);
 bool sched_begun(void); /* step 0 has begun */
