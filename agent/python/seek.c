@@ -35,6 +35,7 @@ static bool found_all; /* of the interpreter's functions */
 static struct slot imports, marked;
 static enum named how;
 static const char *why; /* not NULL: it is not looked for any more */
+static bool why_said;
 static const char *missing; /* what was found out at the end */
 static _Atomic bool met, called;
 static __thread unsigned importing __attribute__((tls_model("initial-exec")));
@@ -167,6 +168,7 @@ static bool look_again(void)
 
 	if (how == NAMED_MAKER) {
 		why = named_why(how, false);
+		why_said = true;
 		calls_leave();
 		log_warn("marker python:%s: %s", name, why);
 	}
@@ -299,7 +301,7 @@ const char *seek_missing(void)
 {
 	static char text[1100];
 
-	if (called || !interpreter.version)
+	if (called || why_said || !interpreter.version)
 		return NULL;
 	if (!why && !met)
 		return "the interpreter was not met (with PYTHONMALLOC, or python -X dev, "

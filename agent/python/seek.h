@@ -26,7 +26,8 @@ struct seek_listener {
 void seek_prepare(const char *name, const struct seek_listener *to);
 void seek_look(void);
 void seek_fork_child(void);
-/* Why it was never called; NULL: it was, or there is no interpreter here. */
+/* Why it was never called; NULL: it was, or that was said, or there is no interpreter
+ * here. */
 const char *seek_missing(void);
 
 #endif
