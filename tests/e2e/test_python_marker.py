@@ -111,7 +111,7 @@ def refused(path, name, way, text):
 
 def test_what_is_not_found_is_said():
     def every(path):
-        refused(path, "stpe", "script", "the script has no such function")
+        refused(path, "stpe", "script", "the script has no such function (when it was last looked for)")
         refused(path, "marker_modul.step", "imported",
                 "no module marker_modul was imported, and the script has no such name")
         refused(path, "marker_module.steq", "imported", "the module has no such function")
@@ -232,8 +232,109 @@ def test_the_compiler_makes_the_same():
 def test_what_was_meant_is_said():
     """Where the module atexit was imported, as torch does."""
     def every(path):
-        refused(path, "marker.stpe", "at_exit", "the script has no such function (did you mean step?)")
+        refused(path, "marker.stpe", "at_exit", "the script has no such function (did you mean step?)\n")
         refused(path, "Trainer.metod", "at_exit", "the script has no such function (did you mean method?)")
+    each(every)
+
+
+DEEP = """
+import os, sys, threading
+def step(n, then=None):
+    bytes(1 << 20) if not n else step(n - 1, then)
+    if not n and then:
+        then()
+def hold():
+    begun.set()
+    go.wait()
+    forked.wait()
+begun, go, forked = (threading.Event() for _ in range(3))
+step(0)
+"""
+# The deepest that each can: up to 3.10 a call of Python's takes from C's stack by itself.
+NESTED = DEEP + """
+step(950)
+sys.setrecursionlimit(1000000)
+step(30000 if sys.version_info >= (3, 11) else 3000)
+other = threading.Thread(target=step, args=(0,))
+step(500, lambda: (other.start(), other.join()))
+try:
+    step(500, lambda: 1 / 0)
+except ZeroDivisionError:
+    step(1)
+step(99)
+step(100)
+"""
+
+
+def run_text(path, program, name):
+    with prof.folder() as log:
+        run = prof.launch([path, "-c", program], log, marker="python:" + name, **WHOLE)
+        return [trace.steps() for trace in run.traces()], run.err
+
+
+def test_calls_within_calls_go_as_deep_as_bare():
+    def every(path):
+        assert not prof.plain([path, "-c", NESTED]).returncode
+        traces, err = run_text(path, NESTED, "step")
+        assert traces == [list(range(9))] and "another thread" not in err, (path, traces, err)
+    each(every)
+
+
+# A call that nobody sees, of the thread that has the steps, ends none; a fork's child has no such other thread.
+BESIDE = DEEP + """
+other = threading.Thread(target=step, args=(500, hold))
+other.start()
+begun.wait()
+step(0)
+child = os.fork()
+if not child:
+    for _ in range(3):
+        step(0)
+    os._exit(0)
+os.waitpid(child, 0)
+forked.set()
+go.set()
+other.join()
+for _ in range(5):
+    step(150)
+"""
+
+
+def test_another_thread_that_goes_deep_is_told():
+    def every(path):
+        traces, err = run_text(path, BESIDE, "step")
+        assert sorted(map(len, traces)) == [4, 7], (path, traces, err)
+        assert err.count("another thread than the steps' calls it") == 1, (path, err)
+    each(every)
+
+
+def test_it_is_looked_for_when_nested_calls_have_ended():
+    program = ("import sys\nsys.setrecursionlimit(100000)\ndef deep(n):\n if n: deep(n - 1)\ndeep(450)\n"
+               "def step(): bytes(1 << 20)\nfor _ in range(5): step()\n")
+
+    def every(path):
+        for text in (program, f"exec({program!r})"):
+            traces, err = run_text(path, text, "step")
+            assert traces == [list(range(6))], (path, traces, err)
+    each(every)
+
+
+def test_what_is_refused_is_said_once():
+    program = "def step(): yield\n" + "".join(f"def f{i}(): pass\nf{i}()\n" for i in range(5))
+
+    def every(path):
+        _, err = run_text(path, program, "step")
+        assert err.count("marker python:step: a call of it only makes a generator") == 1, (path, err)
+    each(every)
+
+
+def test_the_place_where_a_name_is_missing():
+    def every(path):
+        for program, text in (("import json", "the module has"), ("from json import dumps", "the module has"),
+                              ("class json: pass", "the script has")):
+            program += "\ndef f(): pass\nf()\n"
+            _, err = run_text(path, program, "json.dumsp")
+            assert f"marker python:json.dumsp: {text} no such function" in err, (path, program, err)
     each(every)
 
 
