@@ -4,8 +4,9 @@
 #include "agent/python/calls.h"
 #include "agent/python/walk.h"
 
-#define MOST    1000000u
-#define DEEPEST 400u
+#define MOST 1000000u
+/* Since 3.11 each takes 0.5 KiB of the stack, of which a thread may have 64 KiB. */
+#define DEEPEST 40u
 /* 3.8 has no functions for it: PyThreadState and PyInterpreterState (Include/internal/
  * pycore_pystate.h), and no argument for the state. */
 #define OLD        8
@@ -70,6 +71,17 @@ static void come_again(void)
 		calls_watch(later);
 }
 
+/* Include/internal/pycore_frame.h; to 3.10 a frame does not have it. Compared alone. */
+static const void *function_of(const void *frame)
+{
+	unsigned minor = interpreter.layout->minor;
+
+	if (minor < 11)
+		return NULL;
+	return (const void *)((uintptr_t)layout_at(frame, minor == 11 ? 0 : 16) &
+			      ~(uintptr_t)7);
+}
+
 static void *watch_call(void *a, void *b, void *c)
 {
 	bool old = interpreter.layout->minor == OLD;
@@ -83,7 +95,8 @@ static void *watch_call(void *a, void *b, void *c)
 	else if (depth >= DEEPEST)
 		leave_for_now();
 	else if (!throwing)
-		token = to->begin(walk_code(interpreter.layout, frame));
+		token = to->begin(function_of(frame),
+				  walk_code(interpreter.layout, frame));
 	depth++;
 	result = api.plain(a, b, c);
 	if (--depth == DEEPEST / 2 && deep)

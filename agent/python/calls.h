@@ -20,9 +20,9 @@
 #include <stdint.h>
 
 struct calls_listener {
-	/* A function with this code is called; an exception is not set. A result that is
-	 * not 0 goes to `end`, when it has returned. */
-	uint32_t (*begin)(const void *code);
+	/* This function (since 3.11, else NULL) with this code is called; an exception is
+	 * not set. A result that is not 0 goes to `end`, when it has returned. */
+	uint32_t (*begin)(const void *function, const void *code);
 	void (*end)(uint32_t token);
 };
 

@@ -20,11 +20,12 @@
 #define IS_MAKER (0x20 | 0x80 | 0x200)
 
 static struct {
-	void *(*modules)(void); /* borrowed, as what item, contents and lookup give */
+	void *(*modules)(void); /* borrowed, as what the next five give */
 	void *(*item)(void *dictionary, void *key);
 	void *(*contents)(void *module);
 	void *(*lookup)(void *type, void *name);
 	void *(*code)(void *function);
+	void *(*closure)(void *function);
 	void *(*intern)(const char *text);
 	void *(*attribute)(const void *object, const char *name);
 	long (*number)(void *number), (*size)(void *dictionary);
@@ -62,6 +63,7 @@ bool named_find(void)
 		{ "PyModule_GetDict", &api.contents, false },
 		{ "_PyType_Lookup", &api.lookup, false },
 		{ "PyFunction_GetCode", &api.code, false },
+		{ "PyFunction_GetClosure", &api.closure, false },
 		{ "PyUnicode_InternFromString", &api.intern, false },
 		{ "PyObject_GetAttrString", &api.attribute, false },
 		{ "PyLong_AsLong", &api.number, false },
@@ -316,7 +318,8 @@ void *named_look(enum named *how)
 	*how = type_of(found) == api.function && is_maker(found) ? NAMED_MAKER
 								 : NAMED_FOUND;
 	if (*how == NAMED_FOUND && type_of(found) == api.function)
-		name.code = api.code(found);
+		/* All that a decorator makes have the same. */
+		name.code = api.closure(found) ? NULL : api.code(found);
 	return *how == NAMED_FOUND ? found : NULL;
 }
 

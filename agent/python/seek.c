@@ -180,7 +180,7 @@ static bool look_again(void)
 
 /* ---- each call, until it is found ---- */
 
-static uint32_t look_at_call(const void *code)
+static uint32_t look_at_call(const void *function, const void *code)
 {
 	static long seen;
 	void *before = marked.function;
@@ -194,7 +194,9 @@ static uint32_t look_at_call(const void *code)
 		return 0;
 	seen = size;
 	/* The call at hand may be of it. */
-	return marked.function == before && look_again() && named_is_code(code)
+	if (marked.function != before || !look_again())
+		return 0;
+	return (function ? function == marked.function : named_is_code(code))
 		       ? begin_call()
 		       : 0;
 }

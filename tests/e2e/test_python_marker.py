@@ -74,6 +74,18 @@ def test_the_very_first_call_counts():
     each(every)
 
 
+def test_what_one_decorator_makes_is_told_apart():
+    """All of it has the same code."""
+    program = ("def wrap(f):\n def inner():\n  return f()\n return inner\n@wrap\ndef other():\n pass\n"
+               "@wrap\ndef step():\n bytes(1 << 20)\nother()\nstep()\nstep()\n")
+
+    def every(path):
+        with prof.folder() as log:
+            run = prof.launch([path, "-c", program], log, marker="python:step", **WHOLE)
+            assert run.only().steps() == [0, 1, 2], (path, run.err)
+    each(every)
+
+
 def test_the_program_sees_nothing():
     def every(path):
         check(path, "step", "script", "see")
