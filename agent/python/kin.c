@@ -20,6 +20,7 @@
 #define READY        (1ul << 12 | 1ul << 13 | 1ul << 19) /* READY, READYING, VALID_VERSION */
 /* PyFunctionObject of 3.11 */
 #define FUNCTION_SIZE    136
+#define FUNCTION_CODE    48
 #define FUNCTION_VERSION 128 /* that call sites compare */
 #define ONE_ARGUMENT     8 /* METH_O */
 
@@ -123,4 +124,9 @@ void kin_unset(void *function)
 bool kin_is_type(const void *type)
 {
 	return state == MADE && type == kin;
+}
+
+const void *kin_code(const void *function)
+{
+	return layout_at(function, FUNCTION_CODE);
 }

@@ -21,5 +21,6 @@ bool kin_find(void); /* looks up the interpreter's functions; false: one is miss
 bool kin_set(void *function); /* nothing, and true, where the interpreter is no 3.11 */
 void kin_unset(void *function);
 bool kin_is_type(const void *type);
+const void *kin_code(const void *function); /* of that type: its code, borrowed */
 
 #endif

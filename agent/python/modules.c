@@ -8,6 +8,7 @@
 #include "agent/python/check.h"
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/kin.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
 #include "agent/python/walk.h"
@@ -24,6 +25,7 @@ static _Atomic int state; /* enum state */
 enum state { UNWANTED, LOOKING, FOUND, LEFT };
 /* nn.Module.__call__; what that calls; and importlib's function. */
 static struct slot call, inner, import;
+static const void *call_code; /* of nn.Module.__call__: compared alone */
 
 /* ---- a call ---- */
 
@@ -183,6 +185,14 @@ static bool needs_inner(void)
 	return interpreter.layout->minor >= 11;
 }
 
+/* PyFunction_GetCode raises for a function of the kin type, and its attribute __code__
+ * would be an audit event. */
+static const void *code_of(void *function)
+{
+	return kin_is_type(layout_at(function, LAYOUT_TYPE)) ? kin_code(function)
+							     : api.code(function);
+}
+
 /* Text: why they are left alone. */
 static const char *find_calls(const void *type)
 {
@@ -193,6 +203,8 @@ static const char *find_calls(const void *type)
 
 	if (!why && within && within != outer && needs_inner())
 		why = slot_find(&inner, within, on_inner);
+	if (!why)
+		call_code = code_of(outer);
 	return why;
 }
 
@@ -263,17 +275,17 @@ void modules_look(void)
 	errno = saved;
 }
 
-/* Those that this thread is in begin too early to be seen, and are counted. */
+/* Those that this thread is in begin too early to be seen, and are counted. No function
+ * of the interpreter's is called: the thread may be without its lock. */
 static uint64_t count_inside(void)
 {
 	const struct python_layout *l = interpreter.layout;
-	const void *code = api.code(call.function);
 	static SELDOM struct walk w;
 	uint64_t n = 0;
 
 	walk_frames(&w, walk_innermost(l));
 	for (unsigned i = 0; i < w.n; i++)
-		n += walk_code(l, w.frame[i]) == code;
+		n += walk_code(l, w.frame[i]) == call_code;
 	return n;
 }
 

@@ -142,6 +142,17 @@ def test_open_modules():
         assert trace.facts["modules"]["called before the window"] == 1, trace.facts["modules"]
 
 
+def test_a_marker_at_the_same_function():
+    """In 3.11 it is then of another type than all functions."""
+    code = ("import torch\nnet, x = torch.nn.Sequential(torch.nn.ReLU()), torch.ones(2)\n"
+            "for _ in range(12):\n    net(x)\n")
+    with prof.folder() as log:
+        run = prof.launch([VENV, "-c", code], log, marker="python:torch.nn.Module.__call__", modules=True,
+                          schedule="wait=1,warmup=1,active=2,repeat=2")
+        names = {e["name"] for trace in run.traces() for e in trace.slices if e["name"].startswith(PREFIX)}
+        assert names == {PREFIX + "Sequential_0", PREFIX + "ReLU_0"}, names
+
+
 def test_the_report_has_them():
     with prof.folder() as log:
         prof.launch([VENV, PROGRAM], log, **WINDOW).only()
