@@ -132,6 +132,7 @@ const char *slot_find(struct slot *s, void *function, slot_call *ours)
 		api.retain(function);
 	} else {
 		s->at = NULL;
+		s->function = NULL; /* it is looked for again, and not at its place */
 		why = "another tool stands in front of it";
 	}
 	unlock_chains();

@@ -121,6 +121,9 @@ def test_another_tool():
     want("behind it", from_c(0), AGAIN)
     want("found", LIBRARY.watch_find(2, Child.__call__), None)
     want("not found", LIBRARY.watch_find(2, CALL), b"another tool stands in front of it")
+    want("found again", LIBRARY.watch_find(2, Child.__call__), None)
+    want("set", LIBRARY.watch_set(2, STORE), True)
+    LIBRARY.watch_unset(2)
     pointer(CALL).value = stock
     want("set", LIBRARY.watch_set(0, STORE), True)
     want("from C", from_c(0), AGAIN)
