@@ -6,6 +6,7 @@
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
 #include "base/elf.h"
+#include "base/sys.h"
 
 #include <dlfcn.h>
 #include <sched.h>
@@ -59,7 +60,10 @@ void slot_start(void)
 static void lock_chains(void)
 {
 	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-		sched_yield();
+		if (sys_confined)
+			__builtin_ia32_pause();
+		else
+			sched_yield();
 }
 
 static void unlock_chains(void)
