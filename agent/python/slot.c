@@ -145,18 +145,21 @@ const char *slot_find(struct slot *s, void *function, slot_call *ours)
 
 /* ---- set ---- */
 
-/* What was read last is there still: whoever else writes has the interpreter's lock, and
- * is lost to neither. */
+/* Whoever else writes meanwhile has the interpreter's lock, and is lost to neither: what
+ * is there then is looked at again. */
 static bool put_first(struct slot *s)
 {
-	slot_call *end, *first = atomic_load(s->at);
+	slot_call *end, *first;
 
-	if (link_to(s, s->ours, &end))
-		return true;
-	if (!is_code(end))
-		return false;
-	atomic_store(&s->next, first);
-	return atomic_compare_exchange_strong(s->at, &first, s->ours);
+	do {
+		first = atomic_load(s->at);
+		if (link_to(s, s->ours, &end))
+			return true;
+		if (!is_code(end))
+			return false;
+		atomic_store(&s->next, first);
+	} while (!atomic_compare_exchange_strong(s->at, &first, s->ours));
+	return true;
 }
 
 static void take_out(struct slot *s)
