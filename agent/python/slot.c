@@ -189,7 +189,7 @@ void slot_unset(struct slot *s)
 }
 
 /* Since 3.12 a function has a version, which call sites compare; the interpreter's own
- * store of a pointer makes it void. */
+ * store of a pointer makes it void. No watcher may come or go between load and store. */
 static void store_again(struct slot *s)
 {
 	if (api.set)
@@ -198,10 +198,13 @@ static void store_again(struct slot *s)
 
 bool slot_set_locked(struct slot *s)
 {
-	bool there = slot_set(s);
+	bool there;
 
+	lock_chains();
+	there = s->at && put_first(s);
 	if (there)
 		store_again(s);
+	unlock_chains();
 	return there;
 }
 
