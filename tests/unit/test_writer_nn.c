@@ -117,6 +117,25 @@ START_TEST(numbers_go_by_the_first_call_in_any_thread)
 }
 END_TEST
 
+/* The agent's index of names is crowded. */
+START_TEST(a_class_may_have_several_ids)
+{
+	struct spool_image *m = image_of_modules();
+
+	call_of(m, "Linear", "", 10, 2000, 3000);
+	m->last = NULL;
+	call_of(m, "Linear", "", 20, 4000, 5000)->r.name = image_name(m, "Linear", 6, "");
+	m->last = NULL;
+	call_of(m, "Linear", "", 10, 6000, 7000)->r.name = image_name(m, "Linear", 6, "");
+	image_write(m);
+	ck_assert_ptr_nonnull(image_event(m, "nn.Module: Linear_1", 0));
+	ck_assert_ptr_null(image_event(m, "nn.Module: Linear_1", 1));
+	ck_assert_ptr_nonnull(image_event(m, "nn.Module: Linear_0", 1));
+	ck_assert_ptr_nonnull(strstr(m->text, "\"objects\": 2,"));
+	image_free(m);
+}
+END_TEST
+
 /* A thread that ends in a module has none around the next one's. */
 START_TEST(what_is_open_is_the_threads)
 {
@@ -188,6 +207,7 @@ int main(void)
 
 	tcase_add_test(tc, each_has_a_name_a_number_and_what_it_is_in);
 	tcase_add_test(tc, numbers_go_by_the_first_call_in_any_thread);
+	tcase_add_test(tc, a_class_may_have_several_ids);
 	tcase_add_test(tc, what_is_open_is_the_threads);
 	tcase_add_test(tc, many_have_numbers_of_their_own);
 	tcase_add_test(tc, odd_records_are_written_as_far_as_they_go);

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 
+#define CLASSES (1u << 16) /* slots; a power of two */
+
 struct module {
 	uint64_t self, begin; /* of its first call */
-	uint32_t name, number;
+	uint32_t class, number;
 };
 struct level { /* an open module of the thread */
 	uint64_t end;
@@ -20,6 +22,9 @@ struct level { /* an open module of the thread */
 };
 
 struct nn {
+	const struct spool_view *view;
+	uint32_t classes[CLASSES]; /* ids by their text; 0 = empty */
+	unsigned class_n;
 	struct pile all; /* struct module */
 	uint32_t *index; /* of them, + 1; 0 = empty */
 	size_t slots;
@@ -35,15 +40,34 @@ static struct module *nth_module(const struct nn *m, size_t i)
 	return (struct module *)m->all.mem + i;
 }
 
-/* Where it is, or belongs. The index is never more than half full. */
-static uint32_t *slot_of(const struct nn *m, const struct rec_module *r)
+/* The first id with that text: where the agent's names are many, one is stored each time
+ * that it is met. */
+static uint32_t class_of(struct nn *m, uint32_t id)
 {
-	size_t at = hash_place(r->self ^ (uint64_t)r->r.name << 40, m->slots);
+	const struct name *n = names_get(m->view, id), *other;
+	uint32_t i;
+
+	if (!n || m->class_n >= CLASSES / 2)
+		return id;
+	for (i = hash_bytes(n->text, n->len) % CLASSES; m->classes[i];
+	     i = (i + 1) % CLASSES) {
+		other = names_get(m->view, m->classes[i]);
+		if (other && name_is_same(other, n))
+			return m->classes[i];
+	}
+	m->class_n++;
+	return m->classes[i] = id;
+}
+
+/* Where it is, or belongs. The index is never more than half full. */
+static uint32_t *slot_of(const struct nn *m, uint64_t self, uint32_t class)
+{
+	size_t at = hash_place(self ^ (uint64_t) class << 40, m->slots);
 
 	while (m->index[at]) {
 		const struct module *found = nth_module(m, m->index[at] - 1);
 
-		if (found->self == r->self && found->name == r->r.name)
+		if (found->self == self && found->class == class)
 			break;
 		at = at + 1 < m->slots ? at + 1 : 0;
 	}
@@ -64,10 +88,8 @@ static int grow_index(struct nn *m)
 	}
 	for (size_t i = 0; i < m->all.n; i++) {
 		const struct module *found = nth_module(m, i);
-		const struct rec_module as = { .r.name = found->name,
-					       .self = found->self };
 
-		*slot_of(m, &as) = (uint32_t)i + 1;
+		*slot_of(m, found->self, found->class) = (uint32_t)i + 1;
 	}
 	if (old)
 		pile_unmap(old, slots * sizeof(*old));
@@ -76,12 +98,12 @@ static int grow_index(struct nn *m)
 
 static int note_module(struct nn *m, const struct rec_module *r)
 {
-	const struct module new = { r->self, r->r.begin, r->r.name, 0 };
+	const struct module new = { r->self, r->r.begin, class_of(m, r->r.name), 0 };
 	uint32_t *slot;
 
 	if (2 * (m->all.n + 1) > m->slots && grow_index(m))
 		return -ENOMEM;
-	slot = slot_of(m, r);
+	slot = slot_of(m, new.self, new.class);
 	if (*slot) {
 		struct module *found = nth_module(m, *slot - 1);
 
@@ -99,7 +121,7 @@ static bool module_before(const void *left, const void *right)
 {
 	const struct module *a = left, *b = right;
 
-	return a->name != b->name ? a->name < b->name : a->begin < b->begin;
+	return a->class != b->class ? a->class < b->class : a->begin < b->begin;
 }
 
 /* The index is made anew behind it, as they have moved. */
@@ -108,7 +130,7 @@ static int number_modules(struct nn *m)
 	int err = sort_merge(m->all.mem, m->all.n, sizeof(struct module), module_before);
 
 	for (size_t i = 1; i < m->all.n; i++)
-		if (nth_module(m, i)->name == nth_module(m, i - 1)->name)
+		if (nth_module(m, i)->class == nth_module(m, i - 1)->class)
 			nth_module(m, i)->number = nth_module(m, i - 1)->number + 1;
 	return err ? err : grow_index(m);
 }
@@ -125,6 +147,7 @@ int nn_start(struct trace *t)
 	t->nn = pile_map(sizeof(*t->nn));
 	if (!t->nn)
 		return -ENOMEM;
+	t->nn->view = t->view;
 	while (!err && (r = read_next(&c, &offset)))
 		if (r->kind == REC_MODULE) {
 			const struct rec_module *m = (const struct rec_module *)r;
@@ -166,9 +189,9 @@ void nn_counts(struct trace *t)
 }
 
 /* A spool that changes while it is read may have one that was not there before. */
-static uint32_t number_of(const struct nn *m, const struct rec_module *r)
+static uint32_t number_of(struct nn *m, const struct rec_module *r)
 {
-	uint32_t i = *slot_of(m, r);
+	uint32_t i = *slot_of(m, r->self, class_of(m, r->r.name));
 
 	return i ? nth_module(m, i - 1)->number : 0;
 }

@@ -4,9 +4,9 @@
  * of the module that an operator is in.
  *
  * Threads  one at a time.
- * Memory   32 bytes for each module, and an index; 24 for each level of nesting.
- * Errors   0 or -ENOMEM; t->nn stays NULL where there are none.
- * Units    ticks.
+ * Memory   32 bytes for each module, and an index; 24 for each level of nesting; 256 KiB
+ * of address space. Errors   0 or -ENOMEM; t->nn stays NULL where there are none. Units
+ * ticks.
  */
 #ifndef WRITER_PYTHON_NN_H
 #define WRITER_PYTHON_NN_H
