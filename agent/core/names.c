@@ -52,6 +52,22 @@ static uint32_t store_name(const void *wanted)
 	return (uint32_t)(where / 8);
 }
 
+static uint32_t store_nothing(const void *wanted)
+{
+	(void)wanted;
+	return 0;
+}
+
+uint32_t names_find(const char *text, size_t len)
+{
+	struct wanted w = { .text = text, .len = len > TEXT_MOST ? TEXT_MOST : len };
+
+	if (!spool.head)
+		return 0;
+	w.hash = (uint32_t)hash_bytes(text, w.len);
+	return hash_intern(&names, w.hash, &w, same_name, store_nothing);
+}
+
 uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len)
 {
 	struct wanted w = { .text = text, .extra = extra };

@@ -24,6 +24,8 @@ struct name { /* as it lies in the spool, 8-byte aligned */
 };
 
 uint32_t names_add(const char *text, size_t len, const char *extra, size_t extra_len);
+/* The same, and nothing is stored: 0 where it has no place in the index. */
+uint32_t names_find(const char *text, size_t len);
 void names_forget(void); /* after fork: the spool is another one */
 extern uint32_t names_epoch; /* names_forget changes it: ids kept elsewhere are void */
 

@@ -9,6 +9,7 @@
 
 #define FIRST_SLOTS 1024
 #define MODULES     100000 /* in one tree */
+#define PATHS       (HASH_SLOTS / 2) /* stored: operators' names need places, too */
 #define DEEPEST     100 /* levels: each takes room on the program's stack */
 #define TEXT        512 /* bytes of a path */
 #define CLASS       200 /* bytes of a class's name */
@@ -18,6 +19,7 @@
 enum { TYPE_NAME = 24, TYPE_FLAGS = 168 };
 
 struct paths_table paths;
+static unsigned stored; /* paths, in the spool */
 
 static struct {
 	void *(*lookup)(const void *type, void *name); /* borrowed */
@@ -141,6 +143,16 @@ static bool has_place(const struct visit *v, const struct paths_module *m)
 							      root->root == v->root));
 }
 
+static uint32_t path_id(const char *text, size_t len)
+{
+	uint32_t id = names_find(text, len);
+
+	if (id || stored >= PATHS)
+		return id;
+	stored++;
+	return names_add(text, len, NULL, 0);
+}
+
 /* NULL: it has a path already, and so has what is below it; or no memory. */
 static struct paths_module *enter_module(struct visit *v, const void *self)
 {
@@ -163,7 +175,7 @@ static struct paths_module *enter_module(struct visit *v, const void *self)
 	if (self == v->root)
 		m->path = m->name;
 	else if (v->len)
-		m->path = names_add(v->text, v->len, NULL, 0);
+		m->path = path_id(v->text, v->len);
 	return m;
 }
 
@@ -223,10 +235,10 @@ struct paths_module *paths_learn(const void *self, uint64_t window)
 	return paths_known(self, window);
 }
 
-/* Windows are numbered anew, and the spool is another one. */
+/* Windows are numbered anew, and the spool is another one. The table stays mapped:
+ * another thread may have been about to grow it, so that its size is not known. */
 void paths_fork_child(void)
 {
-	if (paths.module)
-		munmap(paths.module, paths.slots * sizeof(*paths.module));
 	paths = (struct paths_table){ 0 };
+	stored = 0;
 }

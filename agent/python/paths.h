@@ -9,7 +9,8 @@
  * Threads  one that holds the interpreter's lock.
  * Memory   a table of address space, as large as the modules are many; names and paths in
  *          the spool.
- * Errors   NULL: no memory for one more. A path of 0: there is none, or it is too long.
+ * Errors   NULL: no memory for one more. A path of 0: there is none, it is too long, or
+ *          32,768 others were stored.
  * Units    ids as names.h has them.
  */
 #ifndef PYTHON_PATHS_H

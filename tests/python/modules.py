@@ -321,9 +321,25 @@ def test_threads():
     want("wrong", (wrong, len(got)), ([], 4 * 200 * 4))
 
 
+def test_more_than_have_paths():
+    """The names of operators need places, too."""
+    class Ends(Net):
+        def forward(self, x):
+            children = list(self._modules.values())
+            return children[-1](children[-35](x))
+
+    net = Ends(*[Ends(*[Leaf() for _ in range(1000)]) for _ in range(35)])
+    for _ in range(2):
+        with Window():
+            net(1)
+            want("paths", [(kind, path) for kind, path, _, _ in records()],
+                 [("Ends", "Ends"), ("Ends", "0"), ("Leaf", "0.965"), ("Leaf", "0.999"),
+                  ("Ends", "34"), ("Leaf", "-"), ("Leaf", "-")])
+
+
 walk.shape[0] = "modules"
 for test in (test_tree, test_a_part_first, test_exceptions, test_recursion, test_nothing_of_the_programs_runs,
-             test_no_reference_is_kept, test_many, test_threads):
+             test_no_reference_is_kept, test_many, test_threads, test_more_than_have_paths):
     walk.shape[0] = test.__name__
     test()
     want("the pointers", pointers(), STOCK)
