@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rare - what of our own work on the program's threads is seldom, and may take long: a
- * page, a chunk, a step's end, a start, an exit. Each is timed.
+ * page, a chunk, a step's end, a tree of modules, a start, an exit. Each is timed.
  *
  * Threads  any, each for itself; sums are atomic. What our own threads do is not counted.
  * Memory   the sum lies here until rare_take.

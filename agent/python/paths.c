@@ -4,6 +4,7 @@
  */
 #include "agent/python/paths.h"
 #include "agent/core/names.h"
+#include "agent/core/rare.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/text.h"
 
@@ -222,6 +223,7 @@ struct paths_module *paths_learn(const void *self, uint64_t window)
 {
 	struct visit v = { .window = window, .root = self, .left = MODULES };
 	struct paths_module *m = paths_known(self, window);
+	struct rare rare; /* a tree may be large: no sample of a call */
 
 	if (m)
 		return m;
@@ -231,7 +233,9 @@ struct paths_module *paths_learn(const void *self, uint64_t window)
 		names.getattribute = api.intern("__getattribute__");
 	if (!names.modules || !names.getattribute || api.error())
 		return NULL;
+	rare_begin(&rare);
 	visit_module(&v, self);
+	rare_end(&rare);
 	return paths_known(self, window);
 }
 

@@ -3,6 +3,7 @@
  * like torch's; for tests/python/slots.py and modules.py. */
 #include "agent/core/emit.h"
 #include "agent/core/names.h"
+#include "agent/core/rare.h"
 #include "agent/core/record_module.h"
 #include "agent/core/spool.h"
 #include "agent/python/modules.h"
@@ -113,6 +114,12 @@ EXPORT void modules_window(bool open)
 		modules_opened(NULL);
 		gate_set(++window, at);
 	}
+}
+
+/* The ns of rare work since the last call. */
+EXPORT uint64_t modules_rare(void)
+{
+	return rare_take();
 }
 
 static int print_name(char *to, uint32_t id)

@@ -14,6 +14,7 @@ import walk
 
 LIBRARY = walk.held
 LIBRARY.modules_text.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+LIBRARY.modules_rare.restype = ctypes.c_uint64
 OFFSET = ctypes.c_long.from_address(id(type(walk.fail)) + 56).value
 ROOM = ctypes.create_string_buffer(1 << 21)
 
@@ -321,6 +322,16 @@ def test_threads():
     want("wrong", (wrong, len(got)), ([], 4 * 200 * 4))
 
 
+def test_a_look_at_a_tree_is_timed():
+    first, second = Leaf(), Leaf()
+    with Window():
+        first(1), LIBRARY.modules_rare()
+        first(1)
+        want("a call", LIBRARY.modules_rare(), 0)
+        second(1)
+        want("a look", LIBRARY.modules_rare() > 0, True)
+
+
 def test_more_than_have_paths():
     """The names of operators need places, too."""
     class Ends(Net):
@@ -339,7 +350,7 @@ def test_more_than_have_paths():
 
 walk.shape[0] = "modules"
 for test in (test_tree, test_a_part_first, test_exceptions, test_recursion, test_nothing_of_the_programs_runs,
-             test_no_reference_is_kept, test_many, test_threads, test_more_than_have_paths):
+             test_no_reference_is_kept, test_many, test_threads, test_a_look_at_a_tree_is_timed, test_more_than_have_paths):
     walk.shape[0] = test.__name__
     test()
     want("the pointers", pointers(), STOCK)
