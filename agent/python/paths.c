@@ -29,7 +29,7 @@ static struct {
 	int (*next)(void *dict, long *at, void **key, void **value); /* borrowed */
 	void *(*error)(void);
 	void (*clear_error)(void);
-	void (*release)(void *object);
+	void (*retain)(void *object), (*release)(void *object);
 	const void *object_type, *str_type, *none;
 } api;
 /* Made once, with the lock held. */
@@ -46,6 +46,7 @@ bool paths_find(void)
 		{ "PyDict_Next", &api.next, false },
 		{ "PyErr_Occurred", &api.error, false },
 		{ "PyErr_Clear", &api.clear_error, false },
+		{ "Py_IncRef", &api.retain, false },
 		{ "Py_DecRef", &api.release, false },
 		{ "PyBaseObject_Type", &api.object_type, false },
 		{ "PyUnicode_Type", &api.str_type, false },
@@ -211,8 +212,12 @@ static void visit_module(struct visit *v, const void *self)
 		if (value == api.none)
 			continue;
 		before = add_name(v, key);
+		/* An attribute that is missing makes an object, and up to 3.11 that may
+		 * collect garbage: the program's own code then changes the dictionary. */
+		api.retain(value);
 		if (v->len)
 			visit_module(v, value);
+		api.release(value);
 		v->len = before;
 	}
 	v->depth--;

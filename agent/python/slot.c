@@ -25,6 +25,7 @@ static atomic_flag busy = ATOMIC_FLAG_INIT;
 static int span_text(struct dl_phdr_info *info, size_t size, void *at)
 {
 	struct elf_span span = elf_span(info);
+	uintptr_t begin;
 
 	(void)size;
 	if ((uintptr_t)at < span.begin || (uintptr_t)at >= span.end)
@@ -32,10 +33,14 @@ static int span_text(struct dl_phdr_info *info, size_t size, void *at)
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
-			text.begin = info->dlpi_addr + p->p_vaddr;
-			text.end = text.begin + p->p_memsz;
-		}
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+			continue;
+		/* An optimiser (BOLT) makes a second one, which may lie before the first.
+		 */
+		begin = info->dlpi_addr + p->p_vaddr;
+		text.begin = text.end && text.begin < begin ? text.begin : begin;
+		begin += p->p_memsz;
+		text.end = text.end > begin ? text.end : begin;
 	}
 	return 1;
 }
