@@ -13,6 +13,7 @@
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
 #include "agent/core/record_inputs.h"
+#include "agent/core/record_module.h"
 #include "agent/core/record_stack.h"
 #include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 static uint64_t files;
+static const struct spool_header *header; /* of the spool that is finished */
 static struct totals totals; /* what the launcher would tell of them all */
 
 static void check_totals(void)
@@ -62,7 +64,7 @@ static void finished(const struct cycle_info *info, uint64_t state, int err,
 	(void)state;
 	(void)err;
 	(void)arg;
-	totals_add_window(&totals, info, r);
+	totals_add_window(&totals, header, info, r);
 	totals_add_result(&totals, r);
 	if (!r->path[0])
 		return;
@@ -189,6 +191,22 @@ static void add_thread_records(struct part *p)
 	add(p, REC_KERNEL, sizeof(struct rec_kernel), function, at + 301000, at + 302000);
 }
 
+/* They nest, or not; some are no names. */
+static void add_modules(struct part *p)
+{
+	uint32_t class = name_at(p, "Linear", 6), path = name_at(p, "layers.0", 7);
+	struct rec_module *m;
+
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t at = p->begin + 1000 + i * 20000;
+
+		m = add(p, REC_MODULE, sizeof(*m), fuzz_below(4) ? class : path, at,
+			fuzz_below(4) ? at + fuzz_below(90000) : 0);
+		m->self = fuzz_below(8) * 64;
+		m->path = fuzz_below(4) ? path : (uint32_t)fuzz_random();
+	}
+}
+
 /* Inside the annotation; every fourth block stays. */
 static void add_heap_records(struct part *p)
 {
@@ -294,6 +312,7 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 	p.ns = (uint64_t)clock_line_at(head, p.begin, p.begin).ns;
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
+	add_modules(&p);
 	add_heap_records(&p);
 	p.chunk = add_chunk(&p, CHUNK_CUDA, cycle);
 	add_gpu_records(&p);
@@ -341,6 +360,7 @@ int main(int argc, char **argv)
 		fuzz_require(!ftruncate(fd, 0) && !ftruncate(fd, (off_t)part) &&
 			     pwrite(fd, bad, part, 0) == (ssize_t)part);
 		if (!copy_open(&copy, fd)) {
+			header = copy.view.head;
 			writer_recover(&copy, &plan);
 			totals_add_header(&totals, copy.view.head);
 			check_totals();
