@@ -10,6 +10,7 @@ import prof
 from test_python_walk import versions
 
 PROGRAMS = os.path.join(prof.HERE, "..", "python")
+VENV = os.path.join(prof.BUILD, "venv", "bin", "python")
 N = 5
 WHOLE = {"malloc": "all", "schedule": "wait=0,warmup=0,active=100000"}
 SPARE = ("no such function", "never called", "no module", "no function of Python's", "generator")
@@ -198,7 +199,7 @@ def test_steps_of_torch():
     for name, linear in (("train.step", 6), ("torch.optim.SGD.step", 6), ("torch.nn.Linear.forward", 6)):
         with prof.folder() as log:
             script = write(log, "train.py", TRAIN)
-            trace = prof.launch([sys.executable, script], log, marker="python:" + name, python_stack="ops",
+            trace = prof.launch([VENV, script], log, marker="python:" + name, python_stack="ops",
                                 schedule="wait=0,warmup=0,active=100").only()
             assert trace.steps() == list(range(linear + 1)), (name, trace.steps())
             ends = [e["ts"] + e["dur"] for e in trace.slices if e["name"].startswith("ProfilerStep#")]
@@ -233,9 +234,9 @@ def test_the_compiler_makes_the_same():
     """As many graphs of as many operators, though a function in it is watched."""
     with prof.folder() as log:
         script = write(log, "compiled.py", COMPILED)
-        bare = prof.plain([sys.executable, script])
+        bare = prof.plain([VENV, script])
         assert not bare.returncode, bare.stderr
-        run = prof.launch([sys.executable, script], log, marker="python:Net.inner",
+        run = prof.launch([VENV, script], log, marker="python:Net.inner",
                           schedule="wait=0,warmup=0,active=100")
         assert run.out == bare.stdout, (run.out, bare.stdout)
         assert len(run.only().steps()) > 1, run.err
