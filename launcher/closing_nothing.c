@@ -48,11 +48,11 @@ static void say_no_boundary(const struct closing *c)
 			c->config->marker, names_seen(s));
 	else if (s->loader_nexts)
 		say_warn(
-			"nothing was recorded: %s of a DataLoader but no Optimizer.step, and too few to take batches for steps; %s; name what ends a step (--marker torch:<name>), or record all of it: --marker none",
+			"nothing was recorded: %s of a DataLoader but no Optimizer.step, and too few to take batches for steps; %s; name what ends a step (--marker torch:<name>, or python:<function>), or record all of it: --marker none",
 			say_count(s->loader_nexts, "batch"), names_seen(s));
 	else
 		say_warn(
-			"nothing was recorded: no training step was recognised (marker auto looks for DataLoader and Optimizer.step); %s; name what ends a step (--marker torch:<name>), or record all of it: --marker none",
+			"nothing was recorded: no training step was recognised (marker auto looks for DataLoader and Optimizer.step); %s; name what ends a step (--marker torch:<name>, or python:<function>), or record all of it: --marker none",
 			names_seen(s));
 }
 

@@ -83,7 +83,7 @@ void sched_say_provisional(const char *when)
 	list_names(names, sizeof(names));
 	name_marker(marker, sizeof(marker));
 	log_note("%s%s, so %s was kept as one step. Seen: %s; name what ends a step with "
-		 "--marker torch:<name>",
+		 "--marker torch:<name>, or --marker python:<function>",
 		 marker, when, what, names);
 }
 
