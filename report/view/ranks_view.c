@@ -10,6 +10,7 @@
 
 #define NOTES  12u /* more would be no note */
 #define MUCH   0.1 /* of a step */
+#define LITTLE 0.02
 #define LENGTH 320u
 
 struct notes {
@@ -56,17 +57,22 @@ static double mean_waiting(const struct ranks *all)
 	return step > 0 ? waiting / step : 0;
 }
 
-/* Without joined collectives nobody knows how long the others waited. */
+/* Without joined collectives nobody knows how long the others waited. A rank that
+ * computes longer may do so while they compute, too, or work outside of operators. */
 static void write_straggler(const struct ranks *all, size_t worst, char *to, size_t size)
 {
 	const struct rank_verdict *v = &all->verdict[worst];
+	bool known = all->match.n, little = known && v->late < LITTLE * v->step;
 	int n = snprintf(to, size,
-			 "%s holds up the others: it computes %.2f times as long as the "
-			 "median rank, and is slower in %zu of %zu steps",
-			 rank_words(&all->row[worst]), v->factor, v->slow, all->judged);
+			 "%s %s %.2f times as long as the median rank, and is slower in "
+			 "%zu of %zu steps",
+			 rank_words(&all->row[worst]),
+			 little ? "computes" : "holds up the others: it computes",
+			 v->factor, v->slow, all->judged);
 
-	if (all->match.n)
-		snprintf(to + n, size - (size_t)n, "; the others wait for it %s a step.",
+	if (known)
+		snprintf(to + n, size - (size_t)n,
+			 "; %sthe others wait for it %s a step.", little ? "but " : "",
 			 units_time(units_whole(v->late)));
 	else
 		snprintf(to + n, size - (size_t)n, ".");

@@ -165,14 +165,14 @@ def test_ranks_that_we_recorded():
 
 # ---- invented ones: verdicts ---------------------------------------------------------
 
-def put_rank(folder, rank, computes, ahead=0, steps=4, name="aten::mm"):
-    """Each step computes, then waits for all until 900 us."""
+def put_rank(folder, rank, computes, ahead=0, steps=4, name="aten::mm", pause=0):
+    """Each step computes, after a pause, then waits for all until 900 us."""
     made = views.Invented(rank, rank)
     for step in range(steps):
         at = 1000 * step + ahead
         made.add("user_annotation", f"ProfilerStep#{step}", 1, at, 1000)
-        made.add("cpu_op", name, 1, at, computes)
-        made.add("user_annotation", "gloo:all_reduce", 2, at + computes, 900 - computes, **{"External id": step + 1})
+        made.add("cpu_op", name, 1, at + pause, computes)
+        made.add("user_annotation", "gloo:all_reduce", 2, at + pause + computes, 900 - pause - computes, **{"External id": step + 1})
     return made.save(f"{folder}/rank{rank}.pt.trace.json")
 
 
@@ -183,7 +183,13 @@ def test_who_is_named():
         text = views.ask("ranks", folder).stdout
         assert text.startswith("Rank 2 holds up the others: it computes 2.00 times as long as the median rank"), text
         assert "the others wait for it 300 us a step" in " ".join(text.split()), text
-        put_rank(folder, 2, 300)
+        for rank in range(4):
+            put_rank(folder, rank, 400 if rank == 2 else 300, pause=0 if rank == 2 else 100)
+        text = " ".join(views.ask("ranks", folder).stdout.split())
+        assert text.startswith("Rank 2 computes 1.33 times as long as the median rank, and is slower in 4 of 4 steps; "
+                               "but the others wait for it 0 a step."), text
+        for rank in range(4):
+            put_rank(folder, rank, 300)
         assert views.ask("ranks", folder).stdout.startswith("No rank stands out"), folder
         rows = list(views.csv.DictReader(views.io.StringIO(views.ask("ranks", "--format", "csv", folder).stdout)))
         assert [row["rank"] for row in rows] == list("0123") and {row["straggler"] for row in rows} == {"false"}, rows
