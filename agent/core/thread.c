@@ -162,9 +162,9 @@ struct thread *thread_state(void)
 		t = make_state();
 	if (t) {
 		t->tid = sys_tid();
+		atomic_store(&t->live, t->tid);
 		t->ordinal = t->said_ordinal = 0;
-		t->cycle = 0;
-		t->chunks = 0;
+		t->cycle = t->chunks = 0;
 		t->due = FIRST_DUE;
 		thread_mine = t;
 		pthread_setspecific(at_end, t);

@@ -29,7 +29,7 @@ struct thread {
 	uint8_t *
 		end; /* of the chunk. `limit` lies before it where the heap has had its
 			share: each record that is none of the heap's asks for its room */
-	_Atomic uint32_t live; /* 0 = may be reused */
+	_Atomic uint32_t live; /* the thread's id at its begin; 0 = may be reused */
 	uint32_t due; /* events until one is timed (core/cost.h) */
 	struct thread *next; /* registry, never shortened */
 	void *slot[4]; /* one pointer for each observer: enum thread_slot */

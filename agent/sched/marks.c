@@ -8,6 +8,7 @@
  */
 #include "agent/core/clock.h"
 #include "agent/core/job.h"
+#include "agent/core/thread.h"
 #include "agent/sched/auto.h"
 #include "agent/sched/state.h"
 #include "base/log.h"
@@ -16,13 +17,15 @@
 #include <errno.h>
 #include <string.h>
 
-#define SLOTS 256u /* threads that have markers; later ones are not counted */
+#define SLOTS 256u /* living threads that have markers; others are not counted */
 
 enum mark { MARK_OPTIMIZER = 1, MARK_GLOB = 2 };
 
 struct mark_slot {
 	struct auto_state state;
 	_Atomic uint32_t open; /* bits: enum mark */
+	uint32_t live; /* of the thread's state while the slot is its own */
+	struct thread *_Atomic of; /* NULL: nobody's yet */
 };
 
 static SELDOM struct mark_slot slots[SLOTS];
@@ -39,37 +42,76 @@ static void add_one(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
+static bool has_ended(struct mark_slot *s)
+{
+	struct thread *t = atomic_load_explicit(&s->of, memory_order_acquire);
+
+	return t && atomic_load_explicit(&t->live, memory_order_relaxed) != s->live;
+}
+
+/* One that nobody has had, or that of a thread that has ended; its number + 1. */
+static uint32_t take_slot(void)
+{
+	uint32_t n = atomic_load(&slots_taken);
+
+	while (n < SLOTS)
+		if (atomic_compare_exchange_weak(&slots_taken, &n, n + 1))
+			return n + 1;
+	for (n = 0; n < SLOTS; n++) {
+		struct thread *t = atomic_load(&slots[n].of);
+
+		if (has_ended(&slots[n]) &&
+		    atomic_compare_exchange_strong(&slots[n].of, &t, NULL))
+			return n + 1;
+	}
+	return 0;
+}
+
 /* The calling thread's slot + 1; 0 = there are none left. */
 static uint32_t slot_mine(void)
 {
-	uint32_t n;
+	struct thread *t = thread_mine;
+	struct mark_slot *s;
 
 	if (my_slot)
 		return my_slot;
-	n = atomic_load(&slots_taken);
-	do
-		if (n >= SLOTS)
-			return 0;
-	while (!atomic_compare_exchange_weak(&slots_taken, &n, n + 1));
-	memset((void *)&slots[n], 0, sizeof(slots[n]));
-	my_slot = n + 1;
+	if (!t && !(t = thread_state()))
+		return 0;
+	my_slot = take_slot();
+	if (!my_slot)
+		return 0;
+	s = &slots[my_slot - 1];
+	memset((void *)&s->state, 0, sizeof(s->state));
+	atomic_store(&s->open, 0);
+	s->live = atomic_load(&t->live);
+	atomic_store_explicit(&s->of, t, memory_order_release);
 	return my_slot;
 }
 
+/* The slot + 1 of the thread that makes the steps; 0 = none does, or it has ended. */
+static uint32_t living_owner(uint32_t first)
+{
+	return first && has_ended(&slots[first - 1]) ? 0 : first;
+}
+
 /* Only the thread that made the first boundary makes steps: of two loops in one process
- * each would else count the other's. */
+ * each would else count the other's. When it has ended the next one does, as where a
+ * server has a thread for each request. */
 static bool may_count(uint32_t slot)
 {
 	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
 
-	return slot && (!first || first == slot);
+	return slot && (first == slot || !living_owner(first));
 }
 
 static bool claim_steps(uint32_t slot)
 {
-	uint32_t first = 0;
+	uint32_t first = atomic_load(&owner);
 
-	return atomic_compare_exchange_strong(&owner, &first, slot) || first == slot;
+	while (first != slot && !living_owner(first))
+		if (atomic_compare_exchange_weak(&owner, &first, slot))
+			return true;
+	return first == slot;
 }
 
 /* The token of an outermost annotation; 0 for one inside another of its kind. */
@@ -196,7 +238,7 @@ uint32_t sched_function_begin(void)
 
 bool sched_is_elsewhere(void)
 {
-	uint32_t first = atomic_load_explicit(&owner, memory_order_relaxed);
+	uint32_t first = living_owner(atomic_load_explicit(&owner, memory_order_relaxed));
 
 	return first && first != my_slot;
 }
@@ -327,7 +369,8 @@ void sched_library(void)
 void marks_fork_child(void)
 {
 	my_slot = 0;
-	atomic_store(&slots_taken, 0);
+	for (uint32_t n = atomic_exchange(&slots_taken, 0); n--;)
+		atomic_store(&slots[n].of, NULL);
 	atomic_store(&owner, 0);
 	atomic_store(&known, atomic_load(&known) & AUTO_COMPILED);
 	atomic_store(&stepped, 0);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/sched_bench.h"
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -66,28 +65,6 @@ START_TEST(only_outermost_steps_count)
 	}
 	ck_assert_uint_eq(atomic_load(&spool.head->sched.optimizer_steps), 3);
 	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 3);
-}
-END_TEST
-
-static void *train(void *arg)
-{
-	for (unsigned i = 0; i < *(unsigned *)arg; i++)
-		annotation("my train step");
-	return NULL;
-}
-
-START_TEST(only_the_thread_of_the_first_boundary_counts)
-{
-	unsigned many = 10;
-	pthread_t t;
-
-	start("wait=100,active=1", "torch:*train*");
-	annotation("my train step");
-	pthread_create(&t, NULL, train, &many);
-	pthread_join(t, NULL);
-	annotation("my train step");
-	ck_assert_uint_eq(atomic_load(&spool.head->sched.marker_hits), 2);
-	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 2);
 }
 END_TEST
 
@@ -234,70 +211,6 @@ START_TEST(the_clock_makes_steps)
 }
 END_TEST
 
-/* Each thread has a place of its own as long as there are any; the rest goes uncounted.
- */
-static void *one_step(void *token)
-{
-	*(uint32_t *)token = sched_begin(STEP, strlen(STEP));
-	return NULL;
-}
-
-static uint32_t step_elsewhere(void)
-{
-	uint32_t token = 0;
-	pthread_t t;
-
-	ck_assert_int_eq(pthread_create(&t, NULL, one_step, &token), 0);
-	pthread_join(t, NULL);
-	return token;
-}
-
-START_TEST(threads_beyond_the_table_are_not_counted)
-{
-	start("active=9", "auto");
-	for (unsigned i = 0; i < 256; i++)
-		ck_assert_uint_ne(step_elsewhere(), 0);
-	ck_assert_uint_eq(step_elsewhere(), 0);
-	sched_end(300u << 8 | 1); /* nor is what nobody began */
-	ck_assert_uint_eq(atomic_load(&spool.head->sched.optimizer_steps), 0);
-}
-END_TEST
-
-START_TEST(a_childs_threads_share_no_place)
-{
-	start("active=9", "auto");
-	annotation(STEP);
-	gate_set(0, 0);
-	sched_fork_child();
-	ck_assert_uint_ne(step_elsewhere(), 0);
-	ck_assert_uint_ne(sched_begin(STEP, strlen(STEP)), 0);
-	/* What a parent's thread was inside of is nothing of the child's. */
-	sched_fork_child();
-	ck_assert_uint_ne(sched_begin(STEP, strlen(STEP)), 0);
-}
-END_TEST
-
-static void *end_it(void *token)
-{
-	sched_end(*(uint32_t *)token);
-	return NULL;
-}
-
-START_TEST(a_step_that_ends_elsewhere_is_no_boundary)
-{
-	uint32_t token;
-	pthread_t t;
-
-	start("active=9", "auto");
-	sched_backward();
-	token = sched_begin(STEP, strlen(STEP));
-	ck_assert_int_eq(pthread_create(&t, NULL, end_it, &token), 0);
-	pthread_join(t, NULL);
-	ck_assert_uint_eq(atomic_load(&spool.head->sched.optimizer_steps), 1);
-	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 0);
-}
-END_TEST
-
 START_TEST(the_programs_own_steps_win_over_what_is_guessed)
 {
 	start("active=9", "auto");
@@ -369,7 +282,6 @@ int main(void)
 	tcase_add_test(tc, a_boundary_that_is_given_up_is_counted);
 	tcase_add_test(tc, first_events_that_cannot_wait_are_counted);
 	tcase_add_test(tc, only_outermost_steps_count);
-	tcase_add_test(tc, only_the_thread_of_the_first_boundary_counts);
 	tcase_add_loop_test(tc, edges_are_where_they_were_asked_for, 0, 2);
 	tcase_add_loop_test(tc, cuda_calls_and_kernels_end_steps, 0, 2);
 	tcase_add_test(tc, cuda_alone_begins_step_0);
@@ -380,9 +292,6 @@ int main(void)
 	tcase_add_test(tc, a_program_with_a_profiler_gets_no_rows_of_ours);
 	tcase_add_test(tc, without_boundaries_the_run_is_one_window);
 	tcase_add_test(tc, the_clock_makes_steps);
-	tcase_add_test(tc, threads_beyond_the_table_are_not_counted);
-	tcase_add_test(tc, a_childs_threads_share_no_place);
-	tcase_add_test(tc, a_step_that_ends_elsewhere_is_no_boundary);
 	tcase_add_test(tc, the_programs_own_steps_win_over_what_is_guessed);
 	tcase_add_test(tc, a_function_is_looked_for_in_each_library);
 	tcase_add_test(tc, a_childs_steps_are_guessed_anew);
