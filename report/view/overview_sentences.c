@@ -39,6 +39,19 @@ static const struct advice *harm_of(const struct subject *s)
 	return NULL;
 }
 
+/* The program was starting, say, or waited for requests. */
+static bool has_run_nothing(const struct subject *s)
+{
+	for (size_t i = 0; i < s->model.slices_n; i++) {
+		const struct slice *x = &s->model.slices[i];
+
+		if ((x->kind == SLICE_OP || x->kind == SLICE_CALL) &&
+		    x->begin >= s->from && x->begin < s->to)
+			return false;
+	}
+	return !s->kernels.n;
+}
+
 void overview_sentence(const struct subject *s, char *to, size_t size)
 {
 	const struct advice *top = overview_advice(s, 0), *harm = harm_of(s);
@@ -56,6 +69,11 @@ void overview_sentence(const struct subject *s, char *to, size_t size)
 			to, size,
 			"No single big problem: the first advice is worth %s%s of a step.",
 			top->exact ? "" : "at most ", units_percent(worth));
+	else if (has_run_nothing(s))
+		snprintf(to, size, "No operator and no kernel ran here%s.",
+			 s->steps.marked
+				 ? ": later steps (--schedule wait=N) may have some"
+				 : "");
 	else if (!s->steps.marked)
 		snprintf(to, size, "Nothing stands out.");
 	else
