@@ -16,7 +16,7 @@
 
 struct op_stack {
 	uint32_t python; /* codes.h; 0 = none */
-	uint32_t spare;
+	uint32_t native; /* of the same moment; 0 = none */
 };
 
 static inline const struct op_stack *op_stack(const struct rec_op *op)

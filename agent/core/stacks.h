@@ -60,6 +60,7 @@ enum stack_flag {
 	STACK_ENDED = 2, /* ended at code without unwind tables */
 	STACK_FOREIGN = 4, /* ended at the edge of a signal's or coroutine's stack */
 	STACK_PAIR = 8, /* no stack, but two: stack_pair.h */
+	STACK_ENTRY = 16, /* of each frame of Python's that C called, not Python */
 };
 
 /* ---- the writing side ---- */
