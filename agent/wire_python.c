@@ -15,7 +15,7 @@
 #include "agent/python/python.h"
 #include "agent/python/seek.h"
 #include "agent/python/slot.h"
-#include "agent/python/snap.h"
+#include "agent/python/pair.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
@@ -88,13 +88,13 @@ static uint32_t add_stack(struct thread *t, uint32_t native)
 	}
 	if (__builtin_expect(objects_missing(gate_cycle()), 0))
 		objects_begin_late(emit_info());
-	return snap_pair(t, native);
+	return pair_alloc(t, native);
 }
 
 uint32_t wire_python_call(struct thread *t, uint32_t native)
 {
 	ask_if_unknown();
-	return interpreter_on ? snap_call(t, native) : native;
+	return interpreter_on ? pair_call(t, native) : native;
 }
 
 void wire_python_start(void)

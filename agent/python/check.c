@@ -220,6 +220,34 @@ const char *check_all(const struct walk *w, unsigned *frames)
 	return compare_all(w, compare_wholly, frames);
 }
 
+static bool is_module(const void *code)
+{
+	static const char name[] = "<module>";
+	char text[CODES_TEXT];
+	size_t n = python_text(interpreter.layout,
+			       layout_at(code, interpreter.layout->code_name), text,
+			       sizeof(text));
+
+	return n == sizeof(name) - 1 && !memcmp(text, name, n);
+}
+
+/* No function of the interpreter's tells. But a thread's outermost frame was called by C,
+ * and so was each module's, by exec(). */
+bool check_entries(const struct walk *w)
+{
+	const struct python_layout *l = interpreter.layout;
+
+	for (unsigned i = 0; i < w->n; i++) {
+		unsigned entry = ((const uint8_t *)w->frame[i])[l->entry];
+		bool by_c = is_module(walk_code(l, w->frame[i])) ||
+			    (i + 1 == w->n && !w->cut);
+
+		if (entry > 1 || (by_c && !entry))
+			return false;
+	}
+	return w->n;
+}
+
 /* A frame object may be made for each frame, and no garbage may be collected for that:
  * it would run the program's code inside of an operator. */
 bool check_frames(const struct walk *w)

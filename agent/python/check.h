@@ -17,6 +17,8 @@ bool check_start(void);
 /* Everything that a stack is made of: frames, code, lines, names, tables. *frames: how
  * many were compared; 0: there was none. */
 const char *check_all(const struct walk *w, unsigned *frames);
+/* Do frames say rightly whether C called them, as far as anybody knows? */
+bool check_entries(const struct walk *w);
 /* Frames, and where each is: in the middle of an operator. */
 bool check_frames(const struct walk *w);
 bool check_holds_lock(void); /* does this thread hold the lock, with no exception set? */

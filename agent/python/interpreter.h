@@ -24,6 +24,7 @@ struct interpreter {
 	const void *code; /* PyCode_Type */
 	const char *version; /* Py_GetVersion() */
 	unsigned proven; /* frames of the self check */
+	bool entries; /* frames say whether C called them, and that was checked: 3.11 */
 };
 extern struct interpreter interpreter;
 

@@ -11,14 +11,14 @@
 #define POINTER PYTHON_POINTER
 
 static const struct python_layout layouts[] = {
-/* minor kind     lines           state through in   caller code where  owner helper unit  file name line table  first start  ascii wide call  local */
-	{  8, INDEX,   CODE_LNOTAB,     24, false, 0,     24, 32, 104,   0, 0, 1,    104, 112, 40, 120,    0,   0,    48, 72, 112, 360 },
-	{  9, INDEX,   CODE_LNOTAB,     24, false, 0,     24, 32, 104,   0, 0, 1,    104, 112, 40, 120,    0,   0,    48, 72, 112, 360 },
-	{ 10, INDEX,   CODE_LINETABLE,  24, false, 0,     24, 32,  96,   0, 0, 2,    104, 112, 40, 120,    0,   0,    48, 72, 120, 352 },
-	{ 11, POINTER, CODE_LOCATIONS,  56, true,  8,     48, 32,  56,  69, 0, 0,    112, 120, 72, 136,  168, 184,    48, 72, 120,  72 },
-	{ 12, POINTER, CODE_LOCATIONS,  56, true,  0,      8,  0,  56,  70, 3, 0,    112, 120, 68, 136,  176, 192,    40, 56, 128,  72 },
-	{ 13, POINTER, CODE_LOCATIONS,  72, false, 0,      8,  0,  56,  70, 3, 0,    112, 120, 68, 136,  184, 200,    40, 56, 128,  72 },
-	{ 14, POINTER, CODE_LOCATIONS,  72, false, 0,      8,  0,  56,  74, 3, 0,    112, 120, 68, 136,  192, 208,    40, 56, 136,  80 },
+/* minor kind     lines           state through in   caller code where  entry owner helper unit  file name line table  first start  ascii wide call  local */
+	{  8, INDEX,   CODE_LNOTAB,     24, false, 0,     24, 32, 104,   0,  0, 0, 1,    104, 112, 40, 120,    0,   0,    48, 72, 112, 360 },
+	{  9, INDEX,   CODE_LNOTAB,     24, false, 0,     24, 32, 104,   0,  0, 0, 1,    104, 112, 40, 120,    0,   0,    48, 72, 112, 360 },
+	{ 10, INDEX,   CODE_LINETABLE,  24, false, 0,     24, 32,  96,   0,  0, 0, 2,    104, 112, 40, 120,    0,   0,    48, 72, 120, 352 },
+	{ 11, POINTER, CODE_LOCATIONS,  56, true,  8,     48, 32,  56,  68, 69, 0, 0,    112, 120, 72, 136,  168, 184,    48, 72, 120,  72 },
+	{ 12, POINTER, CODE_LOCATIONS,  56, true,  0,      8,  0,  56,   0, 70, 3, 0,    112, 120, 68, 136,  176, 192,    40, 56, 128,  72 },
+	{ 13, POINTER, CODE_LOCATIONS,  72, false, 0,      8,  0,  56,   0, 70, 3, 0,    112, 120, 68, 136,  184, 200,    40, 56, 128,  72 },
+	{ 14, POINTER, CODE_LOCATIONS,  72, false, 0,      8,  0,  56,   0, 74, 3, 0,    112, 120, 68, 136,  192, 208,    40, 56, 136,  80 },
 };
 /* clang-format on */
 

@@ -33,6 +33,7 @@ struct python_layout {
 			  */
 	uint8_t cframe_frame; /* ... here */
 	uint8_t caller, code, where; /* of a frame */
+	uint8_t entry; /* 3.11: not 0 = C called it; 0 = no frame says so */
 	uint8_t owner; /* 0 = frames have none */
 	uint8_t helper; /* from this owner on a frame is not Python's, but C's; 0 = none
 			   is */

@@ -75,6 +75,7 @@ static bool can_walk(const struct python_layout *l)
 	for (unsigned i = 0; at && i < WALK_STEPS; i++, at = layout_at(at, l->caller))
 		if (!can_read(at, l->caller) || !can_read(at, l->code) ||
 		    !can_read(at, l->where) || !can_read(at, l->owner) ||
+		    !can_read(at, l->entry) ||
 		    (!walk_is_helper(l, at) && !can_read_code(l, walk_code(l, at))))
 			return false;
 	return true;
@@ -93,6 +94,7 @@ static bool prove_layout(void)
 	}
 	walk_frames(&w, walk_innermost(interpreter.layout));
 	why = check_all(&w, &interpreter.proven);
+	interpreter.entries = !why && interpreter.layout->entry && check_entries(&w);
 	if (why)
 		interpreter_off(why);
 	return !why && interpreter.proven;

@@ -17,6 +17,7 @@
 #include "agent/core/stacks.h"
 #include "agent/python/interpreter.h"
 
+#define WALK_ENTRY     1 /* a bit of `where`, as instructions and code are even */
 #define WALK_GENERATOR 1 /* the owner of a frame: FRAME_OWNED_BY_GENERATOR */
 #define WALK_STEPS     (4 * STACKS_MOST) /* frames looked at, C's among them */
 
@@ -25,7 +26,7 @@
 struct walk {
 	const void *frame[STACKS_MOST];
 	uint64_t where[STACKS_MOST]; /* an instruction's address; to 3.10 the code
-					object's */
+					object's. With WALK_ENTRY: C called it */
 	uint32_t index[STACKS_MOST]; /* to 3.10 the instruction, else 0 */
 	unsigned n;
 	bool cut; /* there are outer frames that are not here */

@@ -12,6 +12,7 @@
 #include "agent/core/stacks.h"
 #include "agent/hooks/hook.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/last.h"
 #include "agent/python/python.h"
 #include "agent/python/snap.h"
 #include "tests/unit/spool_open.h"
@@ -176,7 +177,7 @@ EXPORT bool walk_prove(void)
 {
 	uint64_t before = walk_count(PYTHON_CHECKED);
 
-	for (int i = 0; i < SNAP_CHECK; i++)
+	for (int i = 0; i < LAST_CHECK; i++)
 		take_stack();
 	return walk_count(PYTHON_CHECKED) > before && !interpreter_why();
 }
@@ -199,7 +200,7 @@ EXPORT uint32_t walk_pending(void)
 	uint32_t id = 0;
 
 	set(*type, "it is kept");
-	for (int i = 0; i < 2 * SNAP_CHECK; i++)
+	for (int i = 0; i < 2 * LAST_CHECK; i++)
 		id = take_stack();
 	python_look();
 	return id;

@@ -3,6 +3,8 @@
  * asked. */
 #include "agent/core/stack_pair.h"
 #include "agent/python/check.h"
+#include "agent/python/last.h"
+#include "agent/python/pair.h"
 #include "tests/unit/python_ops.h"
 
 static bool lock_held, contradicted;
@@ -42,12 +44,12 @@ static void begin_held(uint64_t cap)
 	interpreter.holder = fake_state;
 }
 
-/* One in SNAP_CHECK is compared, where the lock is held. */
+/* One in LAST_CHECK is compared, where the lock is held. */
 START_TEST(a_stack_that_the_interpreter_contradicts_is_not_kept)
 {
 	begin_held(16 << 20);
 	lock_held = true;
-	for (unsigned i = 1; i < 2 * SNAP_CHECK; i++)
+	for (unsigned i = 1; i < 2 * LAST_CHECK; i++)
 		ck_assert_uint_ne(whole_op(), 0);
 	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 1);
 	contradicted = true;
@@ -68,7 +70,7 @@ static struct stack_pair take_pair(uint32_t native)
 
 	ck_assert_ptr_nonnull(t);
 	ck_assert_ptr_nonnull(emit_reserve(t, REC_ALLOC, 32));
-	id = snap_pair(t, native);
+	id = pair_alloc(t, native);
 	emit_leave(t);
 	ck_assert_int_eq(spool_view_init(&v, spool.base, spool.head->cap), 0);
 	return stack_pair_get(&v, id);
@@ -134,7 +136,7 @@ static uint32_t call_id(uint32_t native)
 
 	ck_assert_ptr_nonnull(t);
 	ck_assert_ptr_nonnull(emit_reserve(t, REC_STACK, 32));
-	id = snap_call(t, native);
+	id = pair_call(t, native);
 	emit_leave(t);
 	return id;
 }
@@ -226,7 +228,7 @@ START_TEST(within_malloc_nothing_is_compared)
 {
 	begin_held(16 << 20);
 	lock_held = contradicted = true;
-	for (unsigned i = 0; i < 3 * SNAP_CHECK; i++)
+	for (unsigned i = 0; i < 3 * LAST_CHECK; i++)
 		ck_assert_uint_ne(take_pair(0).python, 0);
 	ck_assert_uint_eq(emit_info()->python[PYTHON_CHECKED], 0);
 	ck_assert_ptr_null(interpreter_why());
