@@ -20,12 +20,14 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #define EXPORT     __attribute__((visibility("default")))
 #define AHEAD      (1 << 20) /* bytes of the spool that are ready from the start */
@@ -34,6 +36,35 @@
 typedef void callback(void);
 
 void *(*hook_real_dlsym)(void *handle, const char *name) = dlsym;
+
+/* ---- how often C called the interpreter, from the native frames ---- */
+
+static ElfW(Sym) * loop; /* the function that executes Python's code */
+static uintptr_t loop_at;
+
+static void find_loop(void)
+{
+	void *at = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+	Dl_info info;
+
+	if (at && dladdr1(at, &info, (void **)&loop, RTLD_DL_SYMENT))
+		loop_at = (uintptr_t)at;
+}
+
+static _Unwind_Reason_Code count_loop(struct _Unwind_Context *context, void *n)
+{
+	*(unsigned *)n += _Unwind_GetIP(context) - 1 - loop_at < loop->st_size;
+	return _URC_NO_REASON;
+}
+
+static unsigned count_loops(void)
+{
+	unsigned n = 0;
+
+	if (loop)
+		_Unwind_Backtrace(count_loop, &n);
+	return n;
+}
 
 /* ---- the spool, and a window in it ---- */
 
@@ -72,6 +103,7 @@ EXPORT int walk_start(uint64_t cap)
 			err = open_window();
 		if (err)
 			return err;
+		find_loop();
 	}
 	return python_look();
 }
@@ -130,9 +162,9 @@ static uint32_t take_stack(void)
 
 /* ---- a stack as text ---- */
 
-/* "depth flags" in a line of its own, then each frame, innermost first: line, and the
- * bytes of its file's and its function's name, in a line, and these two. -1: no room; 0:
- * no stack. */
+/* "depth flags loops" in a line of its own, then each frame, innermost first: line,
+ * whether C called it, and the bytes of its file's and its function's name, in a line,
+ * and these two. -1: no room; 0: no stack. */
 static int print_stack(uint32_t id, char *to, size_t size)
 {
 	struct stack_frame frame[STACKS_MOST];
@@ -143,16 +175,17 @@ static int print_stack(uint32_t id, char *to, size_t size)
 	if (!id || spool_view_init(&v, spool.base, spool.head->cap))
 		return 0;
 	n = stacks_get(&v, id, frame, STACKS_MOST, &flags);
-	at = (size_t)snprintf(to, size, "%u %u\n", n, flags);
-	for (unsigned i = 0; i < n; i++) {
+	at = (size_t)snprintf(to, size, "%u %u %u\n", n, flags, count_loops());
+	for (unsigned i = 0; i < n; i++, id = stacks_at(&v, id)->caller) {
 		const struct code *c = codes_get(&v, frame[i].module);
 		size_t file = c ? c->file_len : 1, name = c ? c->name_len : 1;
 
 		if (size - at < 64 + file + name)
 			return -1;
-		at += (size_t)sprintf(to + at, "%u %zu %zu\n",
+		at += (size_t)sprintf(to + at, "%u %d %zu %zu\n",
 				      c ? lines_find(c, (uint32_t)frame[i].offset) : 0,
-				      file, name);
+				      !!(stacks_at(&v, id)->flags & STACK_ENTRY), file,
+				      name);
 		memcpy(to + at, c ? code_file(c) : "?", file);
 		memcpy(to + at + file, c ? code_name(c) : "?", name);
 		at += file + name;

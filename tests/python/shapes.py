@@ -21,6 +21,7 @@ import shapes_async
 import shapes_beside
 import shapes_calls
 import shapes_classes
+import shapes_entries
 import shapes_lines
 import shapes_made
 
@@ -28,7 +29,7 @@ import shapes_made
 def main():
     tell = "-v" in sys.argv
     wanted = [word for word in sys.argv[1:] if not word.startswith("-")]
-    for module in shapes_calls, shapes_async, shapes_classes, shapes_lines, shapes_beside, shapes_made:
+    for module in shapes_calls, shapes_async, shapes_classes, shapes_entries, shapes_lines, shapes_beside, shapes_made:
         for name, function in list(vars(module).items()):
             if not name.startswith("shape_") or (wanted and name[6:] not in wanted):
                 continue
