@@ -44,7 +44,7 @@ static unsigned needed_from_hooks(bool open)
 	if (!open || atomic_load(&cuda_off))
 		return what;
 	what |= CUDA_WANT_COLLECTIVES;
-	if (agent.config.cuda_stacks == STACKS_NATIVE)
+	if (CONFIG_HAS(agent.config.native_stacks, NATIVE_CUDA))
 		what |= CUDA_WANT_STACKS;
 	if (agent.config.python_stack != PYTHON_OFF)
 		what |= CUDA_WANT_LINES;
@@ -199,13 +199,13 @@ void wire_gpu_start(bool (*begin)(void))
 	};
 	const struct link_map *self = elf_our_object();
 
-	if (agent.config.cuda_stacks == STACKS_NATIVE)
+	if (CONFIG_HAS(agent.config.native_stacks, NATIVE_CUDA))
 		unwind_start(agent.config.stack_depth, false);
 	cuda_hooks_start(&calls);
 	/* Driver functions that the program looks up are seen only if something was
 	 * wanted before, be it for this moment. */
-	if (agent.config.cuda_stacks == STACKS_NATIVE || agent.config.cuda_estimate ||
-	    agent.config.python_stack != PYTHON_OFF)
+	if (CONFIG_HAS(agent.config.native_stacks, NATIVE_CUDA) ||
+	    agent.config.cuda_estimate || agent.config.python_stack != PYTHON_OFF)
 		cuda_hooks_want(CUDA_WANT_STACKS);
 	if (self && self->l_name[0])
 		cupti_start(&agent.config, &actions, self->l_name);

@@ -6,6 +6,8 @@
 #include "config/config.h"
 #include "base/fmt.h"
 #include "base/text.h"
+#include "config/flag.h"
+#include "config/several.h"
 
 #include <string.h>
 
@@ -21,15 +23,6 @@ static char why[320]; /* the latest complaint; parsing is one at a time */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/* Letters of either case are the same: On, OFF, True. */
-static bool same_word(const char *word, size_t len, const char *text)
-{
-	for (size_t i = 0; i < len; i++)
-		if (text_lower(word[i]) != text_lower(text[i]))
-			return false;
-	return !text[len];
 }
 
 static bool is_quoted(const char *s, size_t n)
@@ -79,6 +72,8 @@ static const char *full_name(const char *name)
 {
 	if (same_name(name, CONFIG_WITH_STACK))
 		return "python_stack";
+	if (several_old(name))
+		return "native_stacks";
 	return same_name(name, CONFIG_WITH_MODULES) ? "modules" : name;
 }
 
@@ -93,7 +88,8 @@ const struct config_option *config_find(const char *name)
 
 bool config_is_switch(const struct config_option *o)
 {
-	return o->type == CFG_flag || (o->type == CFG_choice && o->high);
+	return o->type == CFG_flag || o->type == CFG_set ||
+	       (o->type == CFG_choice && o->high);
 }
 
 bool config_marker_is(const struct config *c, const char *by)
@@ -126,23 +122,9 @@ static const char *set_u32(const struct config_option *o, uint32_t *at, const ch
 	return NULL;
 }
 
-static bool is_flag(uint32_t *at, const char *v, size_t len)
-{
-	static const char *const words[] = { "off", "on",  "0",     "1",
-					     "no",  "yes", "false", "true" };
-
-	for (uint32_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		if (same_word(v, len, words[i])) {
-			*at = i % 2;
-			return true;
-		}
-	}
-	return false;
-}
-
 static const char *set_flag(uint32_t *at, const char *v, size_t len)
 {
-	if (is_flag(at, v, len))
+	if (flag_read(at, v, len))
 		return NULL;
 	fmt(why, sizeof(why), "'%.*s' is neither on nor off", (int)len, v);
 	return why;
@@ -153,7 +135,7 @@ static const char *set_choice(const struct config_option *o, uint32_t *at, const
 {
 	const char *p = o->values;
 
-	if (config_is_switch(o) && is_flag(at, v, len))
+	if (config_is_switch(o) && flag_read(at, v, len))
 		return NULL;
 	for (uint32_t i = 0; *p; i++) {
 		size_t n = strcspn(p, "|");
@@ -239,7 +221,7 @@ static const char *set_metadata(struct config *c, const char *key, const char *v
 /* ---- the calls ---- */
 
 static const char *set_option(struct config *c, const struct config_option *o,
-			      const char *value)
+			      const char *value, const struct several_old *old)
 {
 	size_t len;
 	void *at;
@@ -256,6 +238,9 @@ static const char *set_option(struct config *c, const struct config_option *o,
 		return set_flag(at, value, len);
 	case CFG_choice:
 		return set_choice(o, at, value, len);
+	case CFG_set:
+		return old ? several_read_old(old, at, value, len)
+			   : several_read(o, at, value, len);
 	default:
 		return set_text(o, at, value, len);
 	}
@@ -271,14 +256,15 @@ const char *config_set(struct config *c, const char *name, const char *value)
 		return set_metadata(c, name + strlen(METADATA), value, len);
 	}
 	o = config_find(name);
-	return o ? set_option(c, o, value) : config_unknown(name, CONFIG_LINE);
+	return o ? set_option(c, o, value, several_old(name))
+		 : config_unknown(name, CONFIG_LINE);
 }
 
 void config_defaults_zeroed(struct config *c)
 {
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (*o->def)
-			set_option(c, o, o->def);
+			set_option(c, o, o->def, NULL);
 }
 
 void config_defaults(struct config *c)

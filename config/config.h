@@ -26,7 +26,9 @@
 #undef CFG
 #undef NUMBER
 
-enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_text };
+enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_set, CFG_text };
+/* Has a set that choice? */
+#define CONFIG_HAS(set, choice) ((set) >> (choice)&1u)
 
 /* The members are the names of config.def, plus the metadata lines. Numbers first: a page
  * of texts that nobody set is touched by nobody. */
@@ -34,6 +36,7 @@ struct config {
 #define EITHER_u32(number, text)    number
 #define EITHER_flag(number, text)   number
 #define EITHER_choice(number, text) number
+#define EITHER_set(number, text)    number
 #define EITHER_text(number, text)   text
 #define CFG(type, name, def, low, high, choices, unit, help) \
 	EITHER_##type(uint32_t name;, )
@@ -46,6 +49,7 @@ struct config {
 #undef EITHER_u32
 #undef EITHER_flag
 #undef EITHER_choice
+#undef EITHER_set
 #undef EITHER_text
 	char metadata[CONFIG_METADATA]; /* "key = value\n" for each metadata.<key> */
 };

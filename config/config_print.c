@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options as text: what config.c reads back. */
 #include "base/fmt.h"
-#include "config/config.h"
+#include "config/several.h"
 
 #include <string.h>
 
@@ -20,6 +20,8 @@ size_t config_value(const struct config *c, const struct config_option *o, char 
 		return fmt(buf, size, "%u", n);
 	if (o->type == CFG_flag)
 		return fmt(buf, size, "%s", n ? "on" : "off");
+	if (o->type == CFG_set)
+		return several_write(o, n, buf, size);
 	while (n-- && strchr(values, '|'))
 		values = strchr(values, '|') + 1;
 	return fmt(buf, size, "%.*s", (int)strcspn(values, "|"), values);

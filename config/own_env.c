@@ -6,6 +6,7 @@
 #include "config/own_env.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "config/several.h"
 
 #include <string.h>
 
@@ -48,7 +49,8 @@ bool own_env_is(const char *row)
 		return false;
 	row += 5;
 	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
-	    is_option(row, CONFIG_WITH_STACK) || is_option(row, CONFIG_WITH_MODULES))
+	    is_option(row, CONFIG_WITH_STACK) || is_option(row, CONFIG_WITH_MODULES) ||
+	    is_option(row, SEVERAL_CUDA_STACKS) || is_option(row, SEVERAL_MALLOC_STACKS))
 		return true;
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (is_option(row, o->name))

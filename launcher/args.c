@@ -10,6 +10,7 @@
 #include "base/near.h"
 #include "base/text.h"
 #include "config/config_file.h"
+#include "config/several.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,12 +95,13 @@ static const char *split_option(const char *arg, char *name, size_t size)
 /* After an option that may stand alone the next word is its value only if it can be one:
  * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack) take a
  * value behind '=' alone. */
-static bool is_word_of(const struct config_option *o, const char *name, const char *word)
+static bool is_word_of(const char *name, const char *word)
 {
 	struct config scratch;
 
+	scratch.native_stacks = 0; /* an option of old changes a bit of it */
 	return word && *word && strcmp(name, CONFIG_WITH_STACK) &&
-	       strcmp(name, CONFIG_WITH_MODULES) && !config_set(&scratch, o->name, word);
+	       strcmp(name, CONFIG_WITH_MODULES) && !config_set(&scratch, name, word);
 }
 
 static bool is_verb(const struct args *a, const char *verb)
@@ -137,7 +139,7 @@ static int take_option(struct args *a, char **argv)
 
 	a->options++;
 	a->quiet_said |= !strcmp(name, "quiet");
-	if (!value && o && config_is_switch(o) && !is_word_of(o, name, argv[1])) {
+	if (!value && o && config_is_switch(o) && !is_word_of(name, argv[1])) {
 		value = "on";
 		a->flag = argv[0];
 	}
@@ -227,6 +229,8 @@ static bool take_flag(struct args *a, const char *arg)
 		return a->verbose = true;
 	else if (!strcmp(arg, "--no-linger"))
 		return !config_set(&a->config, "linger", "off");
+	else if (!strcmp(arg, "--no-malloc-stacks"))
+		return !config_set(&a->config, SEVERAL_MALLOC_STACKS, "off");
 	if (text_is_in(arg, flags)) {
 		if (!a->verb || strcmp(a->verb, "--help"))
 			a->verb = arg;

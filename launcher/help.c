@@ -34,6 +34,22 @@ static void wrap(const char *prefix, size_t column, const char *text)
 	putchar('\n');
 }
 
+static const char *value_of(const struct config_option *o)
+{
+	static char
+		any[sizeof(o->values)]; /* a set's choices stand with commas between */
+
+	if (o->type == CFG_flag)
+		return "on|off";
+	if (o->type != CFG_set)
+		return *o->values ? o->values : o->unit;
+	memcpy(any, o->values, sizeof(any));
+	for (char *p = any; *p; p++)
+		if (*p == '|')
+			*p = ',';
+	return any;
+}
+
 static void print_spelling(const struct config_option *o)
 {
 	char name[64], left[128];
@@ -43,10 +59,7 @@ static void print_spelling(const struct config_option *o)
 		if (*p == '_')
 			*p = '-';
 	snprintf(left, sizeof(left), config_is_switch(o) ? "  --%s [%s]" : "  --%s %s",
-		 name,
-		 *o->values            ? o->values
-		 : o->type == CFG_flag ? "on|off"
-				       : o->unit);
+		 name, value_of(o));
 	printf("%-30s", left);
 	if (strlen(left) >= 30)
 		printf("\n%-30s", "");
@@ -137,6 +150,9 @@ static void print_range(const struct config_option *o)
 		printf("# A number from %u to %u (%s).\n", o->low, o->high, o->unit);
 	else if (o->type == CFG_choice)
 		printf("# One of: %s\n", o->values);
+	else if (o->type == CFG_set)
+		printf("# Any of, with commas between: %s; on is all of them, off none.\n",
+		       value_of(o));
 	else if (o->type == CFG_flag)
 		printf("# on or off\n");
 }

@@ -49,7 +49,10 @@ void roff_value(const struct config_option *o)
 		fputs("on\\fR|\\fBoff", stdout);
 	} else if (*o->values) {
 		for (const char *p = o->values; *p; p++)
-			fputs(*p == '|' ? "\\fR|\\fB" : (char[]){ *p, 0 }, stdout);
+			fputs(*p != '|'            ? (char[]){ *p, 0 }
+			      : o->type == CFG_set ? "\\fR,\\fB"
+						   : "\\fR|\\fB",
+			      stdout);
 	} else {
 		fputs("\\fI", stdout);
 		roff_text(o->unit);

@@ -76,7 +76,8 @@ void heap_start(const struct config *config, uint64_t seed)
 	if (heap_is_glibc())
 		heap_sizes_try();
 	s->mode = config->malloc;
-	s->stacks = config->malloc_stacks && s->mode >= HEAP_SAMPLE;
+	s->stacks = CONFIG_HAS(config->native_stacks, NATIVE_MALLOC) &&
+		    s->mode >= HEAP_SAMPLE;
 	if (s->stacks)
 		s->stacks = unwind_start(config->stack_depth, s->mode == HEAP_ALL);
 	if (s->mode == HEAP_SAMPLE && !heap_samples_start()) {

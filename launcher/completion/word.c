@@ -9,10 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A shell offers one word; who wants two types the comma. */
+static const char *choices_of(const struct config_option *o)
+{
+	static char any[sizeof(o->values) + sizeof("off|")];
+
+	if (o->type == CFG_flag)
+		return "on|off";
+	if (o->type != CFG_set)
+		return o->values;
+	snprintf(any, sizeof(any), "off|%s", o->values);
+	return any;
+}
+
 static void put_option(const struct config_option *o, word_put *put)
 {
 	struct word w = { .verb = "",
-			  .choices = o->values,
+			  .choices = choices_of(o),
 			  .unit = o->unit,
 			  .alone = config_is_switch(o),
 			  .text = config_help(o) };
@@ -21,8 +34,6 @@ static void put_option(const struct config_option *o, word_put *put)
 	for (char *p = w.name; *p; p++)
 		if (*p == '_')
 			*p = '-';
-	if (o->type == CFG_flag)
-		w.choices = "on|off";
 	put(&w);
 }
 

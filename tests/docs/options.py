@@ -28,6 +28,8 @@ class Option:
         kind, self.name, self.default, low, high, name, unit, self.help = found.groups()
         if kind == "flag":
             self.takes = "`on`, `off`"
+        elif kind == "set":
+            self.takes = "any of " + ", ".join(f"`{word}`" for word in choices[name.removeprefix("CHOICES_")]) + "; `off`"
         elif kind == "choice":
             self.takes = ", ".join(f"`{word}`" for word in choices[name.removeprefix("CHOICES_")])
         else:

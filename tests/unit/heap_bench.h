@@ -39,7 +39,7 @@ static inline void heap_prepare(enum heap_mode mode)
 	spool_prepare(32 << 20);
 	config_defaults(&heap_config);
 	heap_config.malloc = mode;
-	heap_config.malloc_stacks = 0;
+	heap_config.native_stacks = 0;
 	heap_config.malloc_sample_kb = 4;
 }
 

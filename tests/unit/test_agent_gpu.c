@@ -91,7 +91,7 @@ START_TEST(what_hooks_are_asked_for)
 			  CUDA_WANT_READY | CUDA_WANT_COLLECTIVES);
 	active = true;
 	ck_assert_uint_eq(needed_from_hooks(false), 0);
-	agent.config.cuda_stacks = STACKS_NATIVE;
+	agent.config.native_stacks = 1u << NATIVE_CUDA;
 	ck_assert_uint_eq(needed_from_hooks(false), 0);
 	ck_assert_uint_eq(needed_from_hooks(true),
 			  CUDA_WANT_COLLECTIVES | CUDA_WANT_STACKS);
@@ -102,7 +102,7 @@ START_TEST(what_hooks_are_asked_for)
 	agent.config.python_stack = PYTHON_OFF;
 	active = false;
 	switch_estimates(true); /* CUPTI cannot be had */
-	agent.config.cuda_stacks = 0;
+	agent.config.native_stacks = 0;
 	agent.config.cuda_estimate = 0;
 	ck_assert_uint_eq(needed_from_hooks(true), CUDA_WANT_COLLECTIVES);
 	agent.config.cuda_estimate = 1;

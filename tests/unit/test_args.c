@@ -247,7 +247,8 @@ START_TEST(options_of_the_gpu)
 	ck_assert_int_eq(
 		parse("--cuda-sync|--cuda-memory|on|--occupancy=kineto|--|x", env), 0);
 	ck_assert_uint_eq(a.config.activities, ACTIVITIES_CUDA);
-	ck_assert_uint_eq(a.config.cuda_stacks, STACKS_NATIVE);
+	ck_assert_uint_eq(a.config.native_stacks,
+			  1u << NATIVE_CUDA | 1u << NATIVE_MALLOC);
 	ck_assert_uint_eq(a.config.cuda_sync, 1);
 	ck_assert_uint_eq(a.config.cuda_memory, 1);
 	ck_assert_int_eq(parse("--activities|cpu|--|x", env), 0);

@@ -258,8 +258,8 @@ START_TEST(every_option_is_its_own_nearest)
 		ck_assert_str_eq(config_nearest(o->name), o->name);
 	ck_assert_ptr_null(config_nearest("a_name_that_is_like_none_of_them"));
 	ck_assert_ptr_null(config_nearest(""));
-	ck_assert_str_eq(config_nearest("cuda_stakcs"), "cuda_stacks");
-	ck_assert_str_eq(config_nearest("malloc_stack"), "malloc_stacks");
+	ck_assert_str_eq(config_nearest("cuda_grahps"), "cuda_graphs");
+	ck_assert_str_eq(config_nearest("native_stack"), "native_stacks");
 }
 END_TEST
 
@@ -363,7 +363,7 @@ START_TEST(a_choice_that_was_a_flag_is_spelt_as_one)
 	}
 	ck_assert_ptr_nonnull(config_set(&mine, "children", "some"));
 	/* Others have values of their own. */
-	ck_assert_ptr_nonnull(config_set(&mine, "cuda_stacks", "1"));
+	ck_assert_ptr_nonnull(config_set(&mine, "cuda_graphs", "1"));
 }
 END_TEST
 

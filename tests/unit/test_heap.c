@@ -35,7 +35,7 @@ static void open_window(enum heap_mode mode)
 	spool_prepare(32 << 20);
 	config_defaults(&config);
 	config.malloc = mode;
-	config.malloc_stacks = 0;
+	config.native_stacks = 0;
 	config.malloc_sample_kb = 4;
 	heap_start(&config, 1);
 	at = chunk_take(CHUNK_CYCLE, sizeof(struct chunk) + sizeof(struct cycle_info), 1);

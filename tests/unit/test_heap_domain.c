@@ -353,7 +353,7 @@ static uint32_t take_both(struct thread *t, uint32_t native)
 START_TEST(an_object_has_pythons_stack_or_the_native_one)
 {
 	heap_prepare(HEAP_ALL);
-	heap_config.malloc_stacks = 1;
+	heap_config.native_stacks = 1u << NATIVE_MALLOC;
 	put_in_front();
 	heap_start(&heap_config, 1);
 	ck_assert(heap_settings.stacks);

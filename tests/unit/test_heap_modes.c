@@ -220,7 +220,7 @@ END_TEST
 static uint32_t other_stack(struct thread *t, uint32_t native)
 {
 	ck_assert_ptr_eq(t, thread_mine);
-	ck_assert_uint_eq(native, 0); /* malloc_stacks is off */
+	ck_assert_uint_eq(native, 0); /* native_stacks is off */
 	return 77;
 }
 

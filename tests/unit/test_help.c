@@ -52,7 +52,10 @@ static void option_text(const char *from, char *text)
 
 static const char *takes(const struct config_option *o)
 {
-	return *o->values ? o->values : o->type == CFG_flag ? "on|off" : o->unit;
+	return o->type == CFG_set    ? "ops,cuda,malloc"
+	       : *o->values          ? o->values
+	       : o->type == CFG_flag ? "on|off"
+				     : o->unit;
 }
 
 START_TEST(each_option_is_told_as_it_is_typed)
