@@ -81,7 +81,8 @@ void agent_heap_fork_child(void)
 	 * does a child that forks, as daemons do, before its first call. */
 	heap_fork_child(agent.config.children &&
 			(sched_begun() || heap_is_dozing() || heap_is_asleep()));
-	if (heap_wanted() && CONFIG_HAS(agent.config.native_stacks, NATIVE_MALLOC))
+	if (CONFIG_HAS(agent.config.native_stacks, NATIVE_OPS) ||
+	    (heap_wanted() && CONFIG_HAS(agent.config.native_stacks, NATIVE_MALLOC)))
 		unwind_fork_child();
 }
 

@@ -8,8 +8,8 @@
 #include "agent/core/chunk.h"
 #include "agent/core/cost.h"
 #include "agent/core/emit_short.h"
-#include "agent/python/snap.h"
 #include "agent/torch/abi.h"
+#include "agent/torch/called.h"
 #include "agent/torch/field.h"
 #include "agent/torch/inputs.h"
 #include "agent/torch/name.h"
@@ -37,6 +37,7 @@ struct context {
 struct observer { /* per thread, never freed: contexts point to it */
 	struct context *mine; /* free, ours alone */
 	struct context *_Atomic returned; /* free, given back by other threads */
+	struct called called;
 	struct name_cache names;
 };
 
@@ -150,13 +151,6 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 	return 0;
 }
 
-/* Puts Python's stack behind the record, where there is one. Returns flags. */
-static ALWAYS_INLINE uint8_t put_stack(struct thread *t, struct rec_op *op,
-				       enum record_kind kind)
-{
-	return __builtin_expect(interpreter_stacks, 0) ? snap_put(t, op, kind) : 0;
-}
-
 static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)
 {
 	return (uint8_t *)(op + 1) + (flags & OP_STACK ? sizeof(struct op_stack) : 0);
@@ -164,8 +158,9 @@ static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)
 
 /* Room for a record with its stack and its inputs behind it, of which *end gets the end.
  * Inputs that do not fit are put once more, where a chunk has room for the longest. */
-static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
-				     const void *rf, uint8_t *flags, uint8_t **end)
+static struct rec_op *with_inputs_of(struct thread *t, struct called *c,
+				     enum record_kind kind, const void *rf,
+				     uint8_t *flags, uint8_t **end)
 {
 	uint8_t *from, *stop;
 	struct rec_op *op;
@@ -173,12 +168,12 @@ static struct rec_op *with_inputs_of(struct thread *t, enum record_kind kind,
 	for (uint32_t room = ROOM;; room = ROOM_MOST) {
 		if (!(op = emit_reserve(t, kind, PLAIN + room)))
 			return NULL;
-		*flags = put_stack(t, op, kind);
+		*flags = called_put(t, c, op, kind);
 		from = behind_stack(op, *flags);
 		stop = inputs_put(from, t->limit, rf);
 		if (stop || room == ROOM_MOST)
 			break;
-		snap_undo(t);
+		called_undo(t, c);
 	}
 	*flags |= stop ? OP_INPUTS : OP_CUT;
 	*end = stop ? stop : from;
@@ -197,9 +192,9 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
 		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)
-		op = with_inputs_of(t, kind, rf, &flags, &end);
+		op = with_inputs_of(t, &o->called, kind, rf, &flags, &end);
 	else if ((op = emit_reserve(t, kind, PLAIN)))
-		end = behind_stack(op, flags = put_stack(t, op, kind));
+		end = behind_stack(op, flags = called_put(t, &o->called, op, kind));
 	if (!op)
 		return;
 	op->r.name = name_id(&o->names, rf);
@@ -263,10 +258,10 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 		emit_leave(t);
 		return NULL;
 	}
-	flags = put_stack(t, op, REC_OP);
+	flags = called_put(t, &o->called, op, REC_OP);
 	end = behind_stack(op, flags);
 	if (with_inputs && !(end = inputs_put(end, t->limit, rf))) {
-		snap_undo(t);
+		called_undo(t, &o->called);
 		emit_leave(t);
 		return NULL;
 	}

@@ -4,6 +4,7 @@
 #include "agent/torch/torch.h"
 #include "agent/core/job.h"
 #include "agent/torch/abi.h"
+#include "agent/torch/called.h"
 #include "agent/torch/observe.h"
 #include "base/log.h"
 
@@ -27,6 +28,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *l)
 	config = cfg;
 	listener = *l;
 	observe_start(&listener, cfg->record_shapes);
+	called_start(cfg);
 	observe_collect(cfg->activities != ACTIVITIES_CUDA);
 }
 

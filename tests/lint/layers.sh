@@ -22,7 +22,7 @@ agent/python: base agent/core agent/hooks
 agent/heap: base config agent/core agent/hooks agent/unwind
 agent/cuda: base config agent/core agent/hooks agent/unwind
 agent/patch: base config agent/core agent/hooks
-agent/torch: base config agent/core agent/python
+agent/torch: base config agent/core agent/python agent/unwind
 agent/sched: base config agent/core
 agent/cupti: base config agent/core agent/cupti/lib agent/cupti/flow agent/cupti/client
 agent/cupti/lib: base config agent/core -agent/cupti
