@@ -184,7 +184,10 @@ static void say_stack_losses(const struct closing *c)
 			"%s of %s end at code without unwind tables: their outer frames are not there",
 			say_number(n[HEAP_ENDED]),
 			say_count(n[HEAP_STACKS], "call stack"));
-	say_no_stack(c, n[HEAP_UNKNOWN_STACK], "allocation", "a call stack");
+	say_no_stack(c, n[HEAP_UNKNOWN_STACK],
+		     c->config->native_stacks & ~(1u << NATIVE_MALLOC) ? "event"
+								       : "allocation",
+		     "a call stack");
 	say_no_stack(c, c->totals->python[PYTHON_UNKNOWN], "event",
 		     "a call stack of Python");
 	closing_warn(

@@ -99,7 +99,8 @@ static void record_stack(uint32_t name, unsigned want)
 	struct rec_stack *r = t ? emit_reserve(t, REC_STACK, sizeof(*r)) : NULL;
 
 	if (r) {
-		uint32_t stack = want & CUDA_WANT_STACKS ? unwind_stack(NULL, 0) : 0;
+		uint32_t stack =
+			want & CUDA_WANT_STACKS ? unwind_stack(emit_info(), 0) : 0;
 
 		if (want & CUDA_WANT_LINES)
 			stack = to.line(t, stack);

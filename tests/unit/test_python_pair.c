@@ -141,26 +141,43 @@ static uint32_t call_id(uint32_t native)
 	return id;
 }
 
-/* A launch inside of an operator has the operator's line in the file. */
-START_TEST(a_launch_has_a_line_of_its_own_or_none)
+static struct stack_pair call_pair(uint32_t native)
 {
 	struct spool_view v;
+
+	ck_assert_int_eq(spool_view_init(&v, spool.base, spool.head->cap), 0);
+	return stack_pair_get(&v, call_id(native));
+}
+
+/* A launch inside of an operator has the operator's line, and says it again where there
+ * is a native stack beside it. */
+START_TEST(a_launch_has_a_line_of_its_own_or_the_operators)
+{
 	struct rec_op *op;
 	uint32_t id, native;
 
 	begin_held(16 << 20);
 	native = native_stack();
 	op = begin_op(REC_OP, &id);
-	ck_assert_uint_eq(call_id(native), native);
-	ck_assert_uint_eq(call_id(0), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		ck_assert_uint_eq(call_pair(native).native, native);
+		ck_assert_uint_eq(call_pair(native).python, id);
+		ck_assert_uint_eq(call_id(0), 0);
+		interpreter.holder = held_by_another; /* torch lets the lock go */
+	}
+	interpreter.holder = fake_state;
 	put_frame(3, 3, 20); /* Python is called inside of it */
-	ck_assert_uint_ne(call_id(native), native);
+	ck_assert_uint_ne(call_pair(native).python, id);
+	ck_assert_uint_ne(call_pair(native).python, 0);
 	op->r.end = 1;
 	put_frame(2, 2, 20);
-	ck_assert_int_eq(spool_view_init(&v, spool.base, spool.head->cap), 0);
-	ck_assert_uint_eq(stack_pair_get(&v, call_id(native)).native, native);
-	ck_assert_uint_eq(stack_pair_get(&v, call_id(native)).python, id);
-	ck_assert_uint_eq(stack_pair_get(&v, call_id(0)).python, id);
+	ck_assert_uint_eq(call_pair(native).native, native);
+	ck_assert_uint_eq(call_pair(native).python, id);
+	ck_assert_uint_eq(call_pair(0).python, id);
+	interpreter.holder = held_by_another; /* and no operator is open */
+	ck_assert_uint_eq(call_id(native), native);
+	ck_assert_uint_eq(call_id(0), 0);
+	ck_assert_uint_eq(emit_info()->python[PYTHON_LINELESS], 0);
 }
 END_TEST
 
@@ -310,7 +327,7 @@ int main(void)
 	tcase_add_test(tc, an_allocation_has_both_stacks);
 	tcase_add_test(tc, without_python_the_native_stack_stays);
 	tcase_add_test(tc, an_operators_allocations_have_its_stack);
-	tcase_add_test(tc, a_launch_has_a_line_of_its_own_or_none);
+	tcase_add_test(tc, a_launch_has_a_line_of_its_own_or_the_operators);
 	tcase_add_test(tc, what_has_no_line_is_counted);
 	tcase_add_test(tc, unless_it_tells_of_its_end_only_its_holder_reads_it);
 	tcase_add_test(tc, without_the_lock_only_an_operators_stack_is_taken);
