@@ -50,6 +50,21 @@ static uint32_t id_of_code(struct last *s, const struct python_layout *l,
 
 /* ---- stacks ---- */
 
+/* Frame i of the walk, an early one, is no part of the stack. If C called it, what C
+ * calls next within must not pass for it: that mark goes as well, so that one is missing,
+ * and this frame is never one of those that have not moved. */
+static void leave_out(struct walk *w, unsigned i)
+{
+	bool entry = w->where[i] & WALK_ENTRY;
+
+	if (entry)
+		w->where[i] = 0;
+	while (entry && i--) {
+		entry = !(w->where[i] & WALK_ENTRY);
+		w->where[i] &= ~(uint64_t)WALK_ENTRY;
+	}
+}
+
 /* Puts frame i of the walk on top of the stack *id. An early frame is left out. False: no
  * stack can be had, and why is counted. */
 static bool add_frame(struct last *s, unsigned i, uint32_t *id)
@@ -65,8 +80,10 @@ static bool add_frame(struct last *s, unsigned i, uint32_t *id)
 		return false;
 	}
 	offset = walk_offset(l, s->now.frame[i], code);
-	if (walk_is_early(l, s->now.frame[i], code, offset))
+	if (walk_is_early(l, s->now.frame[i], code, offset)) {
+		leave_out(&s->now, i);
 		return true;
+	}
 	frame = (struct stack_frame){ id_of_code(s, l, code),
 				      offset < 0 ? CODES_BEGIN : (uint64_t)offset };
 	if (s->now.where[i] & WALK_ENTRY)

@@ -166,6 +166,33 @@ START_TEST(another_mark_is_another_stack)
 }
 END_TEST
 
+/* C called a function that has no instruction of the source yet, and within that, as the
+ * collector does, another one: there are two native frames more than marks. */
+START_TEST(a_mark_that_is_left_out_takes_the_next_along)
+{
+	static struct fake_frame helper[3] = { { .owner = 3 },
+					       { .owner = 3 },
+					       { .owner = 3 } };
+
+	setup(16 << 20);
+	put_frame(3, 3, 20);
+	put_frame(4, 4, 20);
+	frame[1].where = code[1].bytes + interpreter.layout->code_start;
+	for (unsigned i = 0; i < 3; i++) {
+		frame[i ? 2 * i - 1 : 0].caller = &helper[i];
+		helper[i].caller = i ? &frame[2 * i - 2] : NULL;
+	}
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_str_eq(entries_of(whole_op()),
+				 "function4_5 function3_4 function2_3 function0_1* ");
+	frame[1].where = code[1].bytes + interpreter.layout->code_start + 20;
+	for (unsigned i = 0; i < 3; i++)
+		ck_assert_str_eq(entries_of(whole_op()),
+				 "function4_5 function3_4* function2_3 function1_2* "
+				 "function0_1* ");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("entries");
@@ -175,5 +202,6 @@ int main(void)
 	tcase_add_test(tc, since_312_a_helper_does);
 	tcase_add_test(tc, a_byte_that_is_none_proves_nothing);
 	tcase_add_test(tc, another_mark_is_another_stack);
+	tcase_add_test(tc, a_mark_that_is_left_out_takes_the_next_along);
 	return unit_run(tc, "entries");
 }
