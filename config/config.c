@@ -6,7 +6,6 @@
 #include "config/config.h"
 #include "base/fmt.h"
 #include "base/text.h"
-#include "config/flag.h"
 #include "config/several.h"
 
 #include <string.h>
@@ -23,6 +22,15 @@ static char why[320]; /* the latest complaint; parsing is one at a time */
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Letters of either case are the same: On, OFF, True. */
+static bool same_word(const char *word, size_t len, const char *text)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text_lower(word[i]) != text_lower(text[i]))
+			return false;
+	return !text[len];
 }
 
 static bool is_quoted(const char *s, size_t n)
@@ -72,8 +80,6 @@ static const char *full_name(const char *name)
 {
 	if (same_name(name, CONFIG_WITH_STACK))
 		return "python_stack";
-	if (several_old(name))
-		return "native_stacks";
 	return same_name(name, CONFIG_WITH_MODULES) ? "modules" : name;
 }
 
@@ -83,7 +89,7 @@ const struct config_option *config_find(const char *name)
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (same_name(name, o->name))
 			return o;
-	return NULL;
+	return several_is_old(name) ? config_find("native_stacks") : NULL;
 }
 
 bool config_is_switch(const struct config_option *o)
@@ -122,21 +128,40 @@ static const char *set_u32(const struct config_option *o, uint32_t *at, const ch
 	return NULL;
 }
 
+/* 1 is on, 0 off; below 0 it is neither. */
+static int flag_of(const char *v, size_t len)
+{
+	static const char *const words[] = { "off", "on",  "0",     "1",
+					     "no",  "yes", "false", "true" };
+
+	for (int i = 0; i < (int)(sizeof(words) / sizeof(*words)); i++)
+		if (same_word(v, len, words[i]))
+			return i % 2;
+	return -1;
+}
+
 static const char *set_flag(uint32_t *at, const char *v, size_t len)
 {
-	if (flag_read(at, v, len))
-		return NULL;
-	fmt(why, sizeof(why), "'%.*s' is neither on nor off", (int)len, v);
-	return why;
+	int flag = flag_of(v, len);
+
+	if (flag < 0) {
+		fmt(why, sizeof(why), "'%.*s' is neither on nor off", (int)len, v);
+		return why;
+	}
+	*at = (uint32_t)flag;
+	return NULL;
 }
 
 static const char *set_choice(const struct config_option *o, uint32_t *at, const char *v,
 			      size_t len)
 {
+	int flag = config_is_switch(o) ? flag_of(v, len) : -1;
 	const char *p = o->values;
 
-	if (config_is_switch(o) && flag_read(at, v, len))
+	if (flag >= 0) {
+		*at = (uint32_t)flag;
 		return NULL;
+	}
 	for (uint32_t i = 0; *p; i++) {
 		size_t n = strcspn(p, "|");
 
@@ -221,7 +246,7 @@ static const char *set_metadata(struct config *c, const char *key, const char *v
 /* ---- the calls ---- */
 
 static const char *set_option(struct config *c, const struct config_option *o,
-			      const char *value, const struct several_old *old)
+			      const char *name, const char *value)
 {
 	size_t len;
 	void *at;
@@ -239,8 +264,7 @@ static const char *set_option(struct config *c, const struct config_option *o,
 	case CFG_choice:
 		return set_choice(o, at, value, len);
 	case CFG_set:
-		return old ? several_read_old(old, at, value, len)
-			   : several_read(o, at, value, len);
+		return several_read(o, name, at, flag_of(value, len), value, len);
 	default:
 		return set_text(o, at, value, len);
 	}
@@ -256,15 +280,14 @@ const char *config_set(struct config *c, const char *name, const char *value)
 		return set_metadata(c, name + strlen(METADATA), value, len);
 	}
 	o = config_find(name);
-	return o ? set_option(c, o, value, several_old(name))
-		 : config_unknown(name, CONFIG_LINE);
+	return o ? set_option(c, o, name, value) : config_unknown(name, CONFIG_LINE);
 }
 
 void config_defaults_zeroed(struct config *c)
 {
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (*o->def)
-			set_option(c, o, o->def, NULL);
+			set_option(c, o, o->name, o->def);
 }
 
 void config_defaults(struct config *c)

@@ -3,7 +3,6 @@
  * are still read wherever options are, and each is one of its bits. */
 #include "config/several.h"
 #include "base/fmt.h"
-#include "config/flag.h"
 
 #include <string.h>
 
@@ -34,16 +33,12 @@ static uint32_t all_of(const struct config_option *o)
 	return bits;
 }
 
-const char *several_read(const struct config_option *o, uint32_t *at, const char *v,
-			 size_t len)
+static const char *read_list(const struct config_option *o, uint32_t *at, const char *v,
+			     size_t len)
 {
 	const char *end = v + len;
 	uint32_t bits = 0;
 
-	if (flag_read(at, v, len)) {
-		*at = *at ? all_of(o) : 0;
-		return NULL;
-	}
 	for (const char *next; v <= end; v = next + 1) {
 		size_t n;
 		int i;
@@ -84,7 +79,7 @@ size_t several_write(const struct config_option *o, uint32_t bits, char *buf, si
 
 /* ---- options of old ---- */
 
-static const struct several_old {
+static const struct old {
 	char name[16];
 	char on[8]; /* the only word for it; "": each that a flag has */
 	unsigned choice;
@@ -100,7 +95,7 @@ static bool is_name(const char *name, const char *old)
 	return !*name && !*old;
 }
 
-const struct several_old *several_old(const char *name)
+static const struct old *find_old(const char *name)
 {
 	for (size_t i = 0; i < sizeof(olds) / sizeof(*olds); i++)
 		if (is_name(name, olds[i].name))
@@ -108,16 +103,20 @@ const struct several_old *several_old(const char *name)
 	return NULL;
 }
 
-const char *several_read_old(const struct several_old *old, uint32_t *at, const char *v,
-			     size_t len)
+bool several_is_old(const char *name)
 {
-	uint32_t bit = 1u << old->choice, on = 0;
-	bool known = flag_read(&on, v, len);
+	return find_old(name);
+}
 
-	if (*old->on && (!known || on))
-		on = known = len == strlen(old->on) && !memcmp(v, old->on, len);
-	if (known) {
-		*at = on ? *at | bit : *at & ~bit;
+static const char *read_old(const struct old *old, uint32_t *at, int flag, const char *v,
+			    size_t len)
+{
+	uint32_t bit = 1u << old->choice;
+
+	if (*old->on && flag)
+		flag = len == strlen(old->on) && !memcmp(v, old->on, len) ? 1 : -1;
+	if (flag >= 0) {
+		*at = flag ? *at | bit : *at & ~bit;
 		return NULL;
 	}
 	if (*old->on)
@@ -125,4 +124,19 @@ const char *several_read_old(const struct several_old *old, uint32_t *at, const 
 	else
 		fmt(why, sizeof(why), "'%.*s' is neither on nor off", (int)len, v);
 	return why;
+}
+
+/* ---- either ---- */
+
+const char *several_read(const struct config_option *o, const char *name, uint32_t *at,
+			 int flag, const char *v, size_t len)
+{
+	const struct old *old = find_old(name);
+
+	if (old)
+		return read_old(old, at, flag, v, len);
+	if (flag < 0)
+		return read_list(o, at, v, len);
+	*at = flag ? all_of(o) : 0;
+	return NULL;
 }

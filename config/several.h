@@ -16,18 +16,15 @@
 #define SEVERAL_CUDA_STACKS   "cuda_stacks"
 #define SEVERAL_MALLOC_STACKS "malloc_stacks"
 
-/* `len` bytes of v: choices with commas between, or on (all) or off (none). */
-const char *several_read(const struct config_option *o, uint32_t *at, const char *v,
-			 size_t len);
+/* `len` bytes of v: choices with commas between. flag: 1 where v is on in one of its
+ * spellings, which is all of them, 0 off, below 0 neither. Where `name` is an option's of
+ * old, v is what that one took. */
+const char *several_read(const struct config_option *o, const char *name, uint32_t *at,
+			 int flag, const char *v, size_t len);
 /* As several_read reads it. Returns the length, like fmt. */
 size_t several_write(const struct config_option *o, uint32_t bits, char *buf,
 		     size_t size);
-
-/* An option of old that is a bit of native_stacks now; NULL: `name` is none. A dash in it
- * is an underscore. */
-struct several_old;
-const struct several_old *several_old(const char *name);
-const char *several_read_old(const struct several_old *old, uint32_t *at, const char *v,
-			     size_t len);
+/* Is it an option of old, a bit of native_stacks now? A dash is an underscore. */
+bool several_is_old(const char *name);
 
 #endif

@@ -22,9 +22,8 @@ static bool is_inside(const struct thread *t, const struct called *c)
 
 /* An annotation has a native stack inside of an operator, too: whoever called it had
  * something to say. */
-__attribute__((noinline)) uint8_t called_put_native(struct thread *t, struct called *c,
-						    struct rec_op *op,
-						    enum record_kind kind)
+__attribute__((noinline)) uint8_t called_put(struct thread *t, struct called *c,
+					     struct rec_op *op, enum record_kind kind)
 {
 	struct op_stack *to = (struct op_stack *)(op + 1);
 	uint8_t flags = 0;

@@ -28,17 +28,9 @@ extern bool called_native; /* native stacks are wanted */
 
 void called_start(const struct config *config);
 /* Puts both stacks; returns flags. */
-uint8_t called_put_native(struct thread *t, struct called *c, struct rec_op *op,
-			  enum record_kind kind);
+uint8_t called_put(struct thread *t, struct called *c, struct rec_op *op,
+		   enum record_kind kind);
 /* The record that the last stacks were put behind is made anew. */
 void called_undo(struct thread *t, struct called *c);
-
-static inline uint8_t called_put(struct thread *t, struct called *c, struct rec_op *op,
-				 enum record_kind kind)
-{
-	if (__builtin_expect(called_native, 0))
-		return called_put_native(t, c, op, kind);
-	return __builtin_expect(interpreter_stacks, 0) ? snap_put(t, op, kind) : 0;
-}
 
 #endif

@@ -151,6 +151,14 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 	return 0;
 }
 
+static ALWAYS_INLINE uint8_t put_stacks(struct thread *t, struct called *c,
+					struct rec_op *op, enum record_kind kind)
+{
+	if (__builtin_expect(called_native, 0))
+		return called_put(t, c, op, kind);
+	return __builtin_expect(interpreter_stacks, 0) ? snap_put(t, op, kind) : 0;
+}
+
 static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)
 {
 	return (uint8_t *)(op + 1) + (flags & OP_STACK ? sizeof(struct op_stack) : 0);
@@ -158,9 +166,8 @@ static ALWAYS_INLINE uint8_t *behind_stack(struct rec_op *op, uint8_t flags)
 
 /* Room for a record with its stack and its inputs behind it, of which *end gets the end.
  * Inputs that do not fit are put once more, where a chunk has room for the longest. */
-static struct rec_op *with_inputs_of(struct thread *t, struct called *c,
-				     enum record_kind kind, const void *rf,
-				     uint8_t *flags, uint8_t **end)
+static struct rec_op *with_inputs_of(struct thread *t, struct called *c, const void *rf,
+				     enum record_kind kind, uint8_t *flags, uint8_t **end)
 {
 	uint8_t *from, *stop;
 	struct rec_op *op;
@@ -168,7 +175,7 @@ static struct rec_op *with_inputs_of(struct thread *t, struct called *c,
 	for (uint32_t room = ROOM;; room = ROOM_MOST) {
 		if (!(op = emit_reserve(t, kind, PLAIN + room)))
 			return NULL;
-		*flags = called_put(t, c, op, kind);
+		*flags = put_stacks(t, c, op, kind);
 		from = behind_stack(op, *flags);
 		stop = inputs_put(from, t->limit, rf);
 		if (stop || room == ROOM_MOST)
@@ -192,9 +199,9 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
 		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)
-		op = with_inputs_of(t, &o->called, kind, rf, &flags, &end);
+		op = with_inputs_of(t, &o->called, rf, kind, &flags, &end);
 	else if ((op = emit_reserve(t, kind, PLAIN)))
-		end = behind_stack(op, flags = called_put(t, &o->called, op, kind));
+		end = behind_stack(op, flags = put_stacks(t, &o->called, op, kind));
 	if (!op)
 		return;
 	op->r.name = name_id(&o->names, rf);
@@ -258,7 +265,7 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 		emit_leave(t);
 		return NULL;
 	}
-	flags = called_put(t, &o->called, op, REC_OP);
+	flags = put_stacks(t, &o->called, op, REC_OP);
 	end = behind_stack(op, flags);
 	if (with_inputs && !(end = inputs_put(end, t->limit, rf))) {
 		called_undo(t, &o->called);
@@ -327,9 +334,7 @@ static __attribute__((noinline)) void start_timed(void **slot, const void *rf,
 
 static inline bool is_sample(void)
 {
-	struct thread *t = thread_mine;
-
-	return t && emit_is_timed(t);
+	return thread_mine && emit_is_timed(thread_mine);
 }
 
 void **observe_op_begin(void **slot, const void *rf)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What Python's call stacks add to an operator, at three depths of the stack, and modules to a call of one, beside torch.profiler's;
-and what a marker python: adds to a call of its function while nothing is recorded.
+what native stacks add to an operator; and what a marker python: adds to a call of its function while nothing is recorded.
 
-python_bench.py --build DIR [--python PYTHON] [--rounds N] [--marker]; prints a Markdown table.
-Processes take turns, with --with-stack, with --with-modules and without; of each the best of many short loops
+python_bench.py --build DIR [--python PYTHON] [--rounds N] [--marker | --native]; prints Markdown tables.
+Processes take turns, with each of the options and without; of each the best of many short loops
 counts, and of the rounds the median.
 """
 import argparse
@@ -21,6 +21,7 @@ import time
 DEPTHS = (5, 20, 60)
 OPS, LOOPS = 2000, 15
 ROWS = (("one line", "one"), ("three lines in turn", "three"))
+NATIVE_ROWS = (*ROWS, ("one line, each frame called by C", "by c"))
 
 
 def work(depth, lines):
@@ -43,8 +44,11 @@ def work(depth, lines):
         return (time.perf_counter_ns() - begin) / (OPS // 3 * 3)
 
     def at(n):
-        return at(n - 1) if n else {"one": one, "three": three}[lines]()
-    return at(depth - 4)   # the module's, main's, this function's and the loop's own frame
+        return at(n - 1) if n else three() if lines == "three" else one()
+
+    def by_c(n):
+        return next(map(by_c, [n - 1])) if n else one()
+    return (by_c if lines == "by c" else at)(depth - 4)   # the module's, main's, this function's and the loop's own frame
 
 
 def module():
@@ -72,7 +76,7 @@ def ours():
     work(5, "one")
     step()   # the next one ends a wait, and opens a window
     found = {}
-    for _, lines in ROWS:
+    for _, lines in NATIVE_ROWS:
         for depth in DEPTHS:
             times = []
             for _ in range(LOOPS):
@@ -136,7 +140,8 @@ def run(args, who, log):
     if who.startswith("ours"):
         words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log,
                  "--schedule", "wait=1,active=1", "--format", "json.gz",
-                 *{"ours stack": ["--with-stack"], "ours modules": ["--with-modules"]}.get(who, []), "--", *words]
+                 *{"ours stack": ["--with-stack"], "ours modules": ["--with-modules"], "ours native": ["--native-stacks=ops"],
+                   "ours both": ["--with-stack", "--native-stacks=ops"]}.get(who, []), "--", *words]
     answer = subprocess.run(words, capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     return json.loads(answer.stdout.splitlines()[-1])
@@ -169,6 +174,22 @@ def table(args):
           f"{more('ours', 'ours stack'):+.0f} | {statistics.median(modules_of['torch']):.0f} | {more('torch', 'torch stack'):+.0f} |")
 
 
+def native_table(args):
+    rounds = {who: [] for who in ("ours", "ours native", "ours both")}
+    for _ in range(args.rounds):
+        for who, found in rounds.items():
+            with tempfile.TemporaryDirectory() as log:
+                found.append(run(args, who, log))
+    print("\n| ns per operator, outermost | depth | recorded | + native stack | + both stacks |")
+    print("| --- | --- | --- | --- | --- |")
+    for text, lines in NATIVE_ROWS:
+        for depth in DEPTHS:
+            plain, native, both = ([found[f"{lines}{depth}"] for found in rounds[who]] for who in rounds)
+            print(f"| {text} | {depth} | {statistics.median(plain):.0f} | "
+                  f"**{statistics.median(b - a for a, b in zip(plain, native)):+.0f}** | "
+                  f"{statistics.median(b - a for a, b in zip(plain, both)):+.0f} |")
+
+
 def marker_table(args):
     print("\n| ns per call of a marked function, nothing recorded | plain | added |")
     print("| --- | --- | --- |")
@@ -189,13 +210,17 @@ def main():
     parser.add_argument("--python", default=None)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--marker", action="store_true", help="the second table alone")
+    parser.add_argument("--native", action="store_true", help="that table alone")
     parser.add_argument("--who", default=None)
     args = parser.parse_args()
     args.python = args.python or os.path.join(args.build, "venv", "bin", "python")
     if args.who is None:
-        if not args.marker:
+        if not args.marker and not args.native:
             table(args)
-        marker_table(args)
+        if not args.marker:
+            native_table(args)
+        if not args.native:
+            marker_table(args)
     elif args.who.startswith("calls"):
         calls()
     elif args.who.startswith("ours"):
