@@ -96,8 +96,8 @@ void wire_python_start(void); /* after agent_heap_start */
 /* The id of a launch's native stack and Python's: cuda_listener.line. */
 uint32_t wire_python_call(struct thread *t, uint32_t native);
 void wire_python_look(const char *name); /* dlsym was asked for it, libtorch looked for */
-/* A window has; the next may be open already. */
-void wire_python_ended(struct cycle_info *info, bool kept);
+void wire_python_ended(struct cycle_info *info, bool kept); /* the next may be open */
+void wire_python_leave(void); /* the process leaves, whatever is open */
 void wire_python_fork_child(void);
 void wire_python_opened(struct cycle_info *info); /* a window is about to */
 

@@ -13,6 +13,7 @@ void agent_leave(void)
 	/* Only its pid, asked of the kernel, tells a child of vfork from its parent. */
 	if (!h || sys_confined || agent.pid != sys_pid())
 		return;
+	wire_python_leave();
 	sched_leave();
 	wire_gpu_leave();
 	atomic_fetch_add(&h->rare_ns, rare_take());

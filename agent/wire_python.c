@@ -7,6 +7,7 @@
 #include "agent/core/gate.h"
 #include "agent/heap/domain.h"
 #include "agent/heap/heap.h"
+#include "agent/python/allocators.h"
 #include "agent/python/freed.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/modules.h"
@@ -23,7 +24,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-_Static_assert((int)HEAP_DOMAINS == OBJECTS_DOMAINS, "Python's domains of small objects");
+_Static_assert((int)HEAP_DOMAINS == ALLOCATORS_DOMAINS &&
+		       (int)HEAP_DOMAIN_PLACES == ALLOCATORS_PLACES,
+	       "Python's domains of small objects");
 
 static bool is_wanted(void)
 {
@@ -33,16 +36,23 @@ static bool is_wanted(void)
 /* ---- small objects ---- */
 
 /* A window that is sealed meanwhile is not written before we leave. */
-static void begin_objects(void)
+static void tell_window(void (*what)(struct cycle_info *info))
 {
 	uintptr_t guard = guard_enter();
 	struct thread *t = emit_enter(REC_ALLOC);
 
 	if (t) {
-		objects_begin_late(emit_info());
+		what(emit_info());
 		emit_leave(t);
 	}
 	guard_leave(guard);
+}
+
+/* Nobody ends the last window of a process that leaves at once. */
+void wire_python_leave(void)
+{
+	if (atomic_load(&interpreter_on))
+		tell_window(objects_leave);
 }
 
 void wire_python_opened(struct cycle_info *info)
@@ -68,7 +78,7 @@ void wire_python_look(const char *name)
 	objects_look();
 	modules_look();
 	if (objects_missing(gate_cycle()))
-		begin_objects();
+		tell_window(objects_begin_late);
 }
 
 /* A program that allocates, or uses the GPU, may never load a module of C's. */
@@ -119,7 +129,8 @@ void wire_python_start(void)
 	heap_also_walk(add_stack);
 	if (!agent.config.python_heap || agent.config.malloc < MALLOC_SAMPLE)
 		return;
-	objects_prepare(heap_domain_ours, heap_domain_next);
+	objects_prepare(heap_domain_ours[0], heap_domain_next[0]);
+	heap_domain_idle = objects_idle;
 }
 
 /* A window of torch, and no interpreter: the program is C++, or hides it. */

@@ -7,6 +7,7 @@
 #include "agent/heap/count.h"
 #include "agent/heap/mode.h"
 #include "agent/heap/record.h"
+#include "agent/heap/watch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static LONG_WAY void *long_malloc(size_t size)
 	if (part == HEAP_PASS)
 		return inside_new(real.malloc(size));
 	p = real.malloc(size);
+	heap_watch_note(p, size, false);
 	if (part == HEAP_WANTED)
 		heap_made(HEAP_MALLOC, p, size);
 	heap_leave();
@@ -88,6 +90,7 @@ static LONG_WAY void *long_calloc(size_t count, size_t size)
 		return real.calloc(count, size); /* it sets errno itself */
 	part = heap_enter(HEAP_FRAME, bytes);
 	p = real.calloc(count, size);
+	heap_watch_note(p, bytes, false);
 	if (part == HEAP_WANTED)
 		heap_made(HEAP_CALLOC, p, bytes);
 	if (part != HEAP_PASS)

@@ -5,6 +5,7 @@
 #include "agent/core/cost.h"
 #include "agent/core/emit_short.h"
 #include "agent/heap/count.h"
+#include "agent/heap/watch.h"
 #include "agent/unwind/unwind.h"
 
 #define FRAME_BITS (GUARD_EMITS | GUARD_NESTED | GUARD_LOOKS)
@@ -334,6 +335,7 @@ void heap_moved(const struct heap_move *m, void *p, size_t size)
 	unsigned flags = m->old && p ? HEAP_REALLOC : HEAP_FREE;
 
 	moved_to = p;
+	heap_watch_note(p, size, true);
 	if (m->part == HEAP_PASS)
 		return;
 	guard_word |= GUARD_EMITS;

@@ -21,4 +21,10 @@ struct allocator {
 	void (*free)(void *context, void *p);
 };
 
+/* What debug hooks have behind them: where they keep it, and what was there. */
+struct allocator_behind {
+	const struct allocator *at;
+	struct allocator was;
+};
+
 #endif

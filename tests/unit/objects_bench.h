@@ -12,6 +12,7 @@
 #define TESTS_OBJECTS_BENCH_H
 
 #include "agent/core/gate.h"
+#include "agent/python/allocators.h"
 #include "agent/python/check.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/objects.h"
@@ -25,10 +26,20 @@ static struct python_layout layout = { .minor = 12 };
 /* _PyRuntime, with its three allocators somewhere in it; as static data before 3.12. */
 static struct {
 	char before[1 << 15];
-	struct allocator raw, there[OBJECTS_DOMAINS];
+	struct allocator raw, there[ALLOCATORS_DOMAINS];
 	char after[1 << 16];
 } runtime;
-static struct allocator next[OBJECTS_DOMAINS];
+static struct allocator next[ALLOCATORS_PLACES * ALLOCATORS_DOMAINS];
+
+#define OURS(n)                                                                \
+	{                                                                      \
+		NULL, (void *)(100 + n), (void *)(101 + n), (void *)(102 + n), \
+			(void *)(103 + n)                                      \
+	}
+static const struct allocator ours[ALLOCATORS_PLACES * ALLOCATORS_DOMAINS] = {
+	OURS(0),  OURS(10), OURS(20), OURS(30), OURS(40),  OURS(50),
+	OURS(60), OURS(70), OURS(80), OURS(90), OURS(100), OURS(110),
+};
 static void *interpreter_runtime = &runtime;
 
 static inline void *take(void *context, size_t size)
@@ -51,11 +62,19 @@ static inline void *take_and_count(void *context, size_t size)
 /* A tool need have no context. */
 static const struct allocator by_malloc = { .malloc = take },
 			      pools = { .malloc = take_from_pool },
-			      tool = { .malloc = take_and_count, .calloc = (void *)7 },
-			      ours[OBJECTS_DOMAINS] = { { NULL, (void *)11, (void *)12,
-							  (void *)13, (void *)14 },
-							{ NULL, (void *)21, (void *)22,
-							  (void *)23, (void *)24 } };
+			      tool = { .malloc = take_and_count, .calloc = (void *)7 };
+
+/* What ours call in this place. */
+static inline const struct allocator *next_of(unsigned place)
+{
+	return &next[place * ALLOCATORS_DOMAINS];
+}
+
+/* Ours of this place. */
+static inline const struct allocator *ours_of(unsigned place)
+{
+	return &ours[place * ALLOCATORS_DOMAINS];
+}
 
 bool check_holds_lock(void)
 {
@@ -115,6 +134,13 @@ bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
 struct interpreter interpreter;
 
 /* ---- windows ---- */
+
+#define OLD_AND_NEW(test) tcase_add_loop_test(tc, test, 11, 13)
+
+static inline bool same_functions(const struct allocator *a, const struct allocator *b)
+{
+	return !memcmp(&a->malloc, &b->malloc, sizeof(*a) - sizeof(a->context));
+}
 
 static inline bool are_there(const struct allocator *mem, const struct allocator *object)
 {

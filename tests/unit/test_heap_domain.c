@@ -1,90 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Allocators of a program's own, with ours in front of them. */
-#include "agent/heap/domain.h"
-#include "tests/unit/heap_bench.h"
+#include "tests/unit/domain_bench.h"
 
 #if HEAP_HOOKS
-
-#define OBJECT (&heap_domain_ours[HEAP_DOMAIN_OBJECT])
-#define MEM    (&heap_domain_ours[HEAP_DOMAIN_MEM])
-#define LARGE  (HEAP_DOMAIN_SMALL + 1)
-
-/* Allocators as Python's: small blocks in a pool, larger ones from malloc, and of 0
- * bytes. */
-static int
-	given[HEAP_DOMAINS]; /* their addresses are the contexts of those behind ours */
-static bool fails;
-static char pool[1 << 16], *at = pool;
-
-static bool is_in_pool(const void *p)
-{
-	return (const char *)p >= pool && (const char *)p < pool + sizeof(pool);
-}
-
-static void *their_malloc(void *context, size_t size)
-{
-	void *p = at;
-
-	ck_assert(context == &given[0] || context == &given[1]);
-	if (fails)
-		return NULL;
-	if (!size || size > HEAP_DOMAIN_SMALL)
-		return hook_test_malloc(size ? size : 1);
-	at += (size + 16) & ~(size_t)15;
-	ck_assert(is_in_pool(at));
-	return p;
-}
-
-static void *their_calloc(void *context, size_t count, size_t size)
-{
-	void *p = their_malloc(context, count * size);
-
-	return p ? memset(p, 0, count * size) : p;
-}
-
-static void their_free(void *context, void *p)
-{
-	ck_assert(context == &given[0] || context == &given[1]);
-	if (!is_in_pool(p))
-		hook_test_free(p);
-}
-
-/* A large block that shrinks stays malloc's. */
-static void *their_realloc(void *context, void *p, size_t size)
-{
-	if (p && !is_in_pool(p))
-		return fails ? NULL : hook_test_realloc(p, size ? size : 1);
-	return their_malloc(context, size);
-}
-
-static void put_in_front(void)
-{
-	for (unsigned i = 0; i < HEAP_DOMAINS; i++)
-		heap_domain_next[i] =
-			(struct allocator){ &given[i], their_malloc, their_calloc,
-					    their_realloc, their_free };
-}
-
-static struct cycle_info *window(enum heap_mode mode)
-{
-	put_in_front();
-	return heap_window(mode);
-}
-
-/* A thread's first block only draws how far it is to its first sample. */
-static void window_of(bool sample)
-{
-	window(sample ? HEAP_SAMPLE : HEAP_ALL);
-	if (sample)
-		hook_test_free(hook_test_malloc(1));
-}
-
-static void ck_records(unsigned allocs, unsigned frees)
-{
-	ck_assert_uint_eq(heap_records(REC_ALLOC, -1), allocs);
-	ck_assert_uint_eq(heap_records(REC_FREE, -1), frees);
-	ck_assert_uint_eq(guard_word, 0);
-}
 
 static uint64_t bytes_of(unsigned n)
 {
@@ -98,13 +16,13 @@ START_TEST(each_call_is_one_record)
 
 	window(HEAP_ALL);
 	for (unsigned i = 0; i < HEAP_DOMAINS; i++) {
-		const struct allocator *a = &heap_domain_ours[i];
+		const struct allocator *a = &heap_domain_ours[HEAP_DOMAIN_POOLS][i];
 
-		p = a->malloc(NULL, 40);
-		moved = a->realloc(NULL, p, HEAP_DOMAIN_SMALL);
+		p = a->malloc(given, 40);
+		moved = a->realloc(given, p, HEAP_DOMAIN_SMALL);
 		ck_assert_uint_eq(heap_record(REC_FREE, calls[i], 0)->end, (uintptr_t)p);
-		a->free(NULL, moved);
-		a->free(NULL, a->calloc(NULL, 3, 10));
+		a->free(given, moved);
+		a->free(given, a->calloc(given, 3, 10));
 		ck_records(3 * (i + 1), 3 * (i + 1));
 		ck_assert_uint_eq(heap_records(REC_ALLOC, calls[i]), 3);
 		ck_assert_uint_eq(heap_records(REC_FREE, calls[i]), 3);
@@ -122,29 +40,29 @@ START_TEST(what_is_large_is_mallocs)
 	void *p;
 
 	window(HEAP_ALL);
-	p = OBJECT->malloc(NULL, LARGE);
+	p = OBJECT->malloc(given, LARGE);
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_MALLOC), 1);
-	OBJECT->free(NULL, p);
+	OBJECT->free(given, p);
 	ck_assert_uint_eq(heap_records(REC_FREE, HEAP_FREE), 1);
 	ck_records(1, 2);
-	OBJECT->calloc(NULL, 1, LARGE);
+	OBJECT->calloc(given, 1, LARGE);
 	ck_records(2, 2);
 	/* It leaves its pool. */
-	p = OBJECT->malloc(NULL, HEAP_DOMAIN_SMALL);
-	p = OBJECT->realloc(NULL, p, 5000);
+	p = OBJECT->malloc(given, HEAP_DOMAIN_SMALL);
+	p = OBJECT->realloc(given, p, 5000);
 	ck_assert_uint_eq(heap_records(REC_FREE, HEAP_PYOBJECT), 2);
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_MALLOC), 3);
 	ck_records(4, 3);
 	/* It shrinks, and stays malloc's. */
-	p = OBJECT->realloc(NULL, p, 10);
+	p = OBJECT->realloc(given, p, 10);
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_REALLOC), 1);
 	ck_records(5, 4);
-	OBJECT->realloc(NULL, NULL, LARGE);
+	OBJECT->realloc(given, NULL, LARGE);
 	ck_records(6, 4);
-	OBJECT->realloc(NULL, NULL, 20);
+	OBJECT->realloc(given, NULL, 20);
 	ck_assert_uint_eq(bytes_of(6), 20);
 	ck_records(7, 4);
-	OBJECT->calloc(NULL, 2, HEAP_DOMAIN_SMALL / 2);
+	OBJECT->calloc(given, 2, HEAP_DOMAIN_SMALL / 2);
 	ck_assert_uint_eq(bytes_of(7), HEAP_DOMAIN_SMALL);
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_PYOBJECT), 3);
 	ck_records(8, 4);
@@ -157,18 +75,18 @@ START_TEST(what_is_nothing_is_mallocs)
 
 	window_of(_i);
 	heap_gap.left = 0;
-	p = OBJECT->malloc(NULL, 0);
+	p = OBJECT->malloc(given, 0);
 	heap_gap.left = 0;
-	p = OBJECT->realloc(NULL, p, 0);
+	p = OBJECT->realloc(given, p, 0);
 	heap_gap.left = 0;
-	OBJECT->calloc(NULL, 0, 10);
+	OBJECT->calloc(given, 0, 10);
 	heap_gap.left = 0;
-	OBJECT->realloc(NULL, NULL, 0);
+	OBJECT->realloc(given, NULL, 0);
 	ck_records(4, 1);
 	heap_gap.left = 0;
-	p = OBJECT->malloc(NULL, 20);
+	p = OBJECT->malloc(given, 20);
 	heap_gap.left = 0;
-	p = OBJECT->realloc(NULL, p, 0);
+	p = OBJECT->realloc(given, p, 0);
 	ck_records(6, 2);
 	ck_assert_uint_eq(
 		heap_records(REC_ALLOC, HEAP_PYOBJECT | (_i ? HEAP_SAMPLED : 0)), 1);
@@ -189,7 +107,7 @@ START_TEST(what_moves_has_gone_before_it_comes)
 	window_of(_i);
 	for (unsigned i = 0; i < MOVES; i++) {
 		heap_gap.left = 0;
-		p = OBJECT->realloc(NULL, p, sizes[i]);
+		p = OBJECT->realloc(given, p, sizes[i]);
 	}
 	ck_records(MOVES, MOVES - 1);
 	for (unsigned i = 0; i + 1 < MOVES; i++) {
@@ -208,18 +126,18 @@ START_TEST(what_fails_leaves_no_record)
 	void *p;
 
 	window(HEAP_ALL);
-	p = OBJECT->malloc(NULL, 10);
+	p = OBJECT->malloc(given, 10);
 	fails = true;
-	ck_assert_ptr_null(OBJECT->malloc(NULL, 10));
-	ck_assert_ptr_null(OBJECT->calloc(NULL, 1, 10));
-	ck_assert_ptr_null(OBJECT->calloc(NULL, SIZE_MAX / 2, 4));
-	ck_assert_ptr_null(OBJECT->realloc(NULL, p, 20));
-	ck_assert_ptr_null(OBJECT->realloc(NULL, p, 0));
+	ck_assert_ptr_null(OBJECT->malloc(given, 10));
+	ck_assert_ptr_null(OBJECT->calloc(given, 1, 10));
+	ck_assert_ptr_null(OBJECT->calloc(given, SIZE_MAX / 2, 4));
+	ck_assert_ptr_null(OBJECT->realloc(given, p, 20));
+	ck_assert_ptr_null(OBJECT->realloc(given, p, 0));
 	ck_records(1, 0);
 	fails = false;
-	OBJECT->free(NULL, NULL);
+	OBJECT->free(given, NULL);
 	ck_records(1, 0);
-	OBJECT->realloc(NULL, p, 0); /* is a block of malloc's */
+	OBJECT->realloc(given, p, 0); /* is a block of malloc's */
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_MALLOC), 1);
 	ck_records(2, 1);
 }
@@ -230,8 +148,8 @@ START_TEST(inside_of_a_record_nothing_is)
 {
 	window(HEAP_ALL);
 	guard_word = GUARD_OURS;
-	OBJECT->free(NULL, OBJECT->realloc(NULL, OBJECT->malloc(NULL, 10), 20));
-	OBJECT->free(NULL, OBJECT->calloc(NULL, 1, 20));
+	OBJECT->free(given, OBJECT->realloc(given, OBJECT->malloc(given, 10), 20));
+	OBJECT->free(given, OBJECT->calloc(given, 1, 20));
 	ck_assert_uint_eq(guard_word, GUARD_OURS);
 	guard_word = 0;
 	ck_records(0, 0);
@@ -245,10 +163,10 @@ START_TEST(outside_of_windows_they_pass_on)
 
 	gate_set(0, 0);
 	heap_ended(info, true);
-	p = OBJECT->malloc(NULL, 10);
-	p = OBJECT->realloc(NULL, p, 20);
-	OBJECT->free(NULL, p);
-	OBJECT->free(NULL, OBJECT->calloc(NULL, 2, 10));
+	p = OBJECT->malloc(given, 10);
+	p = OBJECT->realloc(given, p, 20);
+	OBJECT->free(given, p);
+	OBJECT->free(given, OBJECT->calloc(given, 2, 10));
 	ck_records(0, 0);
 }
 END_TEST
@@ -257,7 +175,7 @@ END_TEST
 START_TEST(counted_or_not_found_they_pass_on)
 {
 	window(HEAP_COUNT);
-	OBJECT->free(NULL, OBJECT->malloc(NULL, 10));
+	OBJECT->free(given, OBJECT->malloc(given, 10));
 	ck_records(0, 0);
 }
 END_TEST
@@ -273,24 +191,24 @@ static unsigned samples_of(void *(*make)(void), unsigned blocks)
 		for (unsigned i = 0; i < 400; i++)
 			kept[i] = make();
 		for (unsigned i = 0; i < 400; i++)
-			OBJECT->free(NULL, kept[i]);
+			OBJECT->free(given, kept[i]);
 	}
 	return heap_records(REC_ALLOC, -1) - before;
 }
 
 static void *by_malloc(void)
 {
-	return OBJECT->malloc(NULL, 100);
+	return OBJECT->malloc(given, 100);
 }
 
 static void *by_calloc(void)
 {
-	return OBJECT->calloc(NULL, 10, 10);
+	return OBJECT->calloc(given, 10, 10);
 }
 
 static void *by_realloc(void)
 {
-	return OBJECT->realloc(NULL, NULL, 100);
+	return OBJECT->realloc(given, NULL, 100);
 }
 
 /* 800,000 bytes are 195 samples, with an error of 14. */
@@ -319,22 +237,22 @@ START_TEST(a_sample_that_moves_is_freed_once)
 
 	window(HEAP_SAMPLE);
 	do
-		p = OBJECT->malloc(NULL, 100);
+		p = OBJECT->malloc(given, 100);
 	while (!heap_records(REC_ALLOC, HEAP_PYOBJECT | HEAP_SAMPLED));
 	fails = true;
-	ck_assert_ptr_null(OBJECT->realloc(NULL, p, 20));
+	ck_assert_ptr_null(OBJECT->realloc(given, p, 20));
 	fails = false;
 	ck_records(1, 0);
 	heap_gap.left = 1 << 20;
-	p = OBJECT->realloc(NULL, p, 20);
+	p = OBJECT->realloc(given, p, 20);
 	ck_records(1, 1);
-	OBJECT->free(NULL, p);
+	OBJECT->free(given, p);
 	ck_records(1, 1);
 	heap_gap.left = 0;
-	p = OBJECT->malloc(NULL, 5000);
+	p = OBJECT->malloc(given, 5000);
 	ck_assert_uint_eq(heap_records(REC_ALLOC, HEAP_MALLOC | HEAP_SAMPLED), 1);
 	heap_gap.left = 1 << 20;
-	OBJECT->free(NULL, p);
+	OBJECT->free(given, p);
 	ck_records(2, 2);
 }
 END_TEST
@@ -360,11 +278,11 @@ START_TEST(an_object_has_pythons_stack_or_the_native_one)
 	heap_also_walk(take_both);
 	heap_begin_window(1);
 	answer = 77;
-	OBJECT->malloc(NULL, 10);
+	OBJECT->malloc(given, 10);
 	ck_assert_uint_eq(heap_record(REC_ALLOC, HEAP_PYOBJECT, 0)->name, 77);
 	ck_assert_uint_eq(asked, 1);
 	answer = 0; /* there is no Python */
-	MEM->malloc(NULL, 10);
+	MEM->malloc(given, 10);
 	ck_assert_uint_ne(heap_record(REC_ALLOC, HEAP_PYMEM, 0)->name, 0);
 	ck_assert_uint_eq(asked, 2);
 	ck_assert_uint_eq(natives[0] | natives[1], 0);

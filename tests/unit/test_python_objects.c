@@ -2,16 +2,14 @@
 /* When allocators of ours stand in front of an interpreter's, and when they do not. */
 #include "tests/unit/objects_bench.h"
 
-#define OLD_AND_NEW(test) tcase_add_loop_test(tc, test, 11, 13)
-
 START_TEST(ours_are_there_in_a_window)
 {
 	setup_as(_i);
 	ck_assert(!objects_missing(0));
 	for (unsigned n = 1; n < 5; n++) {
 		ck_assert_uint_gt(begin(n), 77);
-		ck_assert(are_there(&ours[0], &ours[1]));
-		ck_assert(!memcmp(&next[0], &pools, sizeof(pools)));
+		ck_assert(are_there(ours_of(0), ours_of(0) + 1));
+		ck_assert(same_functions(next_of(0), &pools));
 		objects_begin(bench_info()); /* again: nothing */
 		ck_assert(!end());
 		ck_assert(!says(last, PYTHON_UNSEEN));
@@ -35,9 +33,9 @@ START_TEST(windows_that_follow_at_once_lose_nothing)
 	for (unsigned n = 2; n < 5; n++) {
 		old = bench_info();
 		begin(n);
-		ck_assert(are_there(&ours[0], &ours[1]));
+		ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 		objects_ended(old);
-		ck_assert(are_there(&ours[0], &ours[1]));
+		ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 		ck_assert(!says(old, PYTHON_EXCHANGED));
 	}
 	ck_assert(!end());
@@ -58,12 +56,12 @@ START_TEST(the_lock_is_needed_once)
 	ck_assert_uint_eq(asked, 0);
 	lock_held = true;
 	objects_begin_late(bench_info());
-	ck_assert(are_there(&ours[0], &ours[1]));
+	ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 	lock_held = false;
 	ck_assert(!end());
 	ck_assert(are_there(&pools, &pools));
 	ck_assert_uint_gt(begin(2), 77);
-	ck_assert(are_there(&ours[0], &ours[1]));
+	ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 }
 END_TEST
 
@@ -76,7 +74,7 @@ START_TEST(a_look_finds_them_before_there_is_a_window)
 	ck_assert(are_there(&pools, &pools));
 	lock_held = false;
 	ck_assert_uint_gt(begin(1), 77);
-	ck_assert(are_there(&ours[0], &ours[1]));
+	ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 }
 END_TEST
 
@@ -98,37 +96,6 @@ START_TEST(who_comes_too_late_leaves_nothing)
 }
 END_TEST
 
-/* What they give is no block of what is behind them. */
-START_TEST(in_front_of_another_tool_they_are_not)
-{
-	setup_as(_i);
-	put(&tool);
-	ck_assert_uint_eq(begin(1), 0);
-	ck_assert(are_there(&tool, &tool));
-	ck_assert(!end());
-	ck_assert(says(last, PYTHON_UNSEEN));
-	runtime.there[0] = pools; /* of the objects alone */
-	ck_assert_uint_eq(begin(2), 0);
-	end();
-	runtime.raw = tool; /* behind them as well */
-	put(&pools);
-	ck_assert_uint_eq(begin(3), 0);
-	end();
-	ck_assert_uint_eq(sets, 0);
-	runtime.raw = by_malloc;
-	ck_assert_uint_gt(begin(4), 77);
-	ck_assert(!end());
-	put(&tool);
-	ck_assert_uint_eq(begin(5), 0);
-	ck_assert(are_there(&tool, &tool));
-	ck_assert(!end());
-	runtime.there[0] = pools;
-	ck_assert_uint_eq(begin(6), 0);
-	ck_assert(are_there(&pools, &tool));
-	ck_assert(!end());
-}
-END_TEST
-
 /* Malloc's hooks see each of them. */
 START_TEST(what_malloc_gives_is_left_to_its_hooks)
 {
@@ -140,50 +107,7 @@ START_TEST(what_malloc_gives_is_left_to_its_hooks)
 		ck_assert(!end());
 		ck_assert(!says(last, PYTHON_UNSEEN));
 	}
-	ck_assert_uint_eq(sets, 0);
-}
-END_TEST
-
-/* A tool begins within a window, and calls ours from then on: in front of it they would
- * call themselves. */
-START_TEST(a_tool_in_front_of_ours_is_never_behind_them)
-{
-	setup_as(_i);
-	begin(1);
-	runtime.there[1] = tool;
-	ck_assert(end());
-	ck_assert(are_there(&pools, &tool));
-	for (unsigned n = 2; n < 6; n++) {
-		ck_assert_uint_eq(begin(n), 0);
-		ck_assert(are_there(&pools, &tool));
-		ck_assert(!end());
-		ck_assert(!memcmp(&next[0], &pools, sizeof(pools)));
-	}
-	runtime.there[1] = ours[1]; /* it puts back what it had found */
-	ck_assert_uint_gt(begin(6), 77);
-	ck_assert(are_there(&ours[0], &ours[1]));
-	ck_assert(!end());
-	ck_assert(are_there(&pools, &pools));
-}
-END_TEST
-
-START_TEST(a_tool_that_takes_ours_away_is_seen)
-{
-	struct cycle_info *info;
-
-	setup_as(_i);
-	begin(1);
-	runtime.there[0] = pools; /* of one domain alone */
-	ck_assert(end());
-	begin(2);
-	put(&pools);
-	/* The next window has begun before anybody looks. */
-	info = bench_info();
-	ck_assert_uint_gt(begin(3), 77);
-	ck_assert(are_there(&ours[0], &ours[1]));
-	objects_ended(info);
-	ck_assert(says(info, PYTHON_EXCHANGED));
-	ck_assert(!end());
+	ck_assert_uint_eq(sets, _i == 11 ? 4 : 0);
 }
 END_TEST
 
@@ -216,16 +140,22 @@ START_TEST(who_may_let_the_lock_go_is_asked_by_a_look_alone)
 {
 	setup_as(_i);
 	put(&tool);
-	objects_look();
 	for (unsigned n = 1; n < 5; n++) {
-		ck_assert_uint_eq(begin(n), 0);
-		ck_assert(!end());
-		ck_assert(says(last, PYTHON_UNSEEN));
+		bench_cycle(n);
+		objects_begin(bench_info());
+		ck_assert_int_eq(objects_missing(n), _i >= 13);
+		end();
+		ck_assert_int_eq(says(last, PYTHON_UNSEEN), _i >= 13);
 	}
-	ck_assert_uint_eq(asked, _i >= 13 ? 1 : 5);
+	ck_assert_uint_eq(asked, _i < 13);
+	objects_look();
+	ck_assert_uint_eq(asked, 1 + (_i < 13)); /* as long as a tool is there */
 	put(&pools);
 	objects_look();
+	objects_look();
+	ck_assert_uint_eq(asked, 2 + (_i < 13));
 	ck_assert_uint_gt(begin(5), 77);
+	ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 	ck_assert(!end());
 }
 END_TEST
@@ -243,7 +173,7 @@ START_TEST(until_the_first_look_the_window_waits)
 			objects_look();
 			objects_begin_late(bench_info());
 			ck_assert(!objects_missing(n));
-			ck_assert(are_there(&ours[0], &ours[1]));
+			ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 		}
 		end();
 		ck_assert_int_eq(says(last, PYTHON_UNSEEN), n == 1);
@@ -281,7 +211,7 @@ START_TEST(a_forks_child_has_none_and_counts_windows_anew)
 	objects_fork_child();
 	ck_assert(are_there(&pools, &pools));
 	ck_assert_uint_gt(begin(1), 77);
-	ck_assert(are_there(&ours[0], &ours[1]));
+	ck_assert(are_there(ours_of(0), ours_of(0) + 1));
 	ck_assert(!end());
 	objects_fork_child();
 	ck_assert(are_there(&pools, &pools));
@@ -297,10 +227,7 @@ int main(void)
 	OLD_AND_NEW(the_lock_is_needed_once);
 	OLD_AND_NEW(a_look_finds_them_before_there_is_a_window);
 	OLD_AND_NEW(who_comes_too_late_leaves_nothing);
-	OLD_AND_NEW(in_front_of_another_tool_they_are_not);
 	OLD_AND_NEW(what_malloc_gives_is_left_to_its_hooks);
-	OLD_AND_NEW(a_tool_in_front_of_ours_is_never_behind_them);
-	OLD_AND_NEW(a_tool_that_takes_ours_away_is_seen);
 	tcase_add_loop_test(tc, where_they_cannot_be_found_they_stay, 0, 4);
 	tcase_add_loop_test(tc, who_may_let_the_lock_go_is_asked_by_a_look_alone, 12, 15);
 	tcase_add_test(tc, until_the_first_look_the_window_waits);
