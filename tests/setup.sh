@@ -28,7 +28,7 @@ suite:bullseye
 pip:torch==2.13.0 pip:numpy
 pip:transformers pip:accelerate pip:lightning
 pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas<3
-pip:viztracer==1.1.1 pip:selenium pip:pytest
+pip:viztracer==1.1.1 pip:memray==1.20.0 pip:selenium pip:pytest
 pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
 pip:cyclonedx-python-lib pip:jsonschema pip:auditwheel
 cupti:nvidia-cuda-cupti-cu11==11.7.101 cupti:nvidia-cuda-cupti-cu11==11.8.87
