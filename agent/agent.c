@@ -64,6 +64,18 @@ static void window_opened(struct cycle_info *info)
 	wire_python_opened(info);
 }
 
+static void window_opened_now(void)
+{
+	agent_heap_opened_now();
+	wire_python_opened_now();
+}
+
+static void window_ending(void)
+{
+	wire_python_ending();
+	heap_mark();
+}
+
 static void window_ended(struct cycle_info *info, bool kept)
 {
 	clock_edge(spool.head);
@@ -168,9 +180,9 @@ static void wire_parts(void)
 					   .arm = window_near,
 					   .sealed = window_sealed,
 					   .opened = window_opened,
-					   .ending = heap_mark,
+					   .ending = window_ending,
 					   .ended = window_ended,
-					   .opened_now = agent_heap_opened_now,
+					   .opened_now = window_opened_now,
 					   .begin = agent_begin,
 					   .patch = patch_symbol,
 					   .missing = seek_missing,

@@ -100,6 +100,8 @@ void wire_python_ended(struct cycle_info *info, bool kept); /* the next may be o
 void wire_python_leave(void); /* the process leaves, whatever is open */
 void wire_python_fork_child(void);
 void wire_python_opened(struct cycle_info *info); /* a window is about to */
+void wire_python_opened_now(void); /* one has, by this thread */
+void wire_python_ending(void); /* one is about to end */
 
 /* wire_heap.c: malloc's hooks. */
 void agent_heap_start(bool (*begin)(void));

@@ -8,6 +8,7 @@
 #include "agent/heap/domain.h"
 #include "agent/heap/heap.h"
 #include "agent/python/allocators.h"
+#include "agent/python/entered.h"
 #include "agent/python/freed.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/modules.h"
@@ -60,7 +61,19 @@ void wire_python_opened(struct cycle_info *info)
 	if (!atomic_load(&interpreter_on))
 		return;
 	objects_begin(info);
-	modules_opened(info);
+	modules_opened();
+}
+
+void wire_python_opened_now(void)
+{
+	if (atomic_load(&interpreter_on))
+		modules_opened_now();
+}
+
+void wire_python_ending(void)
+{
+	if (atomic_load(&entered_found))
+		entered_ending();
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */

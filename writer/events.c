@@ -149,13 +149,14 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	if (t->python)
 		put_stack(t, op, inner ? inner : op);
 	if (t->nn && op->r.kind == REC_OP)
-		nn_path(t, op->r.begin);
+		err = nn_path(t, op, inner ? inner : op);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
 	if (op->r.kind == REC_OP)
 		put_flow(t, run, op, offset, begin);
 	t->ops++;
-	return tell_slice(t, &op->r,
-			  collective && t->cuda ? gpu_collective(t, c, offset) : 0);
+	return err ? err
+		   : tell_slice(t, &op->r,
+				collective && t->cuda ? gpu_collective(t, c, offset) : 0);
 }
 
 /* Writes a step that the agent saw, unless the program's own profiler has a step there:
@@ -190,11 +191,14 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 static int put_module(struct trace *t, const struct run *run, const struct rec_module *m)
 {
 	struct json *j = &t->json;
-	uint64_t stop = read_end(&t->cycle, &m->r);
+	uint64_t stop = t->nn ? nn_end(t, m) : 0;
 	int64_t begin, end;
-	int err = row_place(&t->row, m->r.begin, stop, &begin, &end);
+	int err;
 
-	if (err || !t->nn)
+	if (!t->nn)
+		return 0;
+	err = row_place(&t->row, m->r.begin, stop, &begin, &end);
+	if (err)
 		return err;
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
 	nn_name(t, m);

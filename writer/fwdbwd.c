@@ -117,6 +117,7 @@ enum link_side fwdbwd_of(const struct links *l, const struct rec_op *op, uint64_
 {
 	const struct link_pair *pair;
 
+	*id = 0;
 	if (!l->slots || !has_seq(op))
 		return LINK_NONE;
 	pair = slot_of(l, op->fwd_thread ? op->fwd_thread : thread, (uint64_t)op->seq);

@@ -32,7 +32,8 @@ int fwdbwd_find(struct links *l, const struct cycle_read *c);
 void fwdbwd_free(struct links *l);
 
 enum link_side { LINK_NONE, LINK_START, LINK_END };
-/* Which end of a flow the operator at `offset` is; *id is the flow's. */
+/* Which end of a flow the operator at `offset` is; *id is the flow's, also of one that is
+ * neither; 0: there is no flow of its number. */
 enum link_side fwdbwd_of(const struct links *l, const struct rec_op *op, uint64_t offset,
 			 uint32_t thread, uint64_t *id);
 /* The forward operator of a backward one with a number; NULL: it is not in the window. */

@@ -57,8 +57,9 @@ enum python_count {
 	PYTHON_OBJECTS,
 	PYTHON_EXCHANGED, /* 1: another tool took our allocators away meanwhile */
 	PYTHON_UNSEEN, /* 1: they could not be recorded when a thread allocated */
-	/* A count: modules that the thread which opened the window was in. */
-	PYTHON_INSIDE,
+	/* A count: modules that threads were in when it opened, and that are not there.
+	 */
+	PYTHON_LEFT_OUT,
 	PYTHON_COUNTS
 };
 

@@ -12,6 +12,12 @@
 
 #include "agent/core/record.h"
 
+enum module_flag {
+	MODULE_ENTERED = 1, /* called before the window, whose begin is the record's */
+	MODULE_GONE =
+		2, /* it had returned when the thread did something else, at `end` */
+};
+
 /* REC_MODULE; r.name is the name of its class. */
 struct rec_module {
 	struct record r;

@@ -15,7 +15,7 @@
 
 #define THREAD_CACHE 512 /* name cache slots of the torch observer */
 
-enum thread_slot { THREAD_TORCH, THREAD_UNWIND, THREAD_PYTHON };
+enum thread_slot { THREAD_TORCH, THREAD_UNWIND, THREAD_PYTHON, THREAD_MODULES };
 
 struct thread {
 	_Atomic uint64_t

@@ -6,14 +6,13 @@
 #include "agent/core/emit_short.h"
 #include "agent/core/record_module.h"
 #include "agent/python/check.h"
+#include "agent/python/entered.h"
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
-#include "agent/python/walk.h"
 #include "base/log.h"
-#include "base/seldom.h"
 
 #include <errno.h>
 
@@ -25,7 +24,6 @@ static _Atomic int state; /* enum state */
 enum state { UNWANTED, LOOKING, FOUND, LEFT };
 /* nn.Module.__call__; what that calls; and importlib's function. */
 static struct slot call, inner, import;
-static const void *call_code; /* of nn.Module.__call__: compared alone */
 
 /* ---- a call ---- */
 
@@ -96,6 +94,7 @@ static inline struct record *begin_at_once(struct open_call *o, const void *self
 
 static inline void begin_call(struct open_call *o, const void *self, uint64_t cycle)
 {
+	entered_event();
 	o->record = begin_at_once(o, self, cycle);
 	if (__builtin_expect(!o->record, 0)) {
 		int saved = errno;
@@ -116,13 +115,15 @@ static __attribute__((noinline)) void begin_timed(struct open_call *o, const voi
 }
 
 /* The end is the first thing that is done. */
-static inline void end_call(const struct open_call *o)
+static inline void end_call(const struct open_call *o, const void *self)
 {
 	uint64_t now = clock_ticks();
 
 	innermost = o->outer;
 	if (o->record)
 		emit_end(o->record, o->cycle, now);
+	if (__builtin_expect(o->cycle != gate_cycle(), 0))
+		entered_return(self, now);
 	if (__builtin_expect(o->timed, 0))
 		cost_more(now, COST_MODULE);
 }
@@ -130,8 +131,8 @@ static inline void end_call(const struct open_call *o)
 static inline void *watch_call(struct slot *s, const void *self, void *function,
 			       void *const *args, size_t count, void *names)
 {
-	struct open_call o = { .outer = innermost };
 	uint64_t cycle = gate_cycle();
+	struct open_call o = { .outer = innermost, .cycle = cycle };
 	void *result;
 
 	innermost = self;
@@ -140,7 +141,7 @@ static inline void *watch_call(struct slot *s, const void *self, void *function,
 	else
 		begin_call(&o, self, cycle);
 	result = slot_next(s)(function, args, count, names);
-	end_call(&o);
+	end_call(&o, self);
 	return result;
 }
 
@@ -204,7 +205,7 @@ static const char *find_calls(const void *type)
 	if (!why && within && within != outer && needs_inner())
 		why = slot_find(&inner, within, on_inner);
 	if (!why)
-		call_code = code_of(outer);
+		entered_find(code_of(outer), type);
 	return why;
 }
 
@@ -248,6 +249,16 @@ static void open_slots(void)
 	leave_modules("another tool stands in front of nn.Module.__call__");
 }
 
+/* Unless a window is open. */
+static void close_slots(void)
+{
+	if (gate_cycle())
+		return;
+	unset_slots();
+	if (gate_cycle()) /* one has opened meanwhile */
+		set_slots();
+}
+
 static void look_now(void)
 {
 	const void *type = imported_item("torch.nn.modules.module", "Module");
@@ -261,8 +272,7 @@ static void look_now(void)
 		slot_unset(&import);
 	if (!why && type && gate_cycle())
 		open_slots();
-	if (!gate_cycle())
-		modules_ended();
+	close_slots();
 }
 
 void modules_look(void)
@@ -275,40 +285,35 @@ void modules_look(void)
 	errno = saved;
 }
 
-/* Those that this thread is in begin too early to be seen, and are counted. No function
- * of the interpreter's is called: the thread may be without its lock. */
-static uint64_t count_inside(void)
+void modules_opened(void)
 {
-	const struct python_layout *l = interpreter.layout;
-	static SELDOM struct walk w;
-	uint64_t n = 0;
-
-	walk_frames(&w, walk_innermost(l));
-	for (unsigned i = 0; i < w.n; i++)
-		n += walk_code(l, w.frame[i]) == call_code;
-	return n;
+	if (atomic_load(&state) == FOUND)
+		open_slots();
 }
 
-void modules_opened(struct cycle_info *info)
+/* While the window was about to open they may have been found by a thread that did not
+ * see it yet. And it may have ended meanwhile. */
+void modules_opened_now(void)
 {
 	if (atomic_load(&state) != FOUND)
 		return;
-	if (info)
-		atomic_store(&info->python[PYTHON_INSIDE], count_inside());
-	open_slots();
+	if (gate_cycle())
+		open_slots();
+	close_slots();
+	entered_event();
 }
 
 void modules_ended(void)
 {
 	if (atomic_load(&state) != FOUND || gate_cycle())
 		return;
-	unset_slots();
-	if (gate_cycle()) /* a window has opened meanwhile */
-		set_slots();
+	close_slots();
+	paths_end();
 }
 
 void modules_fork_child(void)
 {
 	unset_slots();
+	entered_forget();
 	paths_fork_child();
 }

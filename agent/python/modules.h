@@ -7,7 +7,8 @@
  * that imports is ours.
  *
  * Threads  modules_look: one that holds the interpreter's lock; nothing happens in
- *          others. modules_opened, modules_ended: the holder of the scheduler's lock.
+ *          others. modules_opened, modules_ended: the holder of the scheduler's lock;
+ *          modules_opened_now: without it.
  * Memory   paths.h; of what the program has, a reference to each of three functions.
  * Errors   a line says why there are none.
  * Units    none.
@@ -19,8 +20,8 @@
 
 void modules_want(void); /* from the agent's constructor: else nothing happens */
 void modules_look(void);
-struct cycle_info;
-void modules_opened(struct cycle_info *info); /* a window is about to open */
+void modules_opened(void); /* a window is about to open */
+void modules_opened_now(void); /* one has, by this thread */
 void modules_ended(void); /* one has ended; the next may be open */
 void modules_fork_child(void);
 

@@ -7,6 +7,7 @@
 #include "agent/core/rare.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/text.h"
+#include "base/sys_call.h"
 
 #define FIRST_SLOTS 1024
 #define MODULES     100000 /* in one tree */
@@ -69,15 +70,14 @@ void *paths_attribute(const void *type, const char *name)
 
 /* ---- the table ---- */
 
+/* Held while the table is exchanged, and while its memory is given back. */
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+
 /* What other windows have known is left out. */
-static bool grow_table(void)
+static void grow_into(struct paths_module *module, size_t slots)
 {
 	struct paths_table old = paths;
-	size_t slots = old.slots ? 2 * old.slots : FIRST_SLOTS;
-	struct paths_module *module = sys_map(slots * sizeof(*module));
 
-	if (!module)
-		return false;
 	paths.module = module;
 	paths.slots = slots;
 	for (size_t i = 0; i < old.slots; i++)
@@ -85,7 +85,32 @@ static bool grow_table(void)
 			*paths_place(old.module[i].self, old.window) = old.module[i];
 	if (old.module)
 		munmap(old.module, old.slots * sizeof(*module));
+}
+
+static bool grow_table(void)
+{
+	size_t slots = paths.slots ? 2 * paths.slots : FIRST_SLOTS;
+	struct paths_module *module = sys_map(slots * sizeof(*module));
+
+	if (!module)
+		return false;
+	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		__builtin_ia32_pause();
+	grow_into(module, slots);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
 	return true;
+}
+
+/* A thread may be reading the table, with the interpreter's lock and for the window that
+ * has ended: it finds empty places. A small table stays as it is. */
+void paths_end(void)
+{
+	if (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+		return;
+	if (!sys_confined && paths.slots > FIRST_SLOTS)
+		SYS_CALL(SYS_madvise, paths.module, paths.slots * sizeof(*paths.module),
+			 MADV_DONTNEED);
+	atomic_flag_clear_explicit(&busy, memory_order_release);
 }
 
 /* Half of the table at most is in use. */
@@ -155,12 +180,18 @@ static uint32_t path_id(const char *text, size_t len)
 	return names_add(text, len, NULL, 0);
 }
 
+uint32_t paths_class(const void *type)
+{
+	const char *class = layout_at(type, TYPE_NAME);
+
+	return names_add(class, strnlen(class, CLASS), NULL, 0);
+}
+
 /* NULL: it has a path already, and so has what is below it; or no memory. */
 static struct paths_module *enter_module(struct visit *v, const void *self)
 {
 	const void *type = layout_at(self, LAYOUT_TYPE);
 	struct paths_module *m = place_for(self, v->window);
-	const char *class = layout_at(type, TYPE_NAME);
 	bool again = m && m->window == v->window && m->type == type;
 
 	if (!m || !v->left || (again && has_place(v, m)))
@@ -168,7 +199,7 @@ static struct paths_module *enter_module(struct visit *v, const void *self)
 	v->left--;
 	paths.n += m->window != v->window;
 	if (!again)
-		m->name = names_add(class, strnlen(class, CLASS), NULL, 0);
+		m->name = paths_class(type);
 	m->self = self;
 	m->type = type;
 	m->root = v->root;
@@ -244,10 +275,18 @@ struct paths_module *paths_learn(const void *self, uint64_t window)
 	return paths_known(self, window);
 }
 
+struct paths_module *paths_at(const void *self, const void *type, uint64_t window)
+{
+	struct paths_module *m = paths.slots ? paths_place(self, window) : NULL;
+
+	return m && m->window == window && m->type == type ? m : NULL;
+}
+
 /* Windows are numbered anew, and the spool is another one. The table stays mapped:
  * another thread may have been about to grow it, so that its size is not known. */
 void paths_fork_child(void)
 {
 	paths = (struct paths_table){ 0 };
+	atomic_flag_clear(&busy);
 	stored = 0;
 }

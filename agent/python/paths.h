@@ -37,6 +37,11 @@ bool paths_find(void); /* looks up the interpreter's functions; false: one is mi
 /* A module that is not known yet is stored, and all below it. */
 struct paths_module *paths_learn(const void *self, uint64_t window);
 void paths_fork_child(void);
+/* What is known of the address; nothing of the object is read. */
+struct paths_module *paths_at(const void *self, const void *type, uint64_t window);
+uint32_t paths_class(const void *type); /* the id of its name; needs no lock */
+/* No window is open, and none opens meanwhile: gives memory back. Any thread. */
+void paths_end(void);
 /* An attribute of the type as its dictionaries have it, borrowed; NULL: none. */
 void *paths_attribute(const void *type, const char *name);
 

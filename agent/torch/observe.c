@@ -8,6 +8,7 @@
 #include "agent/core/chunk.h"
 #include "agent/core/cost.h"
 #include "agent/core/emit_short.h"
+#include "agent/python/entered.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/called.h"
 #include "agent/torch/field.h"
@@ -305,8 +306,11 @@ static ALWAYS_INLINE void look_up(const void *rf)
 static ALWAYS_INLINE void start_event(void **slot, const void *rf, enum record_kind kind,
 				      uint32_t token)
 {
-	struct context *c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
+	struct context *c;
 
+	if (__builtin_expect(entered_found, 0))
+		entered_event();
+	c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
 	if (__builtin_expect(c != NULL, 1))
 		*slot = c;
 	else

@@ -4,6 +4,7 @@
 #include "writer/python/nn.h"
 #include "agent/core/names.h"
 #include "base/hash.h"
+#include "writer/python/returned.h"
 #include "writer/sort.h"
 #include "writer/trace.h"
 
@@ -14,10 +15,12 @@
 struct module {
 	uint64_t self, begin; /* of its first call */
 	uint32_t class, number;
+	uint32_t path; /* of a call whose path is known */
+	uint32_t pathless; /* calls without */
 };
 struct level { /* an open module of the thread */
 	uint64_t end;
-	uint64_t id; /* "Python id" */
+	uint64_t id; /* "Python id"; 0 = a backward operator, in no module */
 	uint32_t path;
 };
 
@@ -29,7 +32,10 @@ struct nn {
 	uint32_t *index; /* of them, + 1; 0 = empty */
 	size_t slots;
 	struct pile open; /* struct level */
-	uint64_t pathless; /* calls */
+	struct returned returned;
+	uint32_t *of_pair; /* by links.pairs: the path of the forward operator */
+	size_t pairs;
+	uint64_t pathless, entered; /* calls */
 	uint64_t ids;
 };
 
@@ -98,22 +104,25 @@ static int grow_index(struct nn *m)
 
 static int note_module(struct nn *m, const struct rec_module *r)
 {
-	const struct module new = { r->self, r->r.begin, class_of(m, r->r.name), 0 };
+	const struct module new = { r->self, r->r.begin, class_of(m, r->r.name) };
+	struct module *found;
 	uint32_t *slot;
 
 	if (2 * (m->all.n + 1) > m->slots && grow_index(m))
 		return -ENOMEM;
 	slot = slot_of(m, new.self, new.class);
-	if (*slot) {
-		struct module *found = nth_module(m, *slot - 1);
-
-		if (found->begin > new.begin)
-			found->begin = new.begin;
-		return 0;
+	if (!*slot) {
+		if (m->all.n >= UINT32_MAX - 1 || pile_add(&m->all, &new, sizeof(new)))
+			return -ENOMEM;
+		*slot = (uint32_t)m->all.n;
 	}
-	if (m->all.n >= UINT32_MAX - 1 || pile_add(&m->all, &new, sizeof(new)))
-		return -ENOMEM;
-	*slot = (uint32_t)m->all.n;
+	found = nth_module(m, *slot - 1);
+	if (found->begin > new.begin)
+		found->begin = new.begin;
+	if (!found->path)
+		found->path = r->path;
+	found->pathless += !r->path;
+	m->entered += r->r.flags & MODULE_ENTERED;
 	return 0;
 }
 
@@ -129,18 +138,104 @@ static int number_modules(struct nn *m)
 {
 	int err = sort_merge(m->all.mem, m->all.n, sizeof(struct module), module_before);
 
-	for (size_t i = 1; i < m->all.n; i++)
-		if (nth_module(m, i)->class == nth_module(m, i - 1)->class)
-			nth_module(m, i)->number = nth_module(m, i - 1)->number + 1;
+	for (size_t i = 0; i < m->all.n; i++) {
+		struct module *is = nth_module(m, i);
+
+		if (i && is->class == is[-1].class)
+			is->number = is[-1].number + 1;
+		m->pathless += is->path ? 0 : is->pathless;
+	}
 	return err ? err : grow_index(m);
 }
 
-int nn_start(struct trace *t)
+/* NULL: none is open. */
+static const struct level *open_module(struct nn *m, uint64_t now)
+{
+	const struct level *level = m->open.mem;
+
+	while (m->open.n && level[m->open.n - 1].end <= now)
+		m->open.n--;
+	return m->open.n ? &level[m->open.n - 1] : NULL;
+}
+
+/* The module of a call; a spool that changes while it is read may have one that was not
+ * there before: NULL. */
+static const struct module *module_of(struct nn *m, const struct rec_module *r)
+{
+	uint32_t i = *slot_of(m, r->self, class_of(m, r->r.name));
+
+	return i ? nth_module(m, i - 1) : NULL;
+}
+
+static uint32_t path_of(struct nn *m, const struct rec_module *r)
+{
+	const struct module *found = r->path ? NULL : module_of(m, r);
+
+	return found ? found->path : r->path;
+}
+
+/* The first pass over all records: who there is, and where calls end. */
+static int note_calls(struct trace *t)
 {
 	struct cursor c = { .cycle = &t->cycle, .last = t->cycle.runs.n };
 	const struct record *r;
 	uint64_t offset;
+	uint32_t tid = 0;
 	int err = 0;
+
+	while (!err && (r = read_next(&c, &offset))) {
+		if (read_run(&t->cycle, c.run)->tid != tid)
+			returned_thread(&t->nn->returned);
+		tid = read_run(&t->cycle, c.run)->tid;
+		if (r->kind == REC_MODULE)
+			err = note_module(t->nn, (const struct rec_module *)r);
+		err = err ? err : returned_note(&t->nn->returned, &t->cycle, r);
+	}
+	return err;
+}
+
+static int open_call(struct trace *t, const struct rec_module *m, uint64_t id)
+{
+	const struct level new = { nn_end(t, m), id, path_of(t->nn, m) };
+
+	return pile_add(&t->nn->open, &new, sizeof(new));
+}
+
+/* The second pass: in what modules forward operators are that have backward ones. */
+static int note_forward(struct trace *t)
+{
+	struct cursor c = { .cycle = &t->cycle, .last = t->cycle.runs.n };
+	struct nn *m = t->nn;
+	const struct record *r;
+	uint64_t offset, id;
+	uint32_t tid = 0;
+	int err = 0;
+
+	if (!t->links.slots)
+		return 0;
+	m->pairs = t->links.slots;
+	m->of_pair = pile_map(m->pairs * sizeof(*m->of_pair));
+	if (!m->of_pair)
+		return -ENOMEM;
+	while (!err && (r = read_next(&c, &offset))) {
+		const struct run *run = read_run(&t->cycle, c.run);
+		const struct level *open;
+
+		m->open.n = run->tid == tid ? m->open.n : 0;
+		tid = run->tid;
+		if (r->kind == REC_MODULE)
+			err = open_call(t, (const struct rec_module *)r, 0);
+		else if (r->kind == REC_OP && (open = open_module(m, r->begin)) &&
+			 fwdbwd_of(&t->links, (const struct rec_op *)r, offset,
+				   run->ordinal, &id) == LINK_START)
+			m->of_pair[id - 1] = open->path;
+	}
+	return err;
+}
+
+int nn_start(struct trace *t)
+{
+	int err;
 
 	if (!t->cycle.events[REC_MODULE])
 		return 0;
@@ -148,14 +243,9 @@ int nn_start(struct trace *t)
 	if (!t->nn)
 		return -ENOMEM;
 	t->nn->view = t->view;
-	while (!err && (r = read_next(&c, &offset)))
-		if (r->kind == REC_MODULE) {
-			const struct rec_module *m = (const struct rec_module *)r;
-
-			t->nn->pathless += !m->path;
-			err = note_module(t->nn, m);
-		}
-	return err ? err : number_modules(t->nn);
+	err = note_calls(t);
+	err = err ? err : number_modules(t->nn);
+	return err ? err : note_forward(t);
 }
 
 void nn_free(struct trace *t)
@@ -166,6 +256,9 @@ void nn_free(struct trace *t)
 		return;
 	pile_free(&m->all);
 	pile_free(&m->open);
+	returned_free(&m->returned);
+	if (m->of_pair)
+		pile_unmap(m->of_pair, m->pairs * sizeof(*m->of_pair));
 	if (m->index)
 		pile_unmap(m->index, m->slots * sizeof(*m->index));
 	pile_unmap(m, sizeof(*m));
@@ -183,17 +276,23 @@ void nn_counts(struct trace *t)
 	json_text_unsigned(j, ", \"objects\": ", t->nn ? t->nn->all.n : 0);
 	json_text_unsigned(j,
 			   ", \"calls without a path\": ", t->nn ? t->nn->pathless : 0);
-	json_text_unsigned(j, ", \"called before the window\": ",
-			   atomic_load(&info->python[PYTHON_INSIDE]));
+	json_text_unsigned(
+		j, ", \"called before the window\": ", t->nn ? t->nn->entered : 0);
+	json_text_unsigned(j, ", \"left out of those\": ",
+			   atomic_load(&info->python[PYTHON_LEFT_OUT]));
 	json_lit(j, "}");
 }
 
-/* A spool that changes while it is read may have one that was not there before. */
 static uint32_t number_of(struct nn *m, const struct rec_module *r)
 {
-	uint32_t i = *slot_of(m, r->self, class_of(m, r->r.name));
+	const struct module *found = module_of(m, r);
 
-	return i ? nth_module(m, i - 1)->number : 0;
+	return found ? found->number : 0;
+}
+
+uint64_t nn_end(const struct trace *t, const struct rec_module *m)
+{
+	return returned_end(&t->nn->returned, &t->cycle, m);
 }
 
 /* ---- where they are ---- */
@@ -202,16 +301,6 @@ void nn_thread(struct trace *t)
 {
 	if (t->nn)
 		t->nn->open.n = 0;
-}
-
-/* NULL: none is open. */
-static const struct level *open_module(struct nn *m, uint64_t now)
-{
-	const struct level *level = m->open.mem;
-
-	while (m->open.n && level[m->open.n - 1].end <= now)
-		m->open.n--;
-	return m->open.n ? &level[m->open.n - 1] : NULL;
 }
 
 static void put_path(struct trace *t, uint32_t id)
@@ -225,12 +314,31 @@ static void put_path(struct trace *t, uint32_t id)
 	json_lit(&t->json, ",");
 }
 
-void nn_path(struct trace *t, uint64_t now)
+/* 0: it is not known. */
+static uint32_t forward_path(const struct trace *t, const struct rec_op *backward)
 {
-	const struct level *open = open_module(t->nn, now);
+	uint64_t id;
 
-	if (open)
-		put_path(t, open->path);
+	if (!t->nn->of_pair || !backward->fwd_thread)
+		return 0;
+	fwdbwd_of(&t->links, backward, 0, 0, &id);
+	return id ? t->nn->of_pair[id - 1] : 0;
+}
+
+/* What a backward operator calls has its path. */
+int nn_path(struct trace *t, const struct rec_op *op, const struct rec_op *numbered)
+{
+	struct nn *m = t->nn;
+	const struct level *open = open_module(m, op->r.begin);
+	uint32_t path = open ? 0 : forward_path(t, numbered);
+	const struct level new = { read_end(&t->cycle, &op->r), 0, path };
+	bool forward = path || (open && !open->id);
+	int err = path ? pile_add(&m->open, &new, sizeof(new)) : 0;
+
+	put_path(t, open ? open->path : path);
+	if (forward)
+		json_lit(&t->json, "\"Module path of\":\"forward operator\",");
+	return err;
 }
 
 void nn_name(struct trace *t, const struct rec_module *m)
@@ -249,16 +357,18 @@ void nn_name(struct trace *t, const struct rec_module *m)
 int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end)
 {
 	const struct level *outer = open_module(t->nn, m->r.begin);
-	const struct level new = { end, ++t->nn->ids, m->path };
+	const struct level new = { end, ++t->nn->ids, path_of(t->nn, m) };
 	struct json *j = &t->json;
 
 	json_text_unsigned(j, "\"Python id\":", new.id);
-	if (outer)
+	if (outer && outer->id)
 		json_text_unsigned(j, ",\"Python parent id\":", outer->id);
 	else
 		json_lit(j, ",\"Python parent id\":null");
 	json_text_unsigned(j, ",\"Python module id\":", number_of(t->nn, m));
 	json_lit(j, ",");
-	put_path(t, m->path);
+	put_path(t, new.path);
+	if (m->r.flags & MODULE_ENTERED)
+		json_lit(j, "\"Called\":\"before the window\",");
 	return pile_add(&t->nn->open, &new, sizeof(new));
 }

@@ -20,11 +20,15 @@ struct nn;
 int nn_start(struct trace *t);
 void nn_free(struct trace *t);
 void nn_thread(struct trace *t); /* a new row */
+/* Where the call ends in the window. */
+uint64_t nn_end(const struct trace *t, const struct rec_module *m);
 /* A module begins: writes the members of its args, each with a comma behind it. */
 int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end);
-/* "Module path" of the module that is open at a row's newest record, as a member with a
- * comma behind it; nothing where there is none. t->nn is not NULL. */
-void nn_path(struct trace *t, uint64_t now);
+/* "Module path" of the module around an operator, as a member with a comma behind it;
+ * nothing where there is none. A backward one that is in none has that of its forward
+ * operator, which is found by the numbers of `numbered`, and the file says so. 0 or
+ * -ENOMEM. t->nn is not NULL. */
+int nn_path(struct trace *t, const struct rec_op *op, const struct rec_op *numbered);
 /* Writes the member "modules" of the object "proflaunch", where they were asked for. */
 void nn_counts(struct trace *t);
 /* Writes "nn.Module: <class>_<number>", without quotes. */
