@@ -6,11 +6,14 @@
 #include "agent/core/rare.h"
 #include "agent/core/record_module.h"
 #include "agent/core/spool.h"
+#include "agent/python/entered.h"
 #include "agent/python/modules.h"
+#include "agent/python/paths.h"
 #include "agent/python/slot.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/mman.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -102,18 +105,61 @@ EXPORT void modules_begin_look(void)
 	modules_look();
 }
 
-EXPORT void modules_window(bool open)
+static struct cycle_info *info_of(uint64_t at)
+{
+	return (struct cycle_info *)(chunk_at(at) + 1);
+}
+
+/* `meanwhile`, unless it is NULL, runs before the window is seen. One that is open ends
+ * where the next one begins. */
+EXPORT void modules_window(bool open, callback *meanwhile)
 {
 	static uint64_t at, window = 1;
 
-	if (!open) {
-		at = gate->cycle_at;
-		gate_set(0, 0);
-		modules_ended();
-	} else {
-		modules_opened(NULL);
+	at = gate->cycle_at ? gate->cycle_at : at;
+	if (gate_cycle())
+		entered_ending();
+	if (open) {
+		modules_opened();
+		if (meanwhile)
+			meanwhile();
+		info_of(at)->begin = clock_ticks();
 		gate_set(++window, at);
+		modules_opened_now();
+	} else {
+		gate_set(0, 0);
 	}
+	modules_ended();
+}
+
+/* As an operator does. */
+EXPORT void modules_event(void)
+{
+	entered_event();
+}
+
+/* Is the thread done with what it was in when the window began? */
+EXPORT bool modules_settled(void)
+{
+	return entered_settled == gate_cycle();
+}
+
+EXPORT uint64_t modules_left_out(void)
+{
+	return atomic_exchange(&emit_info()->python[PYTHON_LEFT_OUT], 0);
+}
+
+/* Bytes of the table of paths that are in memory. */
+EXPORT uint64_t modules_resident(void)
+{
+	static unsigned char page[1 << 16];
+	size_t size = paths.slots * sizeof(*paths.module), n = 0;
+
+	if (size > sizeof(page) << 12 || mincore(paths.module, size, page))
+		return UINT64_MAX;
+	for (size_t i = 0; i < (size + 4095) >> 12; i++)
+		n += page[i] & 1;
+	return n << 12;
 }
 
 /* The ns of rare work since the last call. */
@@ -139,13 +185,15 @@ static size_t print_module(char *to, const struct rec_module *m)
 
 	to[at++] = ' ';
 	at += print_name(to + at, m->path);
-	at += sprintf(to + at, " %lu %d\n", (unsigned long)m->self,
-		      m->r.end >= m->r.begin);
+	at += sprintf(to + at, " %lu %d %d %d\n", (unsigned long)m->self,
+		      m->r.end >= m->r.begin, m->r.flags,
+		      m->r.begin == emit_info()->begin);
 	return (size_t)at;
 }
 
-/* The records of the open window, a line each: class, path, address, and whether it has
- * ended; a thread's in their order. -1: no room. */
+/* The records of the open window, a line each: class, path, address, whether it has
+ * ended, its flags, and whether it began with the window; a thread's in their order. -1:
+ * no room. */
 EXPORT int modules_text(char *to, size_t size)
 {
 	struct spool_view v;
