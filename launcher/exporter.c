@@ -92,8 +92,8 @@ static bool add_chrome(struct exporter *x, const char *path, bool *any, char *wh
 	*any = chrome_add(&x->chrome, path, why, size);
 	if (*any && w->adrift)
 		say_warn("%s: it lies at its own times, not where it was beside the "
-			 "others: it or the first one is a pipe, or does not say when "
-			 "it began",
+			 "others: it or the first one is a pipe (save it as a file "
+			 "first), or does not say when it began",
 			 path);
 	if (!*any || !w->broken)
 		return *any;

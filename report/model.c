@@ -168,6 +168,7 @@ static bool add_slice(struct model *m, const struct event *e)
 				.correlation = join_of(e, ARG_CORRELATION),
 				.shapes = e->shapes,
 				.work = work,
+				.path = e->path,
 				.kind = (uint8_t)kind,
 				.sort = (uint8_t)sort,
 				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,

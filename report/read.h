@@ -67,6 +67,7 @@ struct event {
 	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
 	uint32_t stack; /* the argument "Call stack", TEXT_NONE = none */
 	bool of_forward; /* ... which is the forward operator's */
+	uint32_t path; /* "Module path" */
 	uint32_t shapes, grid, block; /* texts of "Input Dims", ... */
 	uint32_t group, members; /* "Process Group Name", "Process Group Ranks" */
 	double blocks_per_sm, occupancy; /* below 0 = not said */

@@ -131,6 +131,8 @@ static void one_arg(struct reader *r)
 		text_value(r, &r->e.stack);
 	else if (parse_is(r->p, "Call stack of"))
 		r->e.of_forward = parse_value(r->p, TOKEN_STRING);
+	else if (parse_is(r->p, "Module path"))
+		text_value(r, &r->e.path);
 	else if (arg < ARGS)
 		read_number_arg(r, arg);
 	else if (parse_is(r->p, "grid"))
@@ -221,7 +223,7 @@ void read_event_begin(struct reader *r)
 
 	/* The arguments need no clearing: `has` and `series` say which count. */
 	e->ph = 0;
-	e->name = e->cat = e->label = e->stack = TEXT_NONE;
+	e->name = e->cat = e->label = e->stack = e->path = TEXT_NONE;
 	e->shapes = e->grid = e->block = TEXT_NONE;
 	e->group = e->members = TEXT_NONE;
 	e->blocks_per_sm = e->occupancy = -1;

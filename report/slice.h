@@ -55,6 +55,7 @@ struct slice {
 	uint32_t correlation; /* of a call and its work; 0 = none */
 	uint32_t shapes; /* text of "Input Dims", TEXT_NONE = none */
 	uint32_t work; /* row of `works`; NO_ROW = no GPU work */
+	uint32_t path; /* "Module path", of a module or what it calls; TEXT_NONE = none */
 	uint8_t kind, sort;
 	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
 };

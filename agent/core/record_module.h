@@ -12,6 +12,8 @@
 
 #include "agent/core/record.h"
 
+#define MODULE_LEVELS 64 /* of a thread's calls with MODULE_ENTERED in a window */
+
 enum module_flag {
 	MODULE_ENTERED = 1, /* called before the window, whose begin is the record's */
 	MODULE_GONE =

@@ -15,8 +15,7 @@
 
 #include <errno.h>
 
-#define MOST    64 /* modules in one another */
-#define CLASSES 1000 /* that one inherits from */
+#define CLASSES 1000 /* that a module inherits from */
 
 /* Of PyTypeObject and PyTupleObject, the same in all versions (Include/cpython). */
 enum { TYPE_MRO = 344, TUPLE_LENGTH = 16, TUPLE_ITEMS = 24 };
@@ -32,7 +31,7 @@ struct entered { /* of a thread */
 	/* Those that have not ended, and all of them: the others wait for their paths. */
 	unsigned open, n;
 	bool pathless; /* the lock was not held yet */
-	struct entry entry[MOST]; /* the outermost first */
+	struct entry entry[MODULE_LEVELS]; /* the outermost first */
 };
 
 _Atomic bool entered_found;
@@ -93,17 +92,23 @@ static void count_left_out(unsigned n)
 		atomic_fetch_add(&info->python[PYTHON_LEFT_OUT], n);
 }
 
+/* NULL: there is none, or the interpreter ends, and may not be read any more. */
+static const void *innermost_frame(void)
+{
+	return atomic_load(&interpreter_on) ? walk_innermost(interpreter.layout) : NULL;
+}
+
 /* The innermost first. */
 static unsigned find_frames(const void **frame)
 {
 	const struct python_layout *l = interpreter.layout;
-	const void *f = walk_innermost(l);
+	const void *f = innermost_frame();
 	unsigned n = 0, left_out = 0;
 
 	for (unsigned i = 0; f && i < WALK_STEPS; i++, f = layout_at(f, l->caller)) {
 		if (walk_code(l, f) != module.code)
 			continue;
-		if (n < MOST && is_module(argument_of(l, f)))
+		if (n < MODULE_LEVELS && is_module(argument_of(l, f)))
 			frame[n++] = f;
 		else
 			left_out++;
@@ -117,7 +122,7 @@ static unsigned find_frames(const void **frame)
 static unsigned count_open(const struct entered *e)
 {
 	const struct python_layout *l = interpreter.layout;
-	const void *f = walk_innermost(l);
+	const void *f = innermost_frame();
 
 	for (unsigned i = 0; f && i < WALK_STEPS; i++, f = layout_at(f, l->caller)) {
 		if (walk_code(l, f) != module.code)
@@ -155,7 +160,7 @@ static void begin_entry(struct thread *t, struct entered *e, const void *frame,
 
 static void begin_all(struct thread *t, uint64_t window)
 {
-	const void *frame[MOST];
+	const void *frame[MODULE_LEVELS];
 	unsigned n = find_frames(frame);
 	struct entered *e = t->slot[THREAD_MODULES];
 	bool locked = n && check_holds_lock();
@@ -235,9 +240,7 @@ static struct thread *enter_quietly(void)
 {
 	struct thread *t = thread_mine ? thread_mine : thread_new();
 
-	if (!t || atomic_load(&t->emitting) || !atomic_load(&interpreter_on))
-		return NULL;
-	return emit_enter(REC_MODULE);
+	return t && !atomic_load(&t->emitting) ? emit_enter(REC_MODULE) : NULL;
 }
 
 void entered_look(void)

@@ -7,6 +7,7 @@
 #include "report/head.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum arrow_end { ARROW_BEGIN = 1, ARROW_END = 2 };
 
@@ -105,6 +106,14 @@ static bool find_arrows(struct keeping *k, const char *path, char *why, size_t s
 	return fine;
 }
 
+/* What cannot be read at all is told by who tries. */
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
 /* Of several traces no bounds are said: the steps of each are others. */
 static bool add_cut(struct chrome *c, const char *path, struct rewrite_order *order,
 		    char *why, size_t size)
@@ -114,6 +123,14 @@ static bool add_cut(struct chrome *c, const char *path, struct rewrite_order *or
 	char *member = NULL;
 	bool fine;
 
+	if (is_pipe(path)) {
+		snprintf(
+			why, size,
+			"%s: it is no file, and a part of a trace is found by reading it "
+			"three times: save it as a file first",
+			path);
+		return false;
+	}
 	if (!cut_make(&cut, path, c->options, why, size))
 		return false;
 	if (cut.by_steps && !c->several) {

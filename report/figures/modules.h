@@ -18,6 +18,7 @@
 
 struct module_figures {
 	uint32_t name; /* a text of the model, without "nn.Module: " */
+	uint32_t path; /* of its first call, a text of the model; TEXT_NONE = none */
 	uint32_t parent; /* its row; NO_ROW = none */
 	uint32_t depth; /* how many modules are around it */
 	uint64_t count, operators; /* operators: that no other of its operators called */

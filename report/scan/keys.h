@@ -18,6 +18,7 @@
 	X("Input type", INPUT_TYPE)               \
 	X("Call stack", STACK)                    \
 	X("Call stack of", STACK_OF)              \
+	X("Module path", PATH)                    \
 	X("grid", GRID)                           \
 	X("block", BLOCK)                         \
 	X("blocks per SM", BLOCKS_PER_SM)         \

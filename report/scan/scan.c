@@ -241,6 +241,8 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 	case KEY_STACK_OF:
 		e->of_forward = *at == '"';
 		return skip_value(s, at);
+	case KEY_PATH:
+		return keep_text(s, at, &e->path);
 	case KEY_GRID:
 		return take_list(s, at, &e->grid, NULL);
 	case KEY_BLOCK:

@@ -75,16 +75,22 @@ static bool group_stacks(uint32_t *of, struct model *m, const struct group_optio
 
 /* ---- modules and phases ---- */
 
-/* The innermost module's name: places of one name are one group. */
+/* The innermost module's path, or where the trace has none its name: places of one name
+ * are one group. */
 static bool group_modules(uint32_t *of, struct model *m)
 {
 	struct modules all;
 
 	if (!modules_make(&all, m, INT64_MIN, INT64_MAX))
 		return false;
-	for (size_t i = 0; i < m->slices_n; i++)
-		if (all.of[i] != NO_ROW)
-			of[i] = all.row[all.of[i]].name;
+	for (size_t i = 0; i < m->slices_n; i++) {
+		const struct module_figures *around =
+			all.of[i] == NO_ROW ? NULL : &all.row[all.of[i]];
+
+		of[i] = m->slices[i].path;
+		if (of[i] == TEXT_NONE && around)
+			of[i] = around->path == TEXT_NONE ? around->name : around->path;
+	}
 	modules_free(&all);
 	return true;
 }

@@ -6,6 +6,7 @@
 enum column {
 	COLUMN_MODULE, /* moved in by its depth */
 	COLUMN_DEPTH, /* for programs */
+	COLUMN_PATH,
 	COLUMN_COUNT,
 	COLUMN_OPERATORS, /* that it called itself */
 	COLUMN_CPU,
@@ -18,6 +19,7 @@ enum column {
 static const struct table_column columns[] = {
 	[COLUMN_MODULE] = { "module", "Module", TABLE_TEXT, 0 },
 	[COLUMN_DEPTH] = { "depth", "Depth", TABLE_ID, TABLE_DATA },
+	[COLUMN_PATH] = { "path", "Path", TABLE_TEXT, 1 },
 	[COLUMN_COUNT] = { "count", "Calls", TABLE_COUNT, 0 },
 	[COLUMN_OPERATORS] = { "operators", "Operators", TABLE_COUNT, 3 },
 	[COLUMN_CPU] = { "cpu_time_total", "CPU", TABLE_TIME, 0 },
@@ -43,6 +45,8 @@ bool rows_modules(struct table *t, struct subject *s)
 			break;
 		c[COLUMN_MODULE].text = texts_get(&s->model.texts, f->name);
 		c[COLUMN_MODULE].n = c[COLUMN_DEPTH].n = f->depth;
+		if (f->path != TEXT_NONE)
+			c[COLUMN_PATH].text = texts_get(&s->model.texts, f->path);
 		c[COLUMN_COUNT].n = (int64_t)f->count;
 		c[COLUMN_OPERATORS].n = (int64_t)f->operators;
 		c[COLUMN_CPU].n = f->host;

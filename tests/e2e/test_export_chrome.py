@@ -275,6 +275,9 @@ def test_the_times_begin_may_be_behind_the_events():
         assert run.returncode == 0 and run.stderr.count("it lies at its own times") == 1, run
         times = sorted(e["ts"] for e in json.loads(run.stdout)["traceEvents"] if e.get("cat") == "kernel")
         assert times == [30, 30, 130, 130], times
+        assert "save it as a file first" in run.stderr, run.stderr
+        run = prof.plain(["bash", "-c", '"$0" export --chrome --steps 0 <(cat "$1")', prof.LAUNCHER, *paths])
+        assert run.returncode == 2 and "three times: save it as a file first" in run.stderr and not run.stdout, run
 
 
 def test_ids_of_any_size():

@@ -4,6 +4,7 @@
 """--with-modules: the modules of a file are those of torch.profiler in the same process, in their
 order, with their numbers and what they are in; their paths are named_modules()'s; and nothing of ours is left."""
 import collections
+import csv
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import prof
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "progs", "python_modules.py")
+OPEN = os.path.join(HERE, "progs", "python_open_modules.py")
 VENV = os.path.join(prof.BUILD, "venv", "bin", "python")
 SYSTEM = "/usr/bin/python3"
 PREFIX = "nn.Module: "
@@ -98,7 +100,7 @@ def test_paths():
                 assert named <= paths, named - paths
                 odd = {path for path in paths - named if not path.startswith("_orig_mod")} - {"Net", "0", "1"}
                 assert odd <= OUTERMOST, odd
-                operators(trace, called)
+                assert operators(trace, called) > 1000
                 assert ("Call stack" in trace.named("aten::linear")[-1]["args"]) == bool(stack)
                 prof.strict(run.paths())
     each_torch(one)
@@ -117,29 +119,91 @@ def operators(trace, called):
                 around.append(e)
                 continue
             want = around[-1]["args"]["Module path"] if around else None
+            if "Module path of" in e["args"]:
+                assert not around and e["args"]["Module path"], e
+                continue
             assert e["args"].get("Module path") == want, (e, want)
             checked += want is not None
-    assert checked > 1000, checked
+    return checked
 
 
-def test_open_modules():
-    """A window that opens in a module has none of those around it, and says so; one that ends in a
-    module has it up to there."""
-    code = ("import ctypes, torch\nfrom torch import nn\n"
-            "step = ctypes.CDLL(None).proflaunch_step\n"
-            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-            "        self.first, self.second = nn.Linear(4, 4), nn.ReLU()\n"
-            "    def forward(self, x):\n        x = self.first(x)\n        step()\n        return self.second(x)\n"
-            "net, x = Net(), torch.ones(2, 4)\n"
-            "for _ in range(4):\n    net(x)\n")
+def test_a_window_begins_in_modules():
+    """As where torch's own profiler begins there: the modules around are those of its file, from the
+    begin on, with their paths; what is called behind them is not in them."""
+    for way in "held", "free", "elsewhere":
+        with prof.folder() as log:
+            path = os.path.join(log, "torch.json")
+            run = prof.launch([VENV, OPEN], log, env={"TRACE": path, "OPEN": way},
+                              schedule="wait=2,active=1,repeat=1", modules=True)
+            trace = run.only()
+            want, have = modules(theirs(path)), modules(trace.slices)
+            assert list(have.values()) == list(want.values()), (way, want, have)
+            called = [e for e in functions(trace.slices).values() if e["args"].get("Called") == "before the window"]
+            assert [(e["name"], e["args"]["Module path"]) for e in called] == [
+                (PREFIX + "Net_0", "Net"), (PREFIX + "Sequential_0", "layers"), (PREFIX + "Sequential_1", "layers.1"),
+                (PREFIX + "Star_0", "layers.1.0")], (way, called)
+            begin, _ = trace.window()
+            assert way == "elsewhere" or all(e["ts"] == called[0]["ts"] for e in called), called
+            assert all(e["ts"] - begin < 1 for e in called), (begin, called)
+            for e in called:
+                inside = [o for o in trace.slices if o["tid"] == e["tid"] and o["cat"] == "cpu_op"
+                          and e["ts"] <= o["ts"] < e["ts"] + e["dur"]]
+                last = max(o["ts"] + o["dur"] for o in inside)
+                assert last <= e["ts"] + e["dur"] <= last + 1000 and "finished" not in e["args"], (e, inside[-1])
+            assert not any("Backward" in o["name"] for o in inside)
+            counts = trace.facts["modules"]
+            assert counts["called before the window"] == 4 and not counts["left out of those"], counts
+            assert not counts["calls without a path"], counts
+            assert not any("finished" in e["args"] for e in functions(trace.slices).values())
+            operators(trace, functions(trace.slices).values())
+            prof.strict(run.paths())
+            assert "Python" not in run.err and "modules" not in run.err, run.err
+
+
+def test_a_window_begins_and_ends_in_modules():
     with prof.folder() as log:
-        path = os.path.join(log, "open.py")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(code)
-        trace = prof.launch([VENV, path], log, schedule="wait=2,active=1,repeat=1", modules=True).only()
-        rows = [(e["name"], e["args"].get("finished")) for e in functions(trace.slices).values()]
-        assert rows == [(PREFIX + "ReLU_0", None), (PREFIX + "Net_0", "false"), (PREFIX + "Linear_0", None)], rows
-        assert trace.facts["modules"]["called before the window"] == 1, trace.facts["modules"]
+        trace = prof.launch([VENV, OPEN], log, env={"OPEN": "free"}, schedule="wait=2,active=1,repeat=1", modules=True).only()
+        at = [PREFIX + name for name in ("Net_0", "Sequential_0", "Sequential_1", "Star_0")]
+        called = sorted(functions(trace.slices).values(), key=lambda e: (e["ts"], -e["dur"]))
+        assert [e["name"] for e in called if "Called" in e["args"]] == at, called
+        assert [e["name"] for e in called if "finished" in e["args"]] == at, called
+    # Where one window follows the other a call goes on in the next.
+    with prof.folder() as log:
+        code = ("import ctypes, torch\nfrom torch import nn\nstep = ctypes.CDLL(None).proflaunch_step\n"
+                "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a = nn.Linear(4, 4)\n"
+                "    def forward(self, x):\n        x = self.a(x)\n        step()\n        return self.a(x)\n"
+                "net = Net()\nfor _ in range(5):\n    net(torch.ones(2, 4))\n")
+        traces = prof.launch([VENV, "-c", code], log, schedule="skip_first=1,wait=0,active=1,repeat=5", modules=True).traces()
+        assert len(traces) == 5
+        for i, trace in enumerate(traces):
+            rows = [(e["name"], "Called" in e["args"], "finished" in e["args"]) for e in trace.slices if e["name"].startswith(PREFIX)]
+            first = [(PREFIX + "Net_0", True, False), (PREFIX + "Linear_0", False, False)]
+            second = [(PREFIX + "Net_0", False, True), (PREFIX + "Linear_0", False, False)]
+            # The last one ends with the process.
+            assert rows == first + second * (i < 4), (i, rows)
+
+
+def test_backward_operators_have_their_forward_operators_path():
+    code = ("import torch\nfrom torch import nn\n"
+            "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.a, self.b = nn.Linear(4, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 4))\n"
+            "    def forward(self, x):\n        return torch.utils.checkpoint.checkpoint(self.b, self.a(x), use_reentrant=False).sigmoid()\n"
+            "net = Net()\n"
+            "for _ in range(3):\n    net(torch.ones(2, 4)).sum().backward()\n")
+    with prof.folder() as log:
+        run = prof.launch([VENV, "-c", "import torch.utils.checkpoint\n" + code], log, marker="none", modules=True)
+        trace = run.only()
+        got = {(e["name"], e["args"].get("Module path")) for e in trace.slices
+               if "Backward" in e["name"] and e["args"].get("Module path of")}
+        node = "autograd::engine::evaluate_function: "
+        assert {("SigmoidBackward0", "Net"), (node + "SigmoidBackward0", "Net"), ("AddmmBackward0", "a"),
+                (node + "AddmmBackward0", "a"), ("AddmmBackward0", "b.1"), ("ReluBackward0", "b.0")} <= got, got
+        assert not any(name == "SumBackward0" for name, _ in got), got
+        operators(trace, functions(trace.slices).values())
+        # What is called again in the backward pass is in its own modules.
+        again = [e for e in functions(trace.slices).values() if e["name"] == PREFIX + "ReLU_0"]
+        assert len(again) == 6 and {e["args"]["Module path"] for e in again} == {"b.0"}, again
+        prof.strict(run.paths())
 
 
 def test_a_marker_at_the_same_function():
@@ -159,7 +223,11 @@ def test_the_report_has_them():
         said = prof.plain([prof.LAUNCHER, "report", "--view", "modules", log]).stdout
         assert "Net_0" in said and "Sequential_2" in said, said
         said = prof.plain([prof.LAUNCHER, "report", "--view", "ops", "--group-by", "module", log]).stdout
-        assert "Linear_0" in said, said
+        assert "layers.0.0" in said and "Linear_0  " not in said.split("Where")[1].replace("Module: Linear_0", ""), said
+        rows = list(csv.DictReader(prof.plain([prof.LAUNCHER, "export", "--csv", "--view", "modules", log]).stdout.splitlines()))
+        assert ("Net_0", "Net") in [(row["module"], row["path"]) for row in rows], rows
+        rows = json.loads(prof.plain([prof.LAUNCHER, "report", "--format", "json", log]).stdout)["modules"]
+        assert ("Linear_0", "layers.0.0") in [(row["module"], row["path"]) for row in rows], rows
         said = prof.plain([prof.LAUNCHER, "report", "--view", "python", log])
         assert "--with-stack" in said.stdout + said.stderr, said
 

@@ -203,6 +203,7 @@ static void add_modules(struct part *p)
 		m = add(p, REC_MODULE, sizeof(*m), fuzz_below(4) ? class : path, at,
 			fuzz_below(4) ? at + fuzz_below(90000) : 0);
 		m->self = fuzz_below(8) * 64;
+		m->r.flags = (uint8_t)fuzz_below(4); /* enum module_flag */
 		m->path = fuzz_below(4) ? path : (uint32_t)fuzz_random();
 	}
 }

@@ -234,6 +234,24 @@ START_TEST(each_slice_has_a_phase)
 }
 END_TEST
 
+START_TEST(a_row_has_the_path_of_its_first_call)
+{
+	slice(1, "python_function", "nn.Module: Net_0", 0, 100,
+	      "\"Module path\":\"Net\"");
+	slice(1, "python_function", "nn.Module: Linear_0", 10, 20,
+	      "\"Module path\":\"layers.0\"");
+	slice(1, "python_function", "nn.Module: Linear_0", 40, 20,
+	      "\"Module path\":\"layers.1\"");
+	slice(1, "python_function", "nn.Module: ReLU_0", 70, 20, "");
+	read_modules(INT64_MIN, INT64_MAX);
+	ck_assert_uint_eq(modules.n, 3);
+	ck_assert_str_eq(texts_get(&model.texts, modules.row[0].path), "Net");
+	ck_assert_str_eq(texts_get(&model.texts, modules.row[1].path), "layers.0");
+	ck_assert_uint_eq(modules.row[2].path, TEXT_NONE);
+	finish_all();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("report_modules");
@@ -248,5 +266,6 @@ int main(void)
 	tcase_add_test(tc, a_function_that_began_before_the_steps_counts_inside_them);
 	tcase_add_test(tc, without_functions_the_lines_that_called_operators_count);
 	tcase_add_test(tc, each_slice_has_a_phase);
+	tcase_add_test(tc, a_row_has_the_path_of_its_first_call);
 	return unit_run(tc, "report_modules");
 }

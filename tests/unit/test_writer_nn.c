@@ -46,6 +46,13 @@ static struct spool_image *image_of_modules(void)
 	return m;
 }
 
+static int64_t ns_of(const struct spool_image *m, const char *name)
+{
+	struct slice s = image_find(m, name, 0);
+
+	return (int64_t)(s.end - s.begin);
+}
+
 /* Has the nth event of that name such text? */
 static bool has(const struct spool_image *m, const char *name, unsigned n,
 		const char *want)
@@ -186,6 +193,94 @@ START_TEST(odd_records_are_written_as_far_as_they_go)
 }
 END_TEST
 
+/* The window's begin is 1000 ticks. An outer one is around them for as long as the inner
+ * ones; what is behind it is not in it. */
+START_TEST(a_call_that_was_seen_to_be_over_ends_with_the_last_thing_in_it)
+{
+	struct spool_image *m = image_of_modules();
+	struct rec_module *net = call_of(m, "Net", "Net", 10, 1000, 9000);
+	struct rec_module *inner = call_of(m, "Block", "0", 20, 1000, 5000);
+	struct rec_module *empty = call_of(m, "Tanh", "0.0", 30, 1000, 1500);
+
+	net->r.flags = inner->r.flags = empty->r.flags = MODULE_ENTERED | MODULE_GONE;
+	image_op(m, "aten::add", 2000, 3000);
+	image_op(m, "aten::mul", 5000, 6000);
+	image_op(m, "aten::sub", 9000, 9500);
+	image_thread(m, 8, 2, "other");
+	image_op(m, "aten::div", 6500, 8000);
+	image_write(m);
+	ck_assert_int_eq(ns_of(m, "nn.Module: Tanh_0"), 0);
+	ck_assert_int_eq(ns_of(m, "nn.Module: Block_0"), 2000);
+	ck_assert_int_eq(ns_of(m, "nn.Module: Net_0"), 5000);
+	ck_assert(has(m, "nn.Module: Net_0", 0, "\"Called\":\"before the window\""));
+	ck_assert(has(m, "aten::add", 0, "\"Module path\":\"0\""));
+	ck_assert(has(m, "aten::mul", 0, "\"Module path\":\"Net\""));
+	ck_assert(!has(m, "aten::sub", 0, "Module path"));
+	ck_assert(!has(m, "aten::div", 0, "Module path"));
+	ck_assert_ptr_nonnull(strstr(m->text, "\"called before the window\": 3,"));
+	image_free(m);
+}
+END_TEST
+
+START_TEST(a_call_without_a_path_has_that_of_another_call)
+{
+	struct spool_image *m = image_of_modules();
+
+	call_of(m, "Linear", "", 10, 1000, 2000);
+	call_of(m, "Linear", "head", 10, 3000, 4000);
+	call_of(m, "ReLU", "", 10, 5000, 6000);
+	image_write(m);
+	ck_assert(has(m, "nn.Module: Linear_0", 0, "\"Module path\":\"head\""));
+	ck_assert(!has(m, "nn.Module: ReLU_0", 0, "Module path"));
+	ck_assert_ptr_nonnull(strstr(m->text, "\"calls without a path\": 1,"));
+	image_free(m);
+}
+END_TEST
+
+static struct rec_op *op_of(struct spool_image *m, const char *name, int64_t seq,
+			    uint32_t forward, uint64_t begin, uint64_t end)
+{
+	struct rec_op *op = image_op(m, name, begin, end);
+
+	op->seq = seq;
+	op->fwd_thread = forward;
+	return op;
+}
+
+/* The backward pass is another thread's, and its row comes first. */
+START_TEST(a_backward_operator_has_the_path_of_its_forward_operator)
+{
+	static const char of[] = "\"Module path of\":\"forward operator\"";
+	struct spool_image *m = image_new(1000, 100000);
+
+	m->config.modules = 1;
+	image_thread(m, 6, 2, "backward");
+	op_of(m, "MmBackward0", 5, 1, 6000, 7000);
+	op_of(m, "aten::mm", -1, 0, 6100, 6200);
+	op_of(m, "AddBackward0", 6, 1, 7000, 7500);
+	op_of(m, "aten::neg", -1, 0, 7600, 7700);
+	call_of(m, "ReLU", "again", 30, 8000, 9000);
+	op_of(m, "SumBackward0", 5, 1, 8100, 8200);
+	image_thread(m, 7, 1, "main");
+	call_of(m, "Net", "Net", 10, 2000, 5000);
+	call_of(m, "Linear", "head", 20, 3000, 4000);
+	op_of(m, "aten::linear", 5, 0, 3100, 3900);
+	op_of(m, "aten::outside", 6, 0, 5500, 5600);
+	image_write(m);
+	ck_assert(has(m, "MmBackward0", 0, "\"Module path\":\"head\""));
+	ck_assert(has(m, "MmBackward0", 0, of));
+	ck_assert(has(m, "aten::mm", 0, "\"Module path\":\"head\""));
+	ck_assert(has(m, "aten::mm", 0, of));
+	ck_assert(!has(m, "AddBackward0", 0, "Module path"));
+	ck_assert(!has(m, "aten::neg", 0, "Module path"));
+	ck_assert(has(m, "SumBackward0", 0, "\"Module path\":\"again\""));
+	ck_assert(!has(m, "SumBackward0", 0, of));
+	ck_assert(has(m, "nn.Module: ReLU_0", 0, "\"Python parent id\":null"));
+	ck_assert(!has(m, "aten::linear", 0, of));
+	image_free(m);
+}
+END_TEST
+
 START_TEST(without_a_call_there_is_none)
 {
 	struct spool_image *m = image_of_modules();
@@ -211,6 +306,10 @@ int main(void)
 	tcase_add_test(tc, what_is_open_is_the_threads);
 	tcase_add_test(tc, many_have_numbers_of_their_own);
 	tcase_add_test(tc, odd_records_are_written_as_far_as_they_go);
+	tcase_add_test(tc,
+		       a_call_that_was_seen_to_be_over_ends_with_the_last_thing_in_it);
+	tcase_add_test(tc, a_call_without_a_path_has_that_of_another_call);
+	tcase_add_test(tc, a_backward_operator_has_the_path_of_its_forward_operator);
 	tcase_add_test(tc, without_a_call_there_is_none);
 	return unit_run(tc, "modules");
 }

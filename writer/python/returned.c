@@ -3,6 +3,9 @@
  * others, and ends last: `end` is when the thread was seen outside of it. */
 #include "writer/python/returned.h"
 
+#define MOST \
+	4096 /* a spool may be hostile: others end when they were seen to have ended */
+
 struct call {
 	const struct rec_module *record;
 	uint64_t end; /* of the last thing in it */
@@ -24,7 +27,9 @@ int returned_note(struct returned *s, const struct cycle_read *c, const struct r
 	uint64_t end = read_end(c, r), most;
 
 	if (r->kind == REC_MODULE && r->flags & MODULE_GONE)
-		return pile_add(&s->calls, &new, sizeof(new));
+		return s->calls.n - s->first < MODULE_LEVELS && s->calls.n < MOST
+			       ? pile_add(&s->calls, &new, sizeof(new))
+			       : 0;
 	if (r->kind != REC_MODULE && r->kind != REC_OP && r->kind != REC_ANNOTATION)
 		return 0;
 	for (size_t i = s->first; i < s->calls.n; i++) {
