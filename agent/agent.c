@@ -23,6 +23,7 @@
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
 #include "agent/unwind/unwind.h"
+#include "agent/wire_python.h"
 #include "base/elf.h"
 #include "base/fmt.h"
 #include "base/log.h"

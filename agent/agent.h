@@ -91,18 +91,6 @@ void wire_gpu_collect(bool on);
 /* torch.profiler begins (cuda: it wants the GPU) or ends. */
 void wire_gpu_profile(bool cuda, bool begins);
 
-/* wire_python.c: the interpreter. */
-void wire_python_start(void); /* after agent_heap_start */
-/* The id of a launch's native stack and Python's: cuda_listener.line. */
-uint32_t wire_python_call(struct thread *t, uint32_t native);
-void wire_python_look(const char *name); /* dlsym was asked for it, libtorch looked for */
-void wire_python_ended(struct cycle_info *info, bool kept); /* the next may be open */
-void wire_python_leave(void); /* the process leaves, whatever is open */
-void wire_python_fork_child(void);
-void wire_python_opened(struct cycle_info *info); /* a window is about to */
-void wire_python_opened_now(void); /* one has, by this thread */
-void wire_python_ending(void); /* one is about to end */
-
 /* wire_heap.c: malloc's hooks. */
 void agent_heap_start(bool (*begin)(void));
 void agent_heap_main(void);

@@ -14,6 +14,7 @@
 #include "agent/python/pending.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
+#include "agent/wire_python.h"
 #include "base/log.h"
 #include "base/own_thread.h"
 #include "base/sys.h"

@@ -4,6 +4,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/rare.h"
 #include "agent/sched/sched.h"
+#include "agent/wire_python.h"
 #include "base/sys.h"
 
 void agent_leave(void)

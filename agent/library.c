@@ -12,6 +12,7 @@
 #include "agent/sched/sched.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/torch.h"
+#include "agent/wire_python.h"
 #include "writer/writer.h"
 
 #include <dlfcn.h>

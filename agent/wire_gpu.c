@@ -16,6 +16,7 @@
 #include "agent/cupti/cupti.h"
 #include "agent/sched/sched.h"
 #include "agent/unwind/unwind.h"
+#include "agent/wire_python.h"
 #include "base/elf.h"
 #include "base/log.h"
 #include "base/sys.h"

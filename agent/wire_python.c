@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Python's call stacks: the interpreter is looked for by a thread that imports, or by a
  * pending call of its own. */
+#include "agent/wire_python.h"
 #include "agent/agent.h"
 
 #include "agent/core/emit.h"

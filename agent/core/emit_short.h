@@ -25,6 +25,11 @@ static inline bool emit_is_timed(struct thread *t)
 	return __builtin_expect(!--t->due, 0);
 }
 
+static inline bool emit_is_sample(void)
+{
+	return __builtin_expect(thread_mine && emit_is_timed(thread_mine), 0);
+}
+
 /* Enters, where there is room for `size` bytes at t->at, not yet visible to anybody. */
 static inline struct thread *emit_ready(uint32_t size)
 {

@@ -125,7 +125,7 @@ static __attribute__((noinline)) void put_free_timed(const void *p, unsigned fla
 
 static inline void emit_alloc(const void *p, size_t size, unsigned flags)
 {
-	if (thread_mine && emit_is_timed(thread_mine))
+	if (emit_is_sample())
 		put_alloc_timed(p, size, flags);
 	else
 		put_alloc(p, size, flags);
@@ -133,7 +133,7 @@ static inline void emit_alloc(const void *p, size_t size, unsigned flags)
 
 static inline void emit_free(const void *p, unsigned flags, uint64_t when)
 {
-	if (thread_mine && emit_is_timed(thread_mine))
+	if (emit_is_sample())
 		put_free_timed(p, flags, when);
 	else
 		put_free(p, flags, when);

@@ -136,7 +136,7 @@ static inline void *watch_call(struct slot *s, const void *self, void *function,
 	void *result;
 
 	innermost = self;
-	if (__builtin_expect(thread_mine && emit_is_timed(thread_mine), 0))
+	if (emit_is_sample())
 		begin_timed(&o, self, cycle);
 	else
 		begin_call(&o, self, cycle);

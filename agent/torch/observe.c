@@ -336,11 +336,6 @@ static __attribute__((noinline)) void start_timed(void **slot, const void *rf,
 		c->sampled = kind;
 }
 
-static inline bool is_sample(void)
-{
-	return thread_mine && emit_is_timed(thread_mine);
-}
-
 void **observe_op_begin(void **slot, const void *rf)
 {
 	uint32_t token = 0;
@@ -354,7 +349,7 @@ void **observe_op_begin(void **slot, const void *rf)
 	}
 	if (!is_recording() && !token)
 		return slot;
-	if (__builtin_expect(is_sample(), 0))
+	if (emit_is_sample())
 		start_timed(slot, rf, REC_OP, token);
 	else
 		start_event(slot, rf, REC_OP, token);
@@ -372,7 +367,7 @@ void **observe_note_begin(void **slot, const void *rf)
 	token = to.begin(s.text, s.len);
 	if (!is_recording() && !token)
 		return slot;
-	if (is_sample())
+	if (emit_is_sample())
 		start_timed(slot, rf, REC_ANNOTATION, token);
 	else
 		start_event(slot, rf, REC_ANNOTATION, token);

@@ -5,7 +5,7 @@
 
 tests/python/shapes.py compares whole stacks at some thousand places, without torch and
 without the launcher: build/prog/python_walk.so has the agent's own code. slots.py watches
-calls.
+calls, modules.py and entered.py those of modules.
 """
 import concurrent.futures
 import glob
@@ -78,6 +78,10 @@ def test_functions_that_are_watched():
 
 def test_modules():
     each(lambda path: run(path, "modules.py").stdout.split()[-1])
+
+
+def test_modules_that_a_thread_is_in_when_a_window_begins():
+    each(lambda path: run(path, "entered.py").stdout.split()[-1])
 
 
 def test_a_spool_that_is_full():

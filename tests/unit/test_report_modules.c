@@ -248,7 +248,6 @@ START_TEST(a_row_has_the_path_of_its_first_call)
 	ck_assert_str_eq(texts_get(&model.texts, modules.row[0].path), "Net");
 	ck_assert_str_eq(texts_get(&model.texts, modules.row[1].path), "layers.0");
 	ck_assert_uint_eq(modules.row[2].path, TEXT_NONE);
-	finish_all();
 }
 END_TEST
 
