@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * frame_text - which frames of a call stack never are the one that asked for memory, by
- * their text.
+ * frame_text - which frames of a call stack never are the one that asked for memory, and
+ * which execute Python, by their text.
  *
  * Threads  any.
  * Memory   none.
@@ -54,6 +54,21 @@ static inline bool frame_allocates(const char *text)
 		if (!strncmp(text, begins[i], strlen(begins[i])))
 			return true;
 	return false;
+}
+
+/* Is it the interpreter's loop that executes Python? CPython 3.14 may have a function for
+ * each instruction: these lie inside of the loop's own frame. */
+enum frame_loop { FRAME_NO_LOOP, FRAME_LOOP, FRAME_LOOP_TAIL };
+static inline enum frame_loop frame_loop(const char *text)
+{
+	static const char name[] = "_PyEval_EvalFrameDefault", tail[] = "_TAIL_CALL_";
+
+	if (!strncmp(text, tail, sizeof(tail) - 1))
+		return FRAME_LOOP_TAIL;
+	if (strncmp(text, name, sizeof(name) - 1))
+		return FRAME_NO_LOOP;
+	text += sizeof(name) - 1; /* behind it ".cold", "()" or the place may follow */
+	return !*text || strchr(" .(", *text) ? FRAME_LOOP : FRAME_NO_LOOP;
 }
 
 /* Is it torch's way of calling an operator? Such frames lie between all others. */

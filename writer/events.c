@@ -96,21 +96,23 @@ static void put_arguments(struct trace *t, const struct rec_op *op)
 }
 
 /* An operator's stack is written where Python calls it; those inside of it share it. One
- * on a thread of autograd's own has none, and is given that of its forward operator. */
+ * on a thread of autograd's own has none of Python's, and is given that of its forward
+ * operator. */
 static void put_stack(struct trace *t, const struct rec_op *op,
 		      const struct rec_op *numbered)
 {
 	const struct op_stack *own = op_stack(op), *other;
-	const struct rec_op *forward;
+	struct stack_pair pair = { own ? own->native : 0, own ? own->python : 0 };
+	const struct rec_op *forward = NULL;
 
-	if (own && !(op->r.flags & OP_SHARES)) {
-		python_call_stack(t, own->python, false);
-	} else if (!own && t->row.open.n == 1) {
+	if (own && op->r.flags & OP_SHARES)
+		return;
+	if (!pair.python && t->row.open.n == 1)
 		forward = fwdbwd_forward(&t->links, numbered);
-		other = forward ? op_stack(forward) : NULL;
-		if (other)
-			python_call_stack(t, other->python, true);
-	}
+	other = forward ? op_stack(forward) : NULL;
+	if (other)
+		pair.python = other->python;
+	python_stacks(t, pair, other != NULL);
 }
 
 /* Writes the slice of an operator or annotation with its arguments, then the end of a
@@ -146,8 +148,7 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	put_arguments(t, op);
 	if (collective)
 		put_collective(t, c, op);
-	if (t->python)
-		put_stack(t, op, inner ? inner : op);
+	put_stack(t, op, inner ? inner : op);
 	if (t->nn && op->r.kind == REC_OP)
 		err = nn_path(t, op, inner ? inner : op);
 	put_tail(t, read_is_open(&t->cycle, &op->r));

@@ -180,7 +180,7 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"record_shapes\": 1,\n");
 	if (t->config->profile_memory)
 		json_lit(j, "\"profile_memory\": 1,\n");
-	if (t->python)
+	if (t->config->python_stack)
 		json_lit(j, "\"with_stack\": 1,\n");
 	if (t->config->modules)
 		json_lit(j, "\"with_modules\": 1,\n");

@@ -45,7 +45,8 @@ struct trace {
 	struct inputs *inputs; /* NULL without record_shapes */
 	struct cuda *cuda; /* NULL without a GPU part */
 	struct heap *heap; /* NULL without counter tracks */
-	struct python *python; /* NULL without Python's call stacks */
+	struct symbols *symbols; /* of native stacks */
+	struct python *python;
 	struct nn *nn; /* NULL: none was called */
 	struct json json;
 	struct output out;

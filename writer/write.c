@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/sys.h"
 #include "writer/cost.h"
+#include "writer/symbols/symbols.h"
 #include "writer/trace.h"
 
 #include <errno.h>
@@ -160,6 +161,23 @@ static void end_after_seen(struct trace *t)
 		t->cycle.end = last;
 }
 
+/* Names the frames of all native stacks at once. */
+static int name_stacks(struct trace *t)
+{
+	int err = python_start(t);
+
+	t->symbols = symbols_new(t->view);
+	if (!t->symbols)
+		return -ENOMEM;
+	err = err ?: heap_choose(t) ?: python_want_ops(t) ?: gpu_want_stacks(t);
+	if (err)
+		return err;
+	symbols_resolve(t->symbols);
+	python_count_ops(t);
+	gpu_count_stacks(t);
+	return heap_name(t);
+}
+
 static int write_cycle(struct trace *t)
 {
 	char path[OUTPUT_PATH] = "";
@@ -189,7 +207,7 @@ static int write_cycle(struct trace *t)
 	if (!err && is_small(t))
 		return 0;
 	t->result->peak = heap_peak(t);
-	err = err ?: heap_name(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: python_start(t) ?: nn_start(t);
+	err = err ?: name_stacks(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: nn_start(t);
 	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
 	err = err ?: pattern_path(t, path, sizeof(path), &timed) ?: write_file(t, path, timed);
@@ -231,6 +249,7 @@ int write_trace(const struct spool_view *v, const struct read_index *ix,
 	fwdbwd_free(&t->links);
 	heap_done(t);
 	python_free(t);
+	symbols_free(t->symbols);
 	nn_free(t);
 	gpu_free(t);
 	read_free(&t->cycle);

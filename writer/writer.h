@@ -24,6 +24,14 @@ struct writer_small {
 	uint64_t resident; /* the most bytes that were seen */
 };
 
+/* Moments of which a file has two stacks, a native one and Python's. */
+struct writer_merges {
+	uint64_t done; /* merged ... */
+	uint64_t cut; /* ... or not: at least one was cut, at stack_depth ... */
+	uint64_t unfit; /* ... or they do not fit each other */
+	unsigned deepest; /* frames of the deepest stack that was cut */
+};
+
 struct writer_result {
 	char path[4096]; /* the finished file; empty = nothing was worth writing */
 	bool is_small; /* there is no file: `small` has all */
@@ -36,6 +44,7 @@ struct writer_result {
 	uint64_t drops[REC_KINDS];
 	uint64_t cuda[CUDA_COUNTS];
 	uint64_t heap[HEAP_COUNTS], python[PYTHON_COUNTS];
+	struct writer_merges merges;
 	uint64_t overhead_ns; /* estimate for the whole cycle (writer/cost.c) */
 	uint64_t torch_ns; /* libtorch's part of it, calculated */
 };

@@ -32,7 +32,7 @@ agent: base config agent/core agent/hooks agent/unwind agent/python agent/heap a
 writer: base config agent/core writer/gpu writer/heap writer/python writer/symbols
 writer/gpu: base config agent/core writer writer/symbols writer/python
 writer/heap: base config agent/core writer writer/symbols writer/python
-writer/python: base config agent/core writer
+writer/python: base config agent/core writer writer/symbols
 writer/symbols: base config agent/core writer
 finisher: base config agent/core writer
 report: base report/memory report/scan

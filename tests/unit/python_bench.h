@@ -11,6 +11,7 @@
 #define TESTS_PYTHON_BENCH_H
 
 #include "agent/core/codes.h"
+#include "agent/core/stack_pair.h"
 #include "base/fmt.h"
 #include "tests/unit/stacks_bench.h"
 #include "writer/python/python.h"
@@ -56,7 +57,7 @@ static inline const char *written(uint32_t stack, bool forward)
 	char *at = text;
 
 	json_init(&trace.json, block, sizeof(block), collect, &at);
-	python_call_stack(&trace, stack, forward);
+	python_stacks(&trace, (struct stack_pair){ .python = stack }, forward);
 	json_flush(&trace.json);
 	*at = '\0';
 	return text;

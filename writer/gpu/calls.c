@@ -125,12 +125,10 @@ static int put_call(struct trace *t, struct cuda_call *call)
 	if (call->external || t->config->dialect == DIALECT_TB043)
 		json_member(j, "External id", call->external);
 	if (call->stack)
-		gpu_put_lines(t, call);
+		gpu_put_stacks(t, call);
 	json_text_unsigned(j, "\"cbid\":", r->cbid);
 	if (call->correlation && !(call->marks & MARK_UNDER))
 		json_text_unsigned(j, ",\"correlation\":", call->correlation);
-	if (call->stack)
-		gpu_put_stack(t, call);
 	json_lit(j, "}},\n");
 	if (call->first && !(call->marks & MARK_NO_ARROW))
 		put_arrow(t, call);

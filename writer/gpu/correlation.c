@@ -183,5 +183,5 @@ int gpu_link(struct trace *t)
 		join_work_to_call(t, i);
 	if (c->stacks.n)
 		join_stacks(t);
-	return gpu_stacks_ready(t) ?: gpu_count_missing(t);
+	return gpu_count_missing(t);
 }

@@ -49,7 +49,6 @@ struct cuda {
 	} context[CUDA_DEVICES];
 	unsigned contexts;
 	struct demangle *demangle;
-	struct symbols *symbols; /* for the stacks; NULL: there are none */
 	struct kernel_slot kernel[KERNEL_SLOTS];
 };
 

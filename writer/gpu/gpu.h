@@ -29,6 +29,10 @@ struct cursor;
 int gpu_read(struct trace *t);
 /* Puts calls and work on the clock of the window's row, in order, and links them. */
 int gpu_place(struct trace *t);
+/* Notes the calls' native stacks, so that their frames get names; counts what is merged,
+ * once they have them. (stacks.c) */
+int gpu_want_stacks(struct trace *t);
+void gpu_count_stacks(struct trace *t);
 void gpu_free(struct trace *t);
 /* The end of the window and its GPU work, in ns. */
 int64_t gpu_write_end(const struct trace *t);

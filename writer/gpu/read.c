@@ -346,7 +346,6 @@ void gpu_free(struct trace *t)
 	pile_free(&c->clock.moments);
 	pile_unmap(c->by_correlation, c->slots * sizeof(*c->by_correlation));
 	demangle_free(c->demangle);
-	symbols_free(c->symbols);
 	pile_unmap(c, sizeof(*c));
 	t->cuda = NULL;
 }

@@ -60,10 +60,11 @@ struct heap {
 	struct heap_track tensor[1 + HEAP_DEVICES]; /* CPU, then GPUs */
 	struct heap_track device[HEAP_DEVICES];
 	/* frames.c */
-	struct symbols *symbols;
 	bool resolved;
-	struct pile stacks; /* uint32_t: ids of stacks to be written, ascending */
-	struct pile lists; /* uint32_t: for each stack its length, then its frames */
+	struct pile stacks; /* struct heap_stack: those to be written, ascending */
+	struct pile lists; /* uint32_t: for each place its length, then its frames */
+	uint32_t places; /* of the file's "stacks" */
+	struct pile lines; /* char: texts of Python's frames */
 	struct pile frames; /* struct heap_frame */
 	uint32_t *frame_index; /* open addressing: frame + 1 */
 	size_t frame_slots;
@@ -93,13 +94,10 @@ int heap_rate_add(struct heap *h, int64_t begin, int64_t ns, uint64_t allocs,
 int heap_rate_end(struct heap *h, int64_t begin, int64_t end);
 int heap_device(struct trace *t);
 
-/* cut.c: heap_cut gives the two stacks of a record, where all that look the same, as many
- * frames as are shown, have one id; heap_frames_get gives those frames, innermost first.
- */
+/* cut.c: the two stacks of a record, where all that look the same, as many frames as are
+ * shown, have one id. */
 int heap_cut_start(struct trace *t);
 void heap_cut_end(struct heap *h);
 struct stack_pair heap_cut(struct trace *t, uint32_t id);
-unsigned heap_frames_get(const struct trace *t, uint32_t stack,
-			 struct stack_frame frame[STACKS_MOST]);
 
 #endif

@@ -26,8 +26,9 @@ struct heap_cut {
 	struct stack_frame frame[STACKS_MOST], other[STACKS_MOST];
 };
 
-unsigned heap_frames_get(const struct trace *t, uint32_t stack,
-			 struct stack_frame frame[STACKS_MOST])
+/* As many frames as the file shows. */
+static unsigned shown_frames(const struct trace *t, uint32_t stack,
+			     struct stack_frame frame[STACKS_MOST])
 {
 	unsigned flags, most = t->config->stack_depth;
 
@@ -40,7 +41,7 @@ static bool has_same_frames(struct trace *t, uint32_t stack, unsigned depth)
 	struct heap_cut *c = t->heap->cut;
 	unsigned i = 0;
 
-	if (heap_frames_get(t, stack, c->other) != depth)
+	if (shown_frames(t, stack, c->other) != depth)
 		return false;
 	while (i < depth && c->frame[i].module == c->other[i].module &&
 	       c->frame[i].offset == c->other[i].offset)
@@ -52,7 +53,7 @@ static bool has_same_frames(struct trace *t, uint32_t stack, unsigned depth)
 static uint32_t first_of(struct trace *t, uint32_t stack)
 {
 	struct heap_cut *c = t->heap->cut;
-	unsigned depth = heap_frames_get(t, stack, c->frame);
+	unsigned depth = shown_frames(t, stack, c->frame);
 	uint64_t h = depth;
 	size_t i;
 

@@ -3,6 +3,8 @@
 #include "base/hash.h"
 #include "base/search.h"
 #include "writer/heap/account.h"
+#include "writer/python/merge.h"
+#include "writer/python/python.h"
 #include "writer/sort.h"
 #include "writer/symbols/site_text.h"
 
@@ -10,80 +12,78 @@
 
 /* ---- stacks ---- */
 
-int heap_frames_want(struct heap *h, uint32_t stack)
+struct heap_stack { /* what was wanted */
+	struct stack_pair is;
+	uint32_t place; /* in the file's "stacks" */
+	uint32_t at; /* of its list in h->lists */
+};
+
+int heap_frames_want(struct trace *t, struct stack_pair is)
 {
-	return stack ? pile_add(&h->stacks, &stack, sizeof(stack)) : 0;
+	const struct heap_stack s = { .is = is };
+
+	if (!is.native)
+		return 0;
+	return pile_add(&t->heap->stacks, &s, sizeof(s))
+		       ? -ENOMEM
+		       : symbols_want_stack(t->symbols, is.native);
 }
 
-static bool number_before(const void *left, const void *right)
+static bool stack_before(const void *left, const void *right)
 {
-	return *(const uint32_t *)left < *(const uint32_t *)right;
+	const struct heap_stack *a = left, *b = right;
+
+	return a->is.native != b->is.native ? a->is.native < b->is.native
+					    : a->is.python < b->is.python;
 }
 
-/* Sorts the wanted stacks, keeps each once if it has frames, and wants all the frames. */
-static int sort_stacks(struct trace *t)
+/* NULL: it was not wanted, or has no frames. */
+static const struct heap_stack *find_stack(const struct heap *h, struct stack_pair is)
 {
-	struct heap *h = t->heap;
-	uint32_t *id = h->stacks.mem;
-	size_t n = 0;
-	int err = sort_merge(id, h->stacks.n, sizeof(*id), number_before);
+	const struct heap_stack *s = h->stacks.mem, key = { .is = is };
+	size_t at = SEARCH_FIRST(i, 0, h->stacks.n, !stack_before(&s[i], &key));
 
-	for (size_t i = 0; !err && i < h->stacks.n; i++) {
-		struct stack_frame frame[STACKS_MOST];
-		unsigned depth;
-
-		if (i && id[i] == id[i - 1])
-			continue;
-		depth = heap_frames_get(t, id[i], frame);
-		if (!depth)
-			continue;
-		id[n++] = id[i];
-		for (unsigned f = 0; !err && f < depth; f++)
-			err = symbols_want(h->symbols, frame[f]);
-	}
-	h->stacks.n = n;
-	return err;
+	return at < h->stacks.n && !stack_before(&key, &s[at]) ? &s[at] : NULL;
 }
 
-int64_t heap_frames_stack(const struct heap *h, uint32_t stack)
+int64_t heap_frames_stack(const struct heap *h, struct stack_pair is)
 {
-	const uint32_t *id = h->stacks.mem;
-	size_t at = SEARCH_FIRST(i, 0, h->stacks.n, id[i] >= stack);
+	const struct heap_stack *s = find_stack(h, is);
 
-	return at < h->stacks.n && id[at] == stack ? (int64_t)at : -1;
-}
-
-/* The list of the stack: the number of its frames, then the frames; NULL: no such
- * stack. */
-static const uint32_t *list_of(const struct heap *h, uint32_t stack)
-{
-	const uint32_t *list = h->lists.mem;
-	int64_t place = stack ? heap_frames_stack(h, stack) : -1;
-
-	for (int64_t i = 0; i < place; i++)
-		list += *list + 1;
-	return place < 0 ? NULL : list;
+	return s ? (int64_t)s->place : -1;
 }
 
 struct site {
-	const struct heap_frame *frames;
-	const uint32_t *list;
+	const struct heap *heap;
+	const uint32_t *list; /* the number of its frames, then the frames */
 };
+
+/* A text of Python's may move when another is added. */
+static const char *text_of(const struct heap *h, const struct heap_frame *f)
+{
+	return f->text ? f->text : (char *)h->lines.mem + f->offset;
+}
 
 /* The text of a frame of the list, for site_text. */
 static const char *site_frame(void *arg, unsigned i)
 {
 	const struct site *s = arg;
 
-	return i < *s->list ? s->frames[s->list[i + 1]].text : NULL;
+	return i < *s->list ? text_of(s->heap, (struct heap_frame *)s->heap->frames.mem +
+						       s->list[i + 1])
+			    : NULL;
 }
 
-void heap_frames_site(struct trace *t, uint32_t stack)
+void heap_frames_site(struct trace *t, struct stack_pair is)
 {
-	struct site s = { t->heap->frames.mem, list_of(t->heap, stack) };
+	const struct heap_stack *stack = find_stack(t->heap, is);
+	struct site s = { .heap = t->heap };
 	char text[SITE_ROOM];
-	size_t len = s.list ? site_text(site_frame, &s, text) : 0;
+	size_t len;
 
+	if (stack)
+		s.list = (uint32_t *)t->heap->lists.mem + stack->at;
+	len = stack ? site_text(site_frame, &s, text) : 0;
 	if (len)
 		json_string(&t->json, text, len);
 	else
@@ -92,26 +92,28 @@ void heap_frames_site(struct trace *t, uint32_t stack)
 
 /* ---- frames ---- */
 
-static uint64_t hash_of(const struct heap_frame *f)
+static uint64_t hash_of(const struct heap *h, const struct heap_frame *f)
 {
-	uint64_t place = f->offset ^ (uint64_t)f->module << 32;
+	uint64_t place = f->module ? f->offset ^ (uint64_t)f->module << 32 : 0;
+	const char *text = text_of(h, f);
 
-	return hash_bytes(f->text, strlen(f->text)) ^ hash_bytes(&place, sizeof(place));
+	return hash_bytes(text, strlen(text)) ^ hash_bytes(&place, sizeof(place));
 }
 
-static bool same_frame(const struct heap_frame *a, const struct heap_frame *b)
+static bool same_frame(const struct heap *h, const struct heap_frame *a,
+		       const struct heap_frame *b)
 {
-	return a->module == b->module && a->offset == b->offset &&
-	       !strcmp(a->text, b->text);
+	return a->module == b->module && (!a->module || a->offset == b->offset) &&
+	       !strcmp(text_of(h, a), text_of(h, b));
 }
 
 /* The slot of a frame, or the empty slot where that frame belongs. */
 static uint32_t *slot_of(const struct heap *h, const struct heap_frame *f)
 {
 	const struct heap_frame *known = h->frames.mem;
-	size_t i = hash_of(f) & (h->frame_slots - 1);
+	size_t i = hash_of(h, f) & (h->frame_slots - 1);
 
-	while (h->frame_index[i] && !same_frame(&known[h->frame_index[i] - 1], f))
+	while (h->frame_index[i] && !same_frame(h, &known[h->frame_index[i] - 1], f))
 		i = (i + 1) & (h->frame_slots - 1);
 	return &h->frame_index[i];
 }
@@ -169,11 +171,12 @@ static int add_texts(struct trace *t, struct stack_frame frame)
 {
 	struct heap *h = t->heap;
 	unsigned n = 0;
-	const char *text = symbols_text(h->symbols, frame, &n);
-	bool raw = !symbols_known(h->symbols, frame) &&
+	const char *text = symbols_text(t->symbols, frame, &n);
+	bool raw = !symbols_known(t->symbols, frame) &&
 		   stacks_module_get(t->view, frame.module);
 	int err = 0;
 
+	h->resolved &= !raw;
 	for (unsigned i = 0; !err && i < n; i++, text += strlen(text) + 1) {
 		struct heap_frame f = { .text = text };
 
@@ -188,46 +191,84 @@ static int add_texts(struct trace *t, struct stack_frame frame)
 	return err;
 }
 
-/* Adds the stack's list: its length, which is known at the end only, and its frames by
- * number. */
-static int add_list(struct trace *t, uint32_t stack)
+/* Adds a frame of Python's; a text that is there already is dropped again. */
+static int add_line(struct trace *t, struct stack_frame frame)
 {
 	struct heap *h = t->heap;
-	struct stack_frame frame[STACKS_MOST];
-	unsigned depth = heap_frames_get(t, stack, frame);
+	char text[PYTHON_TEXT], *to;
+	size_t len = python_frame(t, frame, text) + 1, before = h->lines.n,
+	       n = h->frames.n;
+	int err;
+
+	to = pile_extend(&h->lines, len, 1);
+	if (!to)
+		return -ENOMEM;
+	memcpy(to, text, len);
+	err = add_frame(h, (struct heap_frame){ .offset = before });
+	if (h->frames.n == n)
+		h->lines.n = before;
+	return err;
+}
+
+/* Adds a stack's list: its length, which is known at the end only, and its frames by
+ * number. */
+static int add_list(struct trace *t, const struct merge *m)
+{
+	struct heap *h = t->heap;
+	unsigned n = m->how == MERGE_DONE ? m->n : m->natives;
 	size_t head = h->lists.n;
 	int err = pile_add(&h->lists, &(uint32_t){ 0 }, sizeof(uint32_t));
 
-	for (unsigned i = 0; !err && i < depth; i++)
-		err = add_texts(t, frame[i]);
+	for (unsigned i = 0; !err && i < n; i++)
+		if (m->how != MERGE_DONE)
+			err = add_texts(t, m->native[i]);
+		else if (m->frame[i].python)
+			err = add_line(t, m->frame[i].frame);
+		else
+			err = add_texts(t, m->frame[i].frame);
 	if (!err)
 		((uint32_t *)h->lists.mem)[head] = (uint32_t)(h->lists.n - head - 1);
 	return err;
 }
 
+/* Stacks with the same native one that are not merged share a list. */
 int heap_frames_find(struct trace *t)
 {
 	struct heap *h = t->heap;
-	int err;
+	struct heap_stack *s = h->stacks.mem, *alone = NULL;
+	size_t n = 0;
+	int err = sort_merge(s, h->stacks.n, sizeof(*s), stack_before);
 
 	h->resolved = true;
-	if (!h->stacks.n)
-		return 0;
-	h->symbols = symbols_new(t->view);
-	if (!h->symbols)
-		return -ENOMEM;
-	err = sort_stacks(t);
-	if (!err && h->stacks.n)
-		h->resolved = symbols_resolve(h->symbols);
-	for (size_t i = 0; !err && i < h->stacks.n; i++)
-		err = add_list(t, ((uint32_t *)h->stacks.mem)[i]);
+	for (size_t i = 0; !err && i < h->stacks.n; i++) {
+		const struct merge *m;
+
+		if (n && !stack_before(&s[n - 1], &s[i]))
+			continue;
+		m = python_merge(t, s[i].is);
+		if (!m->natives)
+			continue;
+		python_count(t, s[i].is);
+		s[n] = s[i];
+		if (m->how != MERGE_DONE && alone && alone->is.native == s[n].is.native) {
+			s[n].place = alone->place;
+			s[n++].at = alone->at;
+			continue;
+		}
+		s[n].place = h->places++;
+		s[n].at = (uint32_t)h->lists.n;
+		err = add_list(t, m);
+		alone = m->how != MERGE_DONE ? &s[n] : alone;
+		n++;
+	}
+	h->stacks.n = n;
 	return err;
 }
 
 void heap_frames_free(struct heap *h)
 {
-	symbols_free(h->symbols);
 	pile_free(&h->stacks);
+	pile_free(&h->lines);
 	pile_free(&h->lists);
 	pile_free(&h->frames);
 	pile_free(&h->modules);
@@ -280,7 +321,7 @@ static void put_lists(struct trace *t)
 	struct json *j = &t->json;
 
 	json_lit(j, "],\n\"stacks\": [");
-	for (size_t i = 0; i < t->heap->stacks.n; i++) {
+	for (uint32_t i = 0; i < t->heap->places; i++) {
 		if (i)
 			json_lit(j, ",\n");
 		json_lit(j, "[");
@@ -310,7 +351,7 @@ void heap_frames_write(struct trace *t)
 	for (size_t i = 0; i < h->frames.n; i++) {
 		if (i)
 			json_lit(j, ",\n");
-		json_string(j, f[i].text, strlen(f[i].text));
+		json_string(j, text_of(h, &f[i]), strlen(text_of(h, &f[i])));
 	}
 	put_raw(t);
 	put_lists(t);

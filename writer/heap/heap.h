@@ -19,7 +19,9 @@ struct heap;
 uint64_t heap_seen(const struct trace *t);
 /* Reads the cycle's heap records by time. 0 also when there are none. */
 int heap_read(struct trace *t);
-/* Names the call stacks that will be written. To be called after heap_read. */
+/* Chooses what will be written one by one, and notes its native stacks, so that their
+ * frames get names; heap_name, once they have them, makes the file's stacks. */
+int heap_choose(struct trace *t);
 int heap_name(struct trace *t);
 /* The most bytes that the process held, in the heap or in the tensors of one device. */
 uint64_t heap_peak(const struct trace *t);

@@ -99,8 +99,9 @@ static bool site_holds_more(const void *left, const void *right)
 
 /* Chooses the sites to be written, in order: those first that hold most at the end and
  * held most at the peak. */
-static int choose_sites(struct heap *h)
+static int choose_sites(struct trace *t)
 {
+	struct heap *h = t->heap;
 	const struct heap_site *s = h->sites.mem;
 	struct pile ranks = { 0 };
 	struct rank one, *r;
@@ -117,7 +118,7 @@ static int choose_sites(struct heap *h)
 		err = sort_merge(r, ranks.n, sizeof(*r), site_holds_more);
 	for (size_t i = 0; !err && i < ranks.n && i < HEAP_SITES; i++) {
 		h->chosen[h->chosen_n++] = r[i].site;
-		err = heap_frames_want(h, s[r[i].site].stack);
+		err = heap_frames_want(t, site_stacks(&s[r[i].site]));
 	}
 	pile_free(&ranks);
 	return err;
@@ -183,17 +184,20 @@ static int choose_largest(struct trace *t)
 	err = sort_merge(h->largest, h->large, sizeof(*h->largest), block_before);
 
 	for (size_t i = 0; !err && i < h->large; i++)
-		err = heap_frames_want(h, h->largest[i].stack);
+		err = heap_frames_want(t, large_stacks(&h->largest[i]));
 	return err;
+}
+
+int heap_choose(struct trace *t)
+{
+	if (!t->heap || !t->heap->summary)
+		return 0;
+	return choose_sites(t) ?: choose_largest(t);
 }
 
 int heap_name(struct trace *t)
 {
-	struct heap *h = t->heap;
-
-	if (!h || !h->summary)
-		return 0;
-	return choose_sites(h) ?: choose_largest(t) ?: heap_frames_find(t);
+	return t->heap && t->heap->summary ? heap_frames_find(t) : 0;
 }
 
 uint64_t heap_peak(const struct trace *t)

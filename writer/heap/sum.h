@@ -14,6 +14,7 @@
 #define WRITER_HEAP_SUM_H
 
 #include "agent/core/record_heap.h"
+#include "agent/core/stack_pair.h"
 #include "writer/heap/merge.h"
 
 #define HEAP_KEPT    (1u << 21) /* sites kept apart */
@@ -64,6 +65,16 @@ struct heap_large {
 static inline const struct rec_alloc *heap_record_at(const struct trace *t, uint32_t at)
 {
 	return (const struct rec_alloc *)(t->view->base + (uint64_t)at * 8);
+}
+
+static inline struct stack_pair site_stacks(const struct heap_site *s)
+{
+	return (struct stack_pair){ s->stack, s->python };
+}
+
+static inline struct stack_pair large_stacks(const struct heap_large *l)
+{
+	return (struct stack_pair){ l->stack, l->python };
 }
 
 struct heap;

@@ -117,9 +117,9 @@ static void put_op(struct trace *t, uint32_t op)
 		json_lit(&t->json, "null");
 }
 
-static void put_stack(struct trace *t, uint32_t stack)
+static void put_stack(struct trace *t, struct stack_pair is)
 {
-	int64_t place = stack ? heap_frames_stack(t->heap, stack) : -1;
+	int64_t place = heap_frames_stack(t->heap, is);
 
 	put_known(&t->json, "", place >= 0, place);
 }
@@ -143,9 +143,9 @@ static void put_site(struct trace *t, const struct heap_site *s)
 	struct json *j = &t->json;
 
 	json_lit(j, "{\"stack\": ");
-	put_stack(t, s->stack);
+	put_stack(t, site_stacks(s));
 	json_lit(j, ", ");
-	python_call_stack(t, s->python, false);
+	python_stacks(t, (struct stack_pair){ .python = s->python }, false);
 	json_lit(j, "\"op\": ");
 	put_op(t, s->op);
 	json_lit(j, ", ");
@@ -270,15 +270,15 @@ static void put_large(struct trace *t, const struct heap_large *l)
 	json_lit(j, ",\"call\":");
 	json_string(j, call, strlen(call));
 	json_lit(j, ",\"stack\":");
-	put_stack(t, l->stack);
+	put_stack(t, large_stacks(l));
 	json_lit(j, ",\"site\":");
-	heap_frames_site(t, l->stack);
+	heap_frames_site(t, large_stacks(l));
 	if (l->site)
 		json_text_unsigned(j, ",\"site_bytes\":", site->sums.bytes);
 	else
 		json_lit(j, ",\"site_bytes\":null");
 	json_lit(j, ",");
-	python_call_stack(t, l->python, false);
+	python_stacks(t, (struct stack_pair){ .python = l->python }, false);
 	json_lit(j, "\"op\":");
 	put_op(t, l->op);
 	put_known(j, ",\"step\":", s, s ? s->number : 0);

@@ -34,11 +34,21 @@ static void put_objects(struct trace *t)
 							  : ", \"exchanged\": false}");
 }
 
+/* Nothing where no moment has two stacks. */
+static void put_merges(struct json *j, const struct writer_merges *m)
+{
+	if (!(m->done + m->cut + m->unfit))
+		return;
+	json_text_unsigned(j, ", \"merged\": ", m->done);
+	json_text_unsigned(j, ", \"apart, as one is cut\": ", m->cut);
+	json_text_unsigned(j, ", \"apart, as they do not fit\": ", m->unfit);
+}
+
 void python_counts(struct trace *t)
 {
 	struct json *j = &t->json;
 
-	if (!t->python)
+	if (!t->config->python_stack)
 		return;
 	json_lit(j, ", \"python stacks\": {");
 	for (unsigned i = 0; i < PYTHON_OBJECTS; i++) {
@@ -46,6 +56,7 @@ void python_counts(struct trace *t)
 		json_text(j, names[i]);
 		json_text_unsigned(j, "\": ", count_of(t, (enum python_count)i));
 	}
+	put_merges(j, &t->result->merges);
 	json_lit(j, "}");
 	put_objects(t);
 }

@@ -1,210 +1,207 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Python's call stacks as text. A program calls operators from few places, again and
- * again: the text of each frame is kept, and that of the stacks that were written last.
- */
-#include "agent/core/stacks.h"
-#include "agent/core/codes.h"
+/* Call stacks as members of events. A program calls operators from few places, again and
+ * again: the texts of the stacks that were written last are kept. */
 #include "base/hash.h"
 #include "writer/pile.h"
-#include "writer/python/lines.h"
+#include "writer/python/frames.h"
+#include "writer/python/merge.h"
 #include "writer/python/python.h"
-#include "writer/text.h"
 #include "writer/trace.h"
 
 #include <errno.h>
 
-#define FRAMES      (1u << 16) /* slots of the frames' index; a power of two */
-#define FRAMES_MOST (FRAMES / 4 * 3) /* frames that are kept ... */
-#define TEXTS_MOST  (64u << 20) /* ... and bytes of their texts */
-/* An escaped byte takes six at most. */
-#define FRAME_TEXT (2 * 6 * CODES_TEXT + JSON_DIGITS + 8)
-#define STACKS     1024
-#define STACK_TEXT (8192 - 8)
-
-struct frame_slot {
-	uint64_t frame; /* stacks_pack; 0 = empty */
-	uint32_t at, len; /* in the frames' texts */
-};
+#define STACKS     4096
+#define TEXTS_MOST (16u << 20) /* bytes of their texts, until all are forgotten */
 
 struct stack_slot {
-	uint32_t id, len; /* id 0 = empty */
-	char text[STACK_TEXT]; /* the member with its comma */
+	struct stack_pair pair; /* both 0 = empty */
+	uint32_t at, len; /* in the texts: members with their commas; len 0 = not there */
+	bool forward;
+	uint8_t how; /* enum merge_how */
 };
 
 struct python {
-	const char *folders; /* "/a:/b": where Python finds its files; in the spool */
-	size_t folders_len;
-	struct pile texts; /* of frames, one behind the other, escaped */
-	size_t frames; /* slots in use */
-	struct frame_slot frame[FRAMES];
-	char text[FRAME_TEXT]; /* of a frame that was not kept yet */
-	struct stack_slot stack[STACKS];
+	struct frames frames;
+	struct merge merge; /* the stacks that were looked at last */
+	struct pile texts;
+	struct stack_slot slot[STACKS];
 };
+_Static_assert(FRAMES_TEXT < PYTHON_TEXT, "python_frame's");
 
-/* ---- frames ---- */
-
-/* The fact is a JSON string without escapes; any other value names no folder. */
-static void find_folders(struct python *p, const struct spool_header *head)
+size_t python_frame(const struct trace *t, struct stack_frame frame, char *text)
 {
-	size_t len = 0;
-	const char *value = facts_get(head, "python_path", &len);
-
-	p->folders = "";
-	if (!value || len < 2 || value[0] != '"' || value[len - 1] != '"')
-		return;
-	p->folders = value + 1;
-	p->folders_len = len - 2;
+	return frames_plain(&t->python->frames, frame, text);
 }
 
-/* How much of a file's name is the folder's that Python found it by. torch sorts the
- * folders in descending order and takes the first that begins the name: the longest one.
- */
-static size_t folder_length(const struct python *p, const char *file, size_t len)
+/* ---- two stacks ---- */
+
+/* Nobody may have asked for Python's, though the spool has them. */
+static struct stack_pair asked_pair(const struct trace *t, struct stack_pair pair)
 {
-	const char *at = p->folders, *end = at + p->folders_len;
-	size_t longest = 0;
-
-	while (at < end) {
-		const char *colon = memchr(at, ':', (size_t)(end - at));
-		const char *stop = colon ? colon : end;
-		size_t n = (size_t)(stop - at);
-
-		if (n && n >= longest && n < len && file[n] == '/' &&
-		    !memcmp(file, at, n))
-			longest = n + 1;
-		at = colon ? colon + 1 : end;
-	}
-	return longest;
+	if (t->config->python_stack == PYTHON_OFF)
+		pair.python = 0;
+	return pair;
 }
 
-/* Puts "file(line): function" into p->text. Returns the length. */
-static size_t format_frame(struct python *p, const struct code *c, uint32_t offset)
+const struct merge *python_merge(struct trace *t, struct stack_pair pair)
 {
-	size_t len = c->file_len;
-	size_t folder = folder_length(p, code_file(c), len);
-	uint32_t line = lines_find(c, offset);
-	char *to = json_put_escaped(p->text, code_file(c) + folder, len - folder);
+	struct merge *m = &t->python->merge;
 
-	*to++ = '(';
-	to = json_put_unsigned(to, line ? line : c->first_line);
-	memcpy(to, "): ", 3);
-	to = json_put_escaped(to + 3, code_name(c), c->name_len);
-	return (size_t)(to - p->text);
+	merge_stacks(m, t->view, t->symbols, asked_pair(t, pair), t->config->stack_depth);
+	return m;
 }
 
-/* The slot of a frame, or the empty one that it may have. */
-static struct frame_slot *find_slot(struct python *p, uint64_t frame)
+/* The slot of the pair; else *s is emptied, and gets its key. */
+static struct stack_slot *find_slot(struct trace *t, struct stack_pair pair, bool forward)
 {
-	size_t at = hash_place(frame, FRAMES);
+	uint64_t key = (uint64_t)pair.native << 32 | pair.python;
+	struct stack_slot *s = &t->python->slot[hash_place(key, STACKS)];
 
-	while (p->frame[at].frame && p->frame[at].frame != frame)
-		at = (at + 1) & (FRAMES - 1);
-	return &p->frame[at];
+	if (s->pair.native != pair.native || s->pair.python != pair.python ||
+	    s->forward != forward)
+		*s = (struct stack_slot){ .pair = pair,
+					  .forward = forward,
+					  .how = MERGE_HOWS };
+	return s;
 }
 
-/* A program that makes code all the time calls old code no more: when the memory is used
- * up all is forgotten. */
-static void keep_frame(struct python *p, uint64_t frame, size_t len)
+void python_count(struct trace *t, struct stack_pair pair)
 {
-	char *to;
-
-	if (p->frames >= FRAMES_MOST || p->texts.n + len > TEXTS_MOST) {
-		memset(p->frame, 0, sizeof(p->frame));
-		p->frames = 0;
-		p->texts.n = 0;
-	}
-	to = pile_extend(&p->texts, len, 1);
-	if (!to)
-		return;
-	memcpy(to, p->text, len);
-	*find_slot(p, frame) = (struct frame_slot){
-		.frame = frame,
-		.at = (uint32_t)(to - (char *)p->texts.mem),
-		.len = (uint32_t)len,
-	};
-	p->frames++;
-}
-
-/* The text is good until the next frame's is asked for. */
-static struct code_text frame_text(struct trace *t, struct stack_frame f)
-{
-	struct python *p = t->python;
-	uint64_t frame = stacks_pack(f);
-	const struct frame_slot *s = find_slot(p, frame);
-	const struct code *c;
-	size_t len;
-
-	if (s->frame)
-		return (struct code_text){ (char *)p->texts.mem + s->at, s->len };
-	c = codes_get(t->view, f.module);
-	if (!c)
-		return (struct code_text){ "?", 1 };
-	len = format_frame(p, c, (uint32_t)f.offset);
-	keep_frame(p, frame, len);
-	return (struct code_text){ p->text, len };
-}
-
-/* ---- stacks ---- */
-
-/* Text goes into the file, and into the slot as far as it has room. */
-static void put_text(struct json *j, struct text *kept, const char *text, size_t len)
-{
-	json_raw(j, text, len);
-	text_put(kept, text, len);
-}
-
-/* Returns false, and leaves nothing in the slot, where there is no such stack. */
-static bool write_stack(struct trace *t, uint32_t id, struct stack_slot *s)
-{
-	static const char key[] = "\"Call stack\":\"";
-	struct text kept = { s->text, s->text + STACK_TEXT };
-	struct stack_frame frame[STACKS_MOST];
-	unsigned flags, n;
-
-	s->id = 0;
-	n = stacks_get(t->view, id, frame, t->config->stack_depth, &flags);
-	if (!n)
-		return false;
-	put_text(&t->json, &kept, key, sizeof(key) - 1);
-	for (unsigned i = 0; i < n; i++) {
-		struct code_text text = frame_text(t, frame[i]);
-
-		if (i)
-			put_text(&t->json, &kept, ";", 1);
-		put_text(&t->json, &kept, text.text, text.len);
-	}
-	put_text(&t->json, &kept, "\",", 2);
-	if (kept.at == kept.end)
-		return true;
-	s->id = id;
-	s->len = (uint32_t)(kept.at - s->text);
-	return true;
-}
-
-void python_call_stack(struct trace *t, uint32_t stack, bool forward)
-{
+	struct writer_merges *to = &t->result->merges;
 	struct stack_slot *s;
 
-	if (!t->python || !stack)
+	pair = asked_pair(t, pair);
+	if (!pair.native || !pair.python)
 		return;
-	s = &t->python->stack[hash_place(stack, STACKS)];
-	if (s->id == stack)
-		json_raw(&t->json, s->text, s->len);
-	else if (!write_stack(t, stack, s))
+	s = find_slot(t, pair, false);
+	if (s->how == MERGE_HOWS)
+		s->how = (uint8_t)python_merge(t, pair)->how;
+	to->done += s->how == MERGE_DONE;
+	to->unfit += s->how == MERGE_UNFIT;
+	if (s->how != MERGE_CUT)
 		return;
-	if (forward)
-		json_lit(&t->json, "\"Call stack of\":\"forward operator\",");
+	to->cut++;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned depth = stacks_depth(t->view, i ? pair.python : pair.native);
+
+		to->deepest = depth > to->deepest ? depth : to->deepest;
+	}
 }
+
+/* ---- texts ---- */
+
+static void put_text(struct trace *t, const char *text, size_t len)
+{
+	char *to = pile_extend(&t->python->texts, len, 1);
+
+	if (to)
+		memcpy(to, text, len);
+	else
+		t->json.err = -ENOMEM;
+}
+
+/* Puts the names of a native frame; an inlined call has a name of its own. */
+static void put_native(struct trace *t, struct stack_frame frame)
+{
+	struct pile *p = &t->python->texts;
+	unsigned n;
+	const char *text = symbols_text(t->symbols, frame, &n);
+
+	for (; n--; text += strlen(text) + 1) {
+		size_t len = strlen(text), before = p->n;
+		char *to = pile_extend(p, 6 * len, 1); /* a byte takes six at most */
+
+		if (!to) {
+			t->json.err = -ENOMEM;
+			return;
+		}
+		p->n = before + (size_t)(json_put_escaped(to, text, len) - to);
+		if (n)
+			put_text(t, ";", 1);
+	}
+}
+
+static void put_frame(struct trace *t, struct stack_frame frame, bool python)
+{
+	struct code_text text;
+
+	if (!python) {
+		put_native(t, frame);
+		return;
+	}
+	text = frames_escaped(&t->python->frames, frame);
+	put_text(t, text.text, text.len);
+}
+
+static void put_list(struct trace *t, const char *key, const struct stack_frame *frame,
+		     unsigned n, bool python)
+{
+	for (unsigned i = 0; i < n; i++) {
+		put_text(t, i ? ";" : key, i ? 1 : strlen(key));
+		put_frame(t, frame[i], python);
+	}
+	if (n)
+		put_text(t, "\",", 2);
+}
+
+static void put_merged(struct trace *t, const struct merge *m, const char *key)
+{
+	for (unsigned i = 0; i < m->n; i++) {
+		put_text(t, i ? ";" : key, i ? 1 : strlen(key));
+		put_frame(t, m->frame[i].frame, m->frame[i].python);
+	}
+	put_text(t, "\",", 2);
+}
+
+/* Puts all members of a moment's stacks into the texts. */
+static void put_stacks(struct trace *t, struct stack_pair pair, bool forward)
+{
+	static const char key[] = "\"Call stack\":\"",
+			  beside[] = "\"Native call stack\":\"",
+			  of[] = "\"Call stack of\":\"forward operator\",";
+	const struct merge *m = python_merge(t, pair);
+
+	if (m->how == MERGE_DONE && !forward) {
+		put_merged(t, m, key);
+		return;
+	}
+	put_list(t, key, m->python, m->pythons, true);
+	if (forward && m->pythons)
+		put_text(t, of, sizeof(of) - 1);
+	put_list(t, m->pythons ? beside : key, m->native, m->natives, false);
+}
+
+void python_stacks(struct trace *t, struct stack_pair pair, bool forward)
+{
+	struct python *p = t->python;
+	struct stack_slot *s;
+
+	pair = asked_pair(t, pair);
+	if (!pair.native && !pair.python)
+		return;
+	s = find_slot(t, pair, forward);
+	if (!s->len) {
+		if (p->texts.n > TEXTS_MOST) {
+			for (unsigned i = 0; i < STACKS; i++)
+				p->slot[i].len = 0;
+			p->texts.n = 0;
+		}
+		s->at = (uint32_t)p->texts.n;
+		put_stacks(t, pair, forward);
+		s->len = (uint32_t)(p->texts.n - s->at);
+	}
+	if (s->len)
+		json_raw(&t->json, (char *)p->texts.mem + s->at, s->len);
+}
+
+/* ---- the whole ---- */
 
 int python_start(struct trace *t)
 {
-	if (t->config->python_stack == PYTHON_OFF)
-		return 0;
 	t->python = pile_map(sizeof(*t->python));
 	if (!t->python)
 		return -ENOMEM;
-	find_folders(t->python, t->view->head);
+	frames_start(&t->python->frames, t->view);
 	return 0;
 }
 
@@ -212,6 +209,7 @@ void python_free(struct trace *t)
 {
 	if (!t->python)
 		return;
+	frames_free(&t->python->frames);
 	pile_free(&t->python->texts);
 	pile_unmap(t->python, sizeof(*t->python));
 	t->python = NULL;

@@ -22,6 +22,7 @@ struct entry {
 	uint64_t at; /* where its texts begin */
 	uint32_t n; /* its texts; 0 = not resolved yet */
 	bool known;
+	uint8_t loop; /* enum frame_loop */
 };
 
 struct symbols {
@@ -31,6 +32,8 @@ struct symbols {
 	struct pile entries; /* entry + 1, by hash; `slots` of them, a power of two */
 	uint32_t *slot; /* of entries, + 1; a power of two */
 	size_t slots;
+	uint8_t *noted; /* a bit for each stack of the spool all of whose frames are */
+	bool wanted; /* anything, in this window */
 	struct pile texts; /* char */
 	struct pile order; /* struct asked: by module, then offset */
 };
@@ -108,13 +111,21 @@ struct symbols *symbols_new(const struct spool_view *v)
 		}
 	}
 	s->view = v;
+	s->wanted = false;
 	return s;
+}
+
+static size_t noted_bytes(const struct symbols *s)
+{
+	return s->view->size / sizeof(struct stack) / 8 + 1;
 }
 
 void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
+	pile_unmap(s->noted, noted_bytes(s));
+	s->noted = NULL;
 	s->view = NULL;
 	s->order.n = 0;
 	if (s->texts.n > KEPT_MOST || kept)
@@ -128,6 +139,7 @@ int symbols_want(struct symbols *s, struct stack_frame frame)
 	const struct entry e = { .frame = frame };
 	size_t at = place_of(s, frame);
 
+	s->wanted = true;
 	if (s->slot[at])
 		return 0;
 	if (2 * s->entries.n >= s->slots) {
@@ -138,6 +150,28 @@ int symbols_want(struct symbols *s, struct stack_frame frame)
 	if (pile_add(&s->entries, &e, sizeof(e)))
 		return -ENOMEM;
 	s->slot[at] = (uint32_t)s->entries.n;
+	return 0;
+}
+
+/* Stacks share their callers: where one was noted, so were all outside of it. */
+int symbols_want_stack(struct symbols *s, uint32_t stack)
+{
+	struct stack_frame frame[STACKS_MOST];
+	unsigned flags, n = stacks_get(s->view, stack, frame, STACKS_MOST, &flags);
+
+	if (!s->noted && !(s->noted = pile_map(noted_bytes(s))))
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		const volatile struct stack *at = stacks_at(s->view, stack);
+		size_t bit = stack / (sizeof(*at) / 8);
+
+		if (!at || s->noted[bit / 8] & 1u << bit % 8)
+			return 0;
+		s->noted[bit / 8] |= (uint8_t)(1u << bit % 8);
+		stack = at->caller; /* may change */
+		if (symbols_want(s, frame[i]))
+			return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -314,10 +348,22 @@ static void ask_for_unknown(struct symbols *s)
 	pile_free(&q);
 }
 
+static void note_loop(const struct symbols *s, struct entry *e)
+{
+	const char *text = (const char *)s->texts.mem + e->at;
+
+	for (uint32_t n = e->n; n > 1;
+	     n--) /* the function that the others are inlined in */
+		text += strlen(text) + 1;
+	e->loop = (uint8_t)(e->n ? frame_loop(text) : FRAME_NO_LOOP);
+}
+
 bool symbols_resolve(struct symbols *s)
 {
 	bool all = true;
 
+	if (!s->wanted)
+		return true;
 	if (!tired)
 		ask_for_unknown(s);
 	for (size_t i = 0; i < s->entries.n; i++) {
@@ -325,6 +371,7 @@ bool symbols_resolve(struct symbols *s)
 
 		if (!e->n)
 			fall_back(s, e);
+		note_loop(s, e);
 		all &= e->known;
 	}
 	return all;
@@ -344,4 +391,11 @@ const char *symbols_text(const struct symbols *s, struct stack_frame frame, unsi
 
 	*n = e && e->n ? e->n : 1;
 	return e && e->n ? (const char *)s->texts.mem + e->at : "??";
+}
+
+enum frame_loop symbols_loop(const struct symbols *s, struct stack_frame frame)
+{
+	uint32_t i = s->slot[place_of(s, frame)];
+
+	return i ? (enum frame_loop)entry_at(s, i - 1)->loop : FRAME_NO_LOOP;
 }

@@ -18,6 +18,7 @@
 
 #include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
+#include "base/frame_text.h"
 
 #include <stdbool.h>
 
@@ -33,6 +34,8 @@ extern int (*symbols_ask)(const char *question, size_t len, int64_t ns,
 struct symbols *symbols_new(const struct spool_view *v); /* NULL: no memory */
 /* Notes a frame that will be looked up. 0 or -ENOMEM. */
 int symbols_want(struct symbols *s, struct stack_frame frame);
+/* Notes all frames of a stack; one that is not in the spool has none. */
+int symbols_want_stack(struct symbols *s, uint32_t stack);
 /* Resolves all noted frames at once; bounded in time. false: some are not known
  * (symbols_known), because there is no helper, or it cannot read their files. */
 bool symbols_resolve(struct symbols *s);
@@ -42,6 +45,8 @@ bool symbols_known(const struct symbols *s, struct stack_frame frame);
 /* The texts of a frame, innermost inlined call first: "function (file.c:12)",
  * NUL-terminated, back to back; *n: how many (at least 1). Valid until symbols_free. */
 const char *symbols_text(const struct symbols *s, struct stack_frame frame, unsigned *n);
+/* Does the frame execute Python? */
+enum frame_loop symbols_loop(const struct symbols *s, struct stack_frame frame);
 void symbols_free(struct symbols *s);
 
 #endif
