@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two stacks of one moment in a file: merged in the order of the calls, or apart, and
+ * counted. */
+#include "agent/core/record_cuda.h"
+#include "agent/core/record_stack.h"
+#include "tests/unit/cuda_image.h"
+#include "tests/unit/heap_image.h"
+#include "tests/unit/pair_image.h"
+#include "writer/symbols/symbols.h"
+
+#define L "_PyEval_EvalFrameDefault"
+
+/* ---- stacks by their names ---- */
+
+/* The functions of a module, at offsets 16, 32, ... */
+static const char *function[64];
+static unsigned functions;
+
+/* Answers as the helper does: an inlined call has a text of its own, before a "|". */
+static int name_functions(const char *question, size_t len, int64_t ns,
+			  int (*take)(void *arg, const char *text, size_t len), void *arg)
+{
+	const char *end = question + len;
+
+	(void)ns;
+	for (; question < end; question += strlen(question) + 1) {
+		const char *name;
+
+		if (*question != 'f')
+			continue;
+		name = function[strtoul(question + 1, NULL, 16) / 16 - 1];
+		for (const char *bar; (bar = strchr(name, '|')); name = bar + 1) {
+			take(arg, name, (size_t)(bar - name));
+			take(arg, "", 1);
+		}
+		take(arg, name, strlen(name) + 1);
+		take(arg, "", 1);
+	}
+	return 0;
+}
+
+static uint32_t add_frame(struct spool_image *m, uint32_t caller, struct stack_frame f,
+			  unsigned flags)
+{
+	struct stack *s = image_stacks_room(m, sizeof(*s));
+	uint32_t depth = caller ? ((struct stack *)(m->base + 8ul * caller))->depth : 0;
+
+	*s = (struct stack){ .caller = caller,
+			     .depth = (uint16_t)(depth + 1),
+			     .flags = (uint16_t)flags,
+			     .frame = stacks_pack(f) };
+	return (uint32_t)(((uint8_t *)s - m->base) / 8);
+}
+
+static struct stack_frame frame_at(const struct spool_image *m, uint32_t stack)
+{
+	uint64_t word = ((struct stack *)(m->base + 8ul * stack))->frame;
+
+	return (struct stack_frame){ (uint32_t)(word >> 32), (uint32_t)word };
+}
+
+/* "inner outer": native functions, or Python's, of which "*" marks the first that its
+ * loop executes; `flags`: of the outermost. */
+static uint32_t stack_of(struct spool_image *m, const char *names, bool python,
+			 unsigned flags)
+{
+	uint32_t module = python ? 0 : image_module(m, "/x.so");
+	char text[1024], *at;
+	uint32_t id = 0;
+
+	strcpy(text, names);
+	while ((at = strrchr(text, ' ') ? strrchr(text, ' ') + 1 : text), *at) {
+		struct stack_frame f = { module, 16 * (functions + 1) };
+		unsigned mark = at[strlen(at) - 1] == '*' ? STACK_ENTRY : 0;
+
+		if (mark)
+			at[strlen(at) - 1] = '\0';
+		if (python)
+			f = frame_at(m, image_python_stack(m, at));
+		else
+			function[functions++] = strdup(at);
+		id = add_frame(m, id, f, mark | flags);
+		flags = 0;
+		at[at > text ? -1 : 0] = '\0';
+	}
+	return id;
+}
+
+static const struct moment {
+	const char *native, *python; /* innermost first */
+	const char
+		*want; /* merged: Python's frames as "x.py(3): " and the name; or NULL */
+	unsigned native_flags, python_flags;
+	const char *count;
+} rows[] = {
+	/* Python a calls C's map, which calls b, which calls list.sort, which calls key.
+	 */
+	{ "malloc " L " sort " L " map " L " main", "key* b* a*",
+	  "malloc;x.py(3): key;sort;x.py(3): b;map;x.py(3): a;main" },
+	/* Calls from Python to Python stay in one loop. */
+	{ "malloc " L " sort " L " main", "c b* a main*",
+	  "malloc;x.py(3): c;x.py(3): b;sort;x.py(3): a;x.py(3): main;main" },
+	/* Every way to write the loop's name; what is inlined in it belongs to it. */
+	{ "f " L ".cold g " L "() h do_call(x.h:1)|" L "(ceval.c:7) i", "c* b* a*",
+	  "f;x.py(3): c;g;x.py(3): b;h;x.py(3): a;i" },
+	/* Frames that look like it are none. */
+	{ L "2 " L " trampoline|f my_" L, "a*", L "2;x.py(3): a;trampoline;f;my_" L },
+	/* An instruction's function lies in its loop's frame, or has none around. */
+	{ "f _TAIL_CALL_CALL " L " g _TAIL_CALL_CALL h", "b* a*",
+	  "f;x.py(3): b;g;x.py(3): a;h" },
+	/* Loops of their own, one right in the other. */
+	{ "f " L " " L " g", "b* a*", "f;x.py(3): b;x.py(3): a;g" },
+	/* The innermost loop has begun a frame that Python does not count yet. */
+	{ "f " L " g " L " h", "a*", "f;" L ";g;x.py(3): a;h" },
+	{ "f _TAIL_CALL_CALL " L " " L, "a*", "f;_TAIL_CALL_CALL;" L ";x.py(3): a" },
+	/* Numbers that do not fit. */
+	{ "f " L " " L " " L " h", "a*", NULL, .count = "as they do not fit\": 1" },
+	{ "f " L " h", "b* a*", NULL, .count = "as they do not fit\": 1" },
+	{ "f g h", "a*", NULL, .count = "as they do not fit\": 1" },
+	/* Without a mark nobody knows who called the outermost frame. */
+	{ "f " L " h", "a", NULL, .count = "as they do not fit\": 1" },
+	{ "f " L " h", "b* a", NULL, .count = "as they do not fit\": 1" },
+	/* A native stack that ended early may lack a loop. */
+	{ "f " L " g " L " h", "b* a*", NULL, .native_flags = STACK_ENDED,
+	  .count = "as they do not fit\": 1" },
+	{ "f " L " g " L " h", "b* a*", NULL, .native_flags = STACK_CUT,
+	  .count = "as one is cut\": 1" },
+	{ "f " L " g " L " h", "b* a*", NULL, .python_flags = STACK_CUT,
+	  .count = "as one is cut\": 1" },
+	/* A coroutine's stack begins with its own first frame, and so does Python's. */
+	{ "f " L " h", "a*", "f;x.py(3): a;h", .native_flags = STACK_FOREIGN },
+};
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+static struct stack_pair pair_of(struct spool_image *m, const struct moment *r)
+{
+	symbols_ask = name_functions;
+	m->config.python_stack = PYTHON_OPS;
+	return (struct stack_pair){ stack_of(m, r->native, false, r->native_flags),
+				    stack_of(m, r->python, true, r->python_flags) };
+}
+
+static struct rec_op *op_with(struct spool_image *m, const char *name, uint64_t begin,
+			      uint64_t end, struct stack_pair pair)
+{
+	struct rec_op *op =
+		image_record(m, REC_OP, sizeof(*op) + sizeof(struct op_stack),
+			     image_name(m, name, strlen(name), ""), begin, end);
+
+	op->seq = -1;
+	op->r.flags = OP_STACK;
+	*(struct op_stack *)(op + 1) = (struct op_stack){ pair.python, pair.native };
+	return op;
+}
+
+/* A stack's text as the file has it, from the row's names. */
+static void put_apart(char *to, const char *names, bool python)
+{
+	char text[1024], *save = NULL;
+
+	strcpy(text, names);
+	*to = '\0';
+	for (char *at = strtok_r(text, " ", &save); at; at = strtok_r(NULL, " ", &save)) {
+		to += sprintf(to, "%s%s%.*s", at == text ? "" : ";",
+			      python ? "x.py(3): " : "",
+			      (int)(python ? strcspn(at, "*") : strlen(at)), at);
+	}
+}
+
+static void has_member(const char *line, const char *key, const char *text)
+{
+	char want[1200];
+	const char *at;
+
+	fmt(want, sizeof(want), "\"%s\":\"%s\",", key, text);
+	at = strstr(line, want);
+	ck_assert_msg(at && at < strchr(line, '\n'), "no %s in %.1000s", want, line);
+}
+
+/* Has the first event of that name the row's stacks? */
+static void is_written_so(const struct spool_image *m, const char *name,
+			  const struct moment *r)
+{
+	const char *line = image_event(m, name, 0), *beside;
+	char text[1024];
+
+	ck_assert_ptr_nonnull(line);
+	beside = strstr(line, "Native call stack");
+	if (r->want) {
+		has_member(line, "Call stack", r->want);
+		ck_assert(!beside || beside > strchr(line, '\n'));
+		return;
+	}
+	put_apart(text, r->python, true);
+	has_member(line, "Call stack", text);
+	put_apart(text, r->native, false);
+	has_member(line, "Native call stack", text);
+}
+
+static void is_counted(const struct spool_image *m, const struct moment *r, unsigned n)
+{
+	char want[128];
+
+	fmt(want, sizeof(want), "\"merged\": %u,", r->want ? n : 0);
+	ck_assert_msg(strstr(m->text, want) != NULL, "no %s", want);
+	if (r->count && n == 1)
+		ck_assert_msg(strstr(m->text, r->count) != NULL, "no %s", r->count);
+}
+
+/* ---- where they are written ---- */
+
+START_TEST(operators)
+{
+	struct spool_image *m = image_new(1000, 100000);
+	struct stack_pair pair = pair_of(m, &rows[_i]);
+
+	image_thread(m, 7, 1, "main");
+	op_with(m, "aten::a", 2000, 3000, pair);
+	op_with(m, "aten::b", 3000, 4000, (struct stack_pair){ pair.native, 0 });
+	op_with(m, "aten::c", 4000, 5000, (struct stack_pair){ 0, pair.python });
+	op_with(m, "aten::d", 5000, 6000, pair);
+	op_with(m, "aten::e", 5100, 5900, pair)->r.flags |= OP_SHARES;
+	image_write(m);
+	is_written_so(m, "aten::a", &rows[_i]);
+	is_written_so(m, "aten::d", &rows[_i]);
+	is_counted(m, &rows[_i], 2);
+	ck_assert_ptr_null(strstr(image_event(m, "aten::e", 0), "all stack"));
+	image_free(m);
+}
+END_TEST
+
+START_TEST(calls)
+{
+	struct spool_image *m = cuda_image(1000, 100000, 10);
+	struct stack_pair pair = pair_of(m, &rows[_i]);
+	struct rec_stack *s = image_record(m, REC_STACK, sizeof(*s),
+					   image_name(m, "launch", 6, ""), 1900, 0);
+
+	s->stack = image_pair(m, pair.native, pair.python);
+	cuda_call(m, "launch", 1, 2000, 2100);
+	image_write(m);
+	is_written_so(m, "launch", &rows[_i]);
+	is_counted(m, &rows[_i], 1);
+	image_free(m);
+}
+END_TEST
+
+/* The texts of the first list of "stacks", innermost first. */
+static const char *first_list(const struct spool_image *m)
+{
+	static char text[4096];
+	const char *at = heap_after(heap_object(m), "\"stacks\": [[", 0);
+
+	text[0] = '\0';
+	do {
+		unsigned n = (unsigned)strtoul(at, (char **)&at, 10);
+		const char *frame = heap_after(heap_object(m), "\"frames\": [\"", 0);
+
+		while (n--)
+			frame = heap_after(frame, "\",\n\"", 0);
+		ck_assert_ptr_nonnull(frame);
+		sprintf(text + strlen(text), "%s%.*s", *text ? ";" : "",
+			(int)strcspn(frame, "\""), frame);
+		at += strspn(at, ", ");
+	} while (*at != ']');
+	return text;
+}
+
+/* Python's line is the site's "Call stack" in any case. */
+START_TEST(sites)
+{
+	struct spool_image *m = heap_image(1000, 100000);
+	struct stack_pair pair = pair_of(m, &rows[_i]);
+	char text[1024], want[2048];
+	uint32_t id = image_pair(m, pair.native, pair.python);
+
+	image_alloc(m, HEAP_MALLOC, id, 0x5000, 11, 3000);
+	image_alloc(m, HEAP_CALLOC, id, 0x6000, 22, 4000);
+	image_write(m);
+	heap_adds_up(m);
+	ck_assert_uint_eq(heap_site_count(m), 2);
+	put_apart(text, rows[_i].native, false);
+	for (char *at = text; (at = strchr(at, '|'));)
+		*at = ';';
+	ck_assert_str_eq(first_list(m), rows[_i].want ? rows[_i].want : text);
+	put_apart(text, rows[_i].python, true);
+	fmt(want, sizeof(want), "{\"stack\": 0, \"Call stack\":\"%s\",", text);
+	ck_assert_ptr_nonnull(strstr(m->text, want));
+	is_counted(m, &rows[_i], 1);
+	image_free(m);
+}
+END_TEST
+
+/* ---- what is no pair of one moment ---- */
+
+/* A thread of autograd's has a native stack of its own, and its forward operator's lines
+ * of Python: they are not of one moment, however well they fit. */
+START_TEST(a_backward_operator_is_not_merged)
+{
+	struct spool_image *m = image_new(1000, 100000);
+	struct stack_pair pair = pair_of(m, &rows[0]);
+	struct rec_op *op;
+
+	image_thread(m, 7, 1, "main");
+	op = op_with(m, "aten::mul", 2000, 3000, (struct stack_pair){ 0, pair.python });
+	op->seq = 5;
+	image_chunk(m);
+	image_thread(m, 8, 2, "autograd");
+	op = op_with(m, "MulBackward0", 4000, 5000,
+		     (struct stack_pair){ pair.native, 0 });
+	op->seq = 5;
+	op->fwd_thread = 1;
+	image_write(m);
+	is_written_so(m, "MulBackward0",
+		      &(struct moment){ rows[0].native, rows[0].python, NULL });
+	image_free(m);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tc = tcase_create("writer merge");
+
+	tcase_add_loop_test(tc, operators, 0, ROWS);
+	tcase_add_loop_test(tc, calls, 0, ROWS);
+	tcase_add_loop_test(tc, sites, 0, ROWS);
+	tcase_add_test(tc, a_backward_operator_is_not_merged);
+	return unit_run(tc, "writer merge");
+}
