@@ -5,6 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *line_place(const char *frame, size_t len)
+{
+	const char *end = frame + len, *at = frame, *open;
+
+	while ((at = memmem(at, (size_t)(end - at), "): ", 3))) {
+		for (open = at++; open > frame && open[-1] >= '0' && open[-1] <= '9';)
+			open--;
+		if (open < at - 1 && open > frame && open[-1] == '(')
+			return open - 1;
+	}
+	return NULL;
+}
+
+const char *line_innermost(const char *stack, size_t *len)
+{
+	for (; *stack; stack += *len + (stack[*len] == ';')) {
+		*len = strcspn(stack, ";");
+		if (line_place(stack, *len))
+			return stack;
+	}
+	return NULL;
+}
+
 bool line_is_own(const char *frame)
 {
 	return !text_starts_with(frame, "<built-in") &&
@@ -15,13 +38,14 @@ bool line_is_own(const char *frame)
 
 bool lines_next(const char **stack, char frame[LINE_MOST + 1])
 {
-	while (**stack) {
-		size_t len = strcspn(*stack, ";");
+	const char *at;
+	size_t len;
 
+	while ((at = line_innermost(*stack, &len))) {
 		snprintf(frame, LINE_MOST + 1, "%.*s",
-			 (int)(len < LINE_MOST ? len : LINE_MOST), *stack);
-		*stack += len + ((*stack)[len] == ';');
-		if (len && line_is_own(frame))
+			 (int)(len < LINE_MOST ? len : LINE_MOST), at);
+		*stack = at + len + (at[len] == ';');
+		if (line_is_own(frame))
 			return true;
 	}
 	return false;

@@ -61,14 +61,19 @@ const char *phrase_name(const char *name, size_t most)
 
 /* ---- places ---- */
 
-/* The innermost frame of a stack that is the program's own, or the innermost. */
+/* The innermost line of a stack that is the program's own, or the innermost line, or
+ * frame. */
 static void own_frame(const char *stack, char frame[LINE_MOST + 1])
 {
 	const char *at = stack;
+	size_t len;
 
 	if (lines_next(&at, frame))
 		return;
-	snprintf(frame, LINE_MOST + 1, "%.*s", (int)strcspn(stack, ";"), stack);
+	at = line_innermost(stack, &len);
+	if (!at)
+		len = strcspn(at = stack, ";");
+	snprintf(frame, LINE_MOST + 1, "%.*s", (int)len, at);
 }
 
 /* Is it a function of the program's own, and no module or C function? */
@@ -87,6 +92,21 @@ struct place {
 	uint32_t op, note, stack, python; /* slices; NO_ROW = none */
 };
 
+/* Does the slice's stack tell more than that of `than` (NO_ROW: none)? Of native frames
+ * alone it tells no line. */
+static bool tells_more(const struct model *m, uint32_t slice, uint32_t than)
+{
+	const struct slice *s = m->slices;
+	const char *stack =
+		s[slice].stack == TEXT_NONE ? "" : texts_get(&m->texts, s[slice].stack);
+	size_t len;
+
+	if (!*stack || than == NO_ROW)
+		return *stack;
+	return !line_innermost(texts_get(&m->texts, s[than].stack), &len) &&
+	       line_innermost(stack, &len);
+}
+
 /* Of operators the outermost is kept, but not autograd's engine around one; of
  * stacks, notes and Python's functions the innermost is. */
 static struct place place_of(const struct facts *f, uint32_t slice)
@@ -101,8 +121,7 @@ static struct place place_of(const struct facts *f, uint32_t slice)
 	    s[slice].stack == TEXT_NONE)
 		slice = launches_op(&f->ops, &s[slice]);
 	for (; slice != NO_ROW && depth < FACTS_DEPTH; slice = s[slice].parent, depth++) {
-		if (p.stack == NO_ROW && s[slice].stack != TEXT_NONE &&
-		    *texts_get(&f->m->texts, s[slice].stack))
+		if (tells_more(f->m, slice, p.stack))
 			p.stack = slice;
 		if (s[slice].kind == SLICE_OP &&
 		    (p.op == NO_ROW || !is_engine(slice_name(f->m, slice))))

@@ -12,11 +12,9 @@
 /* The options that were on and cost the most, the dearest first. */
 static const char *dear_options(const struct model *m)
 {
-	bool stacks = functions_are_there(m);
+	bool stacks = functions_have_lines(m);
 	char *to = phrase_room();
 
-	for (size_t i = 0; i < m->slices_n && !stacks; i++)
-		stacks = m->slices[i].stack != TEXT_NONE;
 	snprintf(to, PHRASE, "%s%s%s%s", m->heap ? "--malloc " : "",
 		 stacks ? (m->ours ? "--with-stack " : "with_stack ") : "",
 		 m->says_shapes ? (m->ours ? "--record-shapes " : "record_shapes ") : "",

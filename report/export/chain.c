@@ -66,7 +66,7 @@ static uint32_t chain_of(struct chain *c, uint32_t i)
 bool chain_make(struct chain *c, const struct model *m, struct fold *f)
 {
 	*c = (struct chain){ 0 };
-	if (!origin_make(&c->origin, m, f, false))
+	if (!origin_make(&c->origin, m, f, ORIGIN_FRAMES))
 		return false;
 	c->around = malloc((m->slices_n + 1) * sizeof(*c->around));
 	c->node = malloc((m->slices_n + 1) * sizeof(*c->node));

@@ -5,6 +5,7 @@
 #include "base/order.h"
 #include "base/search.h"
 #include "base/text.h"
+#include "report/lines.h"
 
 #include <stdlib.h>
 
@@ -44,13 +45,33 @@ uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text)
 	return fold_child(o->f, node, o->frames[text]);
 }
 
+static bool is_no_line(const char *frame, size_t len)
+{
+	return !line_place(frame, len);
+}
+
+static bool is_none_of_torch(const char *frame, size_t len)
+{
+	return is_filtered(frame, len) || is_no_line(frame, len);
+}
+
+static bool has_line(const struct origin *o, uint32_t text)
+{
+	size_t len;
+
+	return line_innermost(texts_get(&o->m->texts, text), &len);
+}
+
 /* A stack is taken apart once: many slices have the same one. */
 static uint32_t node_of_text(struct origin *o, uint32_t text)
 {
 	if (o->stacks[text] == UNKNOWN)
 		o->stacks[text] =
 			fold_stack(o->f, FOLD_ROOT, texts_get(&o->m->texts, text),
-				   o->torch ? is_filtered : NULL);
+				   o->torch && o->lines ? is_none_of_torch
+				   : o->torch           ? is_filtered
+				   : o->lines           ? is_no_line
+							: NULL);
 	return o->stacks[text];
 }
 
@@ -97,7 +118,7 @@ static uint32_t own_stack(struct origin *o, uint32_t i)
 
 	if (s->stack != TEXT_NONE && s->of_forward && o->torch)
 		return FOLD_ROOT;
-	if (s->stack != TEXT_NONE) {
+	if (s->stack != TEXT_NONE && (!o->lines || has_line(o, s->stack))) {
 		node = node_of_text(o, s->stack);
 		return s->of_forward ? fold_below(o->f, node, ORIGIN_BACKWARD) : node;
 	}
@@ -253,12 +274,16 @@ static bool inside_stacks(struct origin *o)
 }
 
 /* Names and stacks become frames only when a slice needs them. */
-bool origin_make(struct origin *o, const struct model *m, struct fold *f, bool torch)
+bool origin_make(struct origin *o, const struct model *m, struct fold *f,
+		 enum origin_of of)
 {
 	size_t texts = m->texts.n * sizeof(*o->frames);
 	bool fine;
 
-	*o = (struct origin){ .m = m, .f = f, .torch = torch };
+	*o = (struct origin){ .m = m,
+			      .f = f,
+			      .torch = of == ORIGIN_TORCH,
+			      .lines = of != ORIGIN_FRAMES && m->ours };
 	o->node = calloc(m->slices_n + 1, sizeof(*o->node));
 	o->python = malloc((m->slices_n + 1) * sizeof(*o->python));
 	o->within = calloc(m->slices_n + 1, sizeof(*o->within));

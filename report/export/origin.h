@@ -23,6 +23,7 @@ struct origin {
 	const struct model *m;
 	struct fold *f;
 	bool torch; /* exactly as torch's export_stacks has it */
+	bool lines; /* frames of Python's alone; a file of torch's has no others */
 	bool any; /* some slice has a stack of Python */
 	uint32_t *node; /* a node of the fold for each slice; FOLD_ROOT = none */
 	uint32_t *python; /* the innermost function of Python that was running */
@@ -30,7 +31,9 @@ struct origin {
 	uint32_t *frames, *stacks; /* of the model's texts, as far as they were needed */
 };
 
-bool origin_make(struct origin *o, const struct model *m, struct fold *f, bool torch);
+enum origin_of { ORIGIN_FRAMES, ORIGIN_LINES, ORIGIN_TORCH };
+bool origin_make(struct origin *o, const struct model *m, struct fold *f,
+		 enum origin_of of);
 void origin_free(struct origin *o);
 /* The node of a text of the model below another node. */
 uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text);

@@ -61,7 +61,7 @@ bool torch_lines_write(const struct model *m, struct fold *f, bool device, bool 
 	struct self_time t = { 0 };
 	struct lines l = { 0 };
 	const int64_t *time;
-	bool fine = origin_make(&o, m, f, true) && self_time_torch(&t, m);
+	bool fine = origin_make(&o, m, f, ORIGIN_TORCH) && self_time_torch(&t, m);
 
 	time = device ? t.device : t.cpu;
 	fine = fine && collect_lines(&l, &o, &t, time);

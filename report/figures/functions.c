@@ -7,6 +7,7 @@
 #include "report/figures/module_tree.h"
 #include "report/figures/self_time.h"
 #include "report/figures/sum.h"
+#include "report/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,20 +69,10 @@ static enum function_whose whose_is(const char *name, const char *line)
 	return WHOSE_PROGRAM;
 }
 
-/* The "(12): f" of "a.py(12): f"; NULL: it has none. */
-static const char *find_line(const char *name)
-{
-	const char *colon = strstr(name, "): "), *open = colon;
-
-	while (open && open > name && open[-1] >= '0' && open[-1] <= '9')
-		open--;
-	return open && open < colon && open > name && open[-1] == '(' ? open - 1 : NULL;
-}
-
 /* Gives a row its function, and "file:line" where its name says them. */
 static bool name_row(struct adding *a, struct function_figures *r, const char *name)
 {
-	const char *line = find_line(name),
+	const char *line = line_place(name, strlen(name)),
 		   *function = line ? strchr(line, ' ') + 1 : name;
 	char place[4096 + 32];
 	int n;
@@ -222,11 +213,12 @@ static bool add_functions(struct adding *a)
 
 /* ---- lines that called operators ---- */
 
-/* The innermost frame of a stack, as a text of the model. */
+/* The innermost frame of Python's of a stack that has one, as a text of the model. */
 static uint32_t innermost_frame(struct adding *a, uint32_t stack)
 {
-	const char *text = texts_get(&a->m->texts, stack);
-	uint32_t *rows, frame = texts_add(&a->m->texts, text, strcspn(text, ";"));
+	size_t len = 0;
+	const char *text = line_innermost(texts_get(&a->m->texts, stack), &len);
+	uint32_t *rows, frame = texts_add(&a->m->texts, text, len);
 
 	if (frame == TEXT_NONE || frame < a->texts_n)
 		return frame;
@@ -255,6 +247,14 @@ static bool add_line(struct adding *a, uint32_t i, uint32_t stack, int64_t own)
 	return true;
 }
 
+/* A stack may be a native one alone. */
+static bool has_line(const struct model *m, uint32_t stack)
+{
+	size_t len;
+
+	return stack != TEXT_NONE && line_innermost(texts_get(&m->texts, stack), &len);
+}
+
 /* An operator without a stack has that of what it lies in: `python` is where that is. */
 static bool add_lines(struct adding *a)
 {
@@ -264,9 +264,9 @@ static bool add_lines(struct adding *a)
 	a->f->lines = true;
 	for (uint32_t i = 0; fine && i < a->m->slices_n; i++) {
 		const struct slice *s = &a->m->slices[i];
-		uint32_t with = s->stack != TEXT_NONE ? i
-				: s->parent == NO_ROW ? NO_ROW
-						      : a->python[s->parent];
+		uint32_t with = has_line(a->m, s->stack) ? i
+				: s->parent == NO_ROW    ? NO_ROW
+							 : a->python[s->parent];
 
 		find_around(a, i);
 		a->python[i] = with;
@@ -296,6 +296,14 @@ bool functions_are_there(const struct model *m)
 		if (m->slices[i].kind == SLICE_PYTHON && !module_tree_is_module(m, i))
 			return true;
 	return false;
+}
+
+bool functions_have_lines(const struct model *m)
+{
+	for (uint32_t i = 0; i < m->slices_n; i++)
+		if (has_line(m, m->slices[i].stack))
+			return true;
+	return functions_are_there(m);
 }
 
 bool functions_make(struct functions *f, struct model *m, int64_t from, int64_t to)

@@ -37,6 +37,8 @@ struct functions {
 
 /* Has the file functions of Python, not only modules, and lines that called operators? */
 bool functions_are_there(const struct model *m);
+/* Has it these, or lines in "Call stack"s? */
+bool functions_have_lines(const struct model *m);
 bool functions_make(struct functions *f, struct model *m, int64_t from, int64_t to);
 void functions_free(struct functions *f);
 

@@ -118,8 +118,10 @@ static void follow_trail(struct trail *t, const struct model *m, uint32_t slice)
 	for (; slice != NO_ROW; slice = m->slices[slice].parent) {
 		const struct slice *s = &m->slices[slice];
 		const char *name = slice_name(m, slice);
+		size_t len;
 
-		if (s->stack != TEXT_NONE && !stack) {
+		if (s->stack != TEXT_NONE && !stack &&
+		    line_innermost(texts_get(&m->texts, s->stack), &len)) {
 			add_stack(t, texts_get(&m->texts, s->stack));
 			stack = true;
 			t->of_forward = s->of_forward;

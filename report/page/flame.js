@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // Whole stacks as boxes: below each what it called, as wide as its time. Only boxes that can be seen exist.
 
-const LEAST = 1.5, HIGH = 22, KINDS = [['python', 'Python'], ['module', 'module'], ['operator', 'operator'], ['annotation', 'annotation'], ['call', 'CUDA call'], ['gpu', 'on the GPU']];
+const LEAST = 1.5, HIGH = 22, KINDS = [['python', 'Python'], ['native', 'C and C++'], ['module', 'module'], ['operator', 'operator'], ['annotation', 'annotation'], ['call', 'CUDA call'], ['gpu', 'on the GPU']];
 
 function tree_of({frames, nodes}, title) {
 	const root = {name: title, kind: 'all', time: 0, below: []}, made = [];

@@ -4,6 +4,7 @@
 #include "report/export/chain.h"
 #include "report/figures/launches.h"
 #include "report/figures/self_time.h"
+#include "report/lines.h"
 #include "report/out.h"
 #include "report/units.h"
 
@@ -57,14 +58,14 @@ static bool fold_device(struct fold *f, const struct subject *s, const struct ch
 
 /* ---- kinds ---- */
 
-/* The kind of slices of each name; lines of a "Call stack" are no slices. */
+/* The kind of slices of each name; frames of a "Call stack" are no slices. */
 static uint8_t *kinds_of_texts(const struct model *m)
 {
 	uint8_t *kind = malloc(m->texts.n + 1);
 
 	if (!kind)
 		return NULL;
-	memset(kind, SLICE_PYTHON, m->texts.n + 1);
+	memset(kind, SLICE_KINDS, m->texts.n + 1);
 	for (size_t i = 0; i < m->slices_n; i++)
 		if (m->slices[i].name < m->texts.n)
 			kind[m->slices[i].name] = m->slices[i].kind;
@@ -86,7 +87,9 @@ static const char *kind_word(const struct model *m, const uint8_t *kinds,
 		return "module";
 	if (text_starts_with(frame, "ProfilerStep"))
 		return "annotation";
-	return words[text == TEXT_NONE ? SLICE_PYTHON : kinds[text]];
+	if (text != TEXT_NONE && kinds[text] != SLICE_KINDS)
+		return words[kinds[text]];
+	return line_place(frame, strlen(frame)) ? "python" : "native";
 }
 
 /* ---- output ---- */

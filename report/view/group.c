@@ -49,7 +49,7 @@ static bool group_stacks(uint32_t *of, struct model *m, const struct group_optio
 
 	if (fine) {
 		fold_start(f, "");
-		fine = origin_make(&origin, m, f, o->torch);
+		fine = origin_make(&origin, m, f, o->torch ? ORIGIN_TORCH : ORIGIN_LINES);
 		text = fine ? malloc((f->n + 1) * sizeof(*text)) : NULL;
 		fine = text != NULL;
 	}

@@ -72,14 +72,6 @@ static void add_absent(struct trust *t, bool absent, const char *what, const cha
 	t->absent[t->absents++].record = record;
 }
 
-static bool has_lines(const struct model *m)
-{
-	for (size_t i = 0; i < m->slices_n; i++)
-		if (m->slices[i].stack != TEXT_NONE)
-			return true;
-	return functions_are_there(m);
-}
-
 /* Options of proflaunch, or torch.profiler's where torch wrote the file. */
 static void find_absent(struct trust *t, const struct subject *s)
 {
@@ -92,7 +84,7 @@ static void find_absent(struct trust *t, const struct subject *s)
 		   ours ? "--record-shapes" : "record_shapes=True");
 	add_absent(t, !m->memory_n, "tensor memory",
 		   ours ? "--profile-memory on" : "profile_memory=True");
-	add_absent(t, !has_lines(m), "lines of Python",
+	add_absent(t, !functions_have_lines(m), "lines of Python",
 		   ours ? "--with-stack" : "with_stack=True");
 }
 
