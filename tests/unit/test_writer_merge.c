@@ -136,6 +136,7 @@ static struct stack_pair pair_of(struct spool_image *m, const struct moment *r)
 {
 	symbols_ask = name_functions;
 	m->config.python_stack = PYTHON_OPS;
+	m->config.native_stacks = UINT32_MAX;
 	return (struct stack_pair){ stack_of(m, r->native, false, r->native_flags),
 				    stack_of(m, r->python, true, r->python_flags) };
 }

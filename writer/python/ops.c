@@ -7,13 +7,14 @@
 #include "writer/trace.h"
 
 /* The stacks of the next record that has a native one of its own; NULL: there is none. */
-static const struct op_stack *next_stack(struct cursor *c)
+static const struct op_stack *next_stack(const struct trace *t, struct cursor *c)
 {
 	const struct op_stack *own;
 	const struct record *r;
 	uint64_t at;
 
-	while ((r = read_next(c, &at))) {
+	while (CONFIG_HAS(t->config->native_stacks, NATIVE_OPS) &&
+	       (r = read_next(c, &at))) {
 		if ((r->kind != REC_OP && r->kind != REC_ANNOTATION) ||
 		    r->flags & OP_SHARES)
 			continue;
@@ -30,7 +31,7 @@ int python_want_ops(struct trace *t)
 	const struct op_stack *own;
 	int err = 0;
 
-	while (!err && (own = next_stack(&c)))
+	while (!err && (own = next_stack(t, &c)))
 		err = symbols_want_stack(t->symbols, own->native);
 	return err;
 }
@@ -40,6 +41,6 @@ void python_count_ops(struct trace *t)
 	struct cursor c = { .cycle = &t->cycle, .last = t->cycle.runs.n };
 	const struct op_stack *own;
 
-	while ((own = next_stack(&c)))
+	while ((own = next_stack(t, &c)))
 		python_count(t, (struct stack_pair){ own->native, own->python });
 }
