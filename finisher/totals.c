@@ -117,6 +117,14 @@ void totals_add_window(struct totals *t, const struct spool_header *h,
 	keep_worst(t, r->events, GET(info->whys[DROP_CAP]));
 }
 
+static void add_merges(struct writer_merges *t, const struct writer_merges *m)
+{
+	add_bounded(&t->done, m->done);
+	add_bounded(&t->cut, m->cut);
+	add_bounded(&t->unfit, m->unfit);
+	t->deepest = m->deepest > t->deepest ? m->deepest : t->deepest;
+}
+
 void totals_add_result(struct totals *t, const struct writer_result *r)
 {
 	add_plain(t->cuda, r->cuda, CUDA_COUNTS); /* what is lost may be all there was */
@@ -133,5 +141,6 @@ void totals_add_result(struct totals *t, const struct writer_result *r)
 	add_plain(t->drops, r->drops, REC_KINDS);
 	add_plain(t->heap, r->heap, HEAP_COUNTS);
 	add_plain(t->python, r->python, PYTHON_COUNTS);
+	add_merges(&t->merges, &r->merges);
 	keep_last(t, r->path, r->peak);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is missing of the records: how much, why, and which option would have kept it. */
+#include "agent/core/stacks.h"
 #include "base/buffer_need.h"
+#include "base/fmt.h"
 #include "launcher/closing_words.h"
 #include "launcher/room.h"
 #include "launcher/say.h"
+
+#define MERGES_SHARE 10 /* one stack in so many is worth a line */
 
 /* The user's words for kinds; the words in files are for programs that read files. */
 static const char *const kind_words[REC_KINDS] = {
@@ -201,10 +205,27 @@ static void say_stack_losses(const struct closing *c)
 		"without Python's small objects: another tool allocates them, or the interpreter was not found in time");
 }
 
+/* Says which depth would merge most stacks that were not merged, if these are many. */
+static void say_merges(const struct closing *c)
+{
+	const struct writer_merges *m = &c->totals->merges;
+	uint64_t all = m->done + m->cut + m->unfit;
+	char depth[48] = "";
+
+	if (!m->cut || m->cut * MERGES_SHARE < all)
+		return;
+	if (m->deepest > c->config->stack_depth && m->deepest < STACKS_MOST)
+		fmt(depth, sizeof(depth), "; try --stack-depth %u", m->deepest);
+	say_note(
+		"lines of Python and native functions are apart in %s of %s: one of the two is cut%s",
+		say_number(m->cut), say_count(all, "call stack"), depth);
+}
+
 void closing_losses(const struct closing *c)
 {
 	say_drops(c);
 	say_gpu_losses(c);
 	say_gpu_faults(c);
 	say_stack_losses(c);
+	say_merges(c);
 }

@@ -131,6 +131,30 @@ START_TEST(a_gap_is_told_in_seconds)
 }
 END_TEST
 
+static const struct {
+	struct writer_merges is;
+	const char *said;
+} merges[] = {
+	{ { 900, 100, 0, 300 },
+	  "lines of Python and native functions are apart in 100 of 1,000 call stacks: "
+	  "one of the two is cut; try --stack-depth 300\n" },
+	{ { 0, 1, 0, 512 }, "in 1 of 1 call stack: one of the two is cut\n" },
+	{ { 901, 99, 0, 300 }, NULL },
+	{ { 10, 0, 10, 0 }, NULL },
+};
+
+START_TEST(a_depth_that_would_merge_stacks_is_told)
+{
+	totals.merges = merges[_i].is;
+	totals.files = 1;
+	say();
+	if (merges[_i].said)
+		says(merges[_i].said);
+	ck_assert_int_eq(!!strstr(said, " apart"), merges[_i].said != NULL);
+	ck_assert_int_eq(!!strstr(said, "--stack-depth"), _i == 0);
+}
+END_TEST
+
 START_TEST(missing_stacks_of_python_are_told)
 {
 	totals.files = 1;
@@ -180,6 +204,7 @@ int main(void)
 	tcase_add_loop_test(tc, each_loss_of_the_gpu_has_its_line, 0,
 			    sizeof(losses) / sizeof(*losses));
 	tcase_add_test(tc, a_gap_is_told_in_seconds);
+	tcase_add_loop_test(tc, a_depth_that_would_merge_stacks_is_told, 0, 4);
 	tcase_add_test(tc, missing_stacks_of_python_are_told);
 	tcase_add_test(tc, the_buffer_that_was_full_is_named);
 	return unit_run(tc, "closing_losses");
