@@ -26,9 +26,8 @@ struct writer_small {
 
 /* Moments of which a file has two stacks, a native one and Python's. */
 struct writer_merges {
-	uint64_t done; /* merged ... */
-	uint64_t cut; /* ... or not: at least one was cut, at stack_depth ... */
-	uint64_t unfit; /* ... or they do not fit each other */
+	/* Merged; apart, as one of them was cut, or as they do not fit each other. */
+	uint64_t done, cut, unfit;
 	unsigned deepest; /* frames of the deepest stack that was cut */
 };
 

@@ -5,6 +5,7 @@
  * Python does not count yet.
  */
 #include "writer/python/merge.h"
+#include "base/frame_text.h"
 
 /* Is a frame of Python's the first that its loop executes? */
 static void read_marks(const struct spool_view *v, uint32_t id, unsigned n, bool *marked)
@@ -17,6 +18,18 @@ static void read_marks(const struct spool_view *v, uint32_t id, unsigned n, bool
 	}
 }
 
+/* Whether a native frame is the loop: what is inlined in a function is named before it.
+ */
+static enum frame_loop loop_of(const struct symbols *s, struct stack_frame frame)
+{
+	unsigned n;
+	const char *text = symbols_text(s, frame, &n);
+
+	while (--n)
+		text += strlen(text) + 1;
+	return frame_loop(text);
+}
+
 /* Which native frames are the interpreter's loop; how many. A function for an instruction
  * belongs to the loop that called it, if that has a frame. */
 static unsigned find_loops(const struct merge *m, const struct symbols *s,
@@ -25,7 +38,7 @@ static unsigned find_loops(const struct merge *m, const struct symbols *s,
 	unsigned loops = 0;
 
 	for (unsigned i = m->natives; i--;) {
-		loop[i] = symbols_loop(s, m->native[i]);
+		loop[i] = loop_of(s, m->native[i]);
 		if (loop[i] == FRAME_LOOP_TAIL &&
 		    (i + 1 == m->natives || loop[i + 1] != FRAME_LOOP))
 			loop[i] = FRAME_LOOP;

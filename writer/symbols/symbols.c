@@ -17,12 +17,13 @@
 int (*symbols_ask)(const char *question, size_t len, int64_t ns,
 		   int (*take)(void *arg, const char *text, size_t len), void *arg);
 
+#define NOTED_BYTES(s) ((s)->view->size / sizeof(struct stack) / 8 + 1)
+
 struct entry {
 	struct stack_frame frame;
 	uint64_t at; /* where its texts begin */
 	uint32_t n; /* its texts; 0 = not resolved yet */
 	bool known;
-	uint8_t loop; /* enum frame_loop */
 };
 
 struct symbols {
@@ -115,16 +116,11 @@ struct symbols *symbols_new(const struct spool_view *v)
 	return s;
 }
 
-static size_t noted_bytes(const struct symbols *s)
-{
-	return s->view->size / sizeof(struct stack) / 8 + 1;
-}
-
 void symbols_free(struct symbols *s)
 {
 	if (!s)
 		return;
-	pile_unmap(s->noted, noted_bytes(s));
+	pile_unmap(s->noted, NOTED_BYTES(s));
 	s->noted = NULL;
 	s->view = NULL;
 	s->order.n = 0;
@@ -159,7 +155,7 @@ int symbols_want_stack(struct symbols *s, uint32_t stack)
 	struct stack_frame frame[STACKS_MOST];
 	unsigned flags, n = stacks_get(s->view, stack, frame, STACKS_MOST, &flags);
 
-	if (!s->noted && !(s->noted = pile_map(noted_bytes(s))))
+	if (!s->noted && !(s->noted = pile_map(NOTED_BYTES(s))))
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++) {
 		const volatile struct stack *at = stacks_at(s->view, stack);
@@ -348,16 +344,6 @@ static void ask_for_unknown(struct symbols *s)
 	pile_free(&q);
 }
 
-static void note_loop(const struct symbols *s, struct entry *e)
-{
-	const char *text = (const char *)s->texts.mem + e->at;
-
-	for (uint32_t n = e->n; n > 1;
-	     n--) /* the function that the others are inlined in */
-		text += strlen(text) + 1;
-	e->loop = (uint8_t)(e->n ? frame_loop(text) : FRAME_NO_LOOP);
-}
-
 bool symbols_resolve(struct symbols *s)
 {
 	bool all = true;
@@ -371,7 +357,6 @@ bool symbols_resolve(struct symbols *s)
 
 		if (!e->n)
 			fall_back(s, e);
-		note_loop(s, e);
 		all &= e->known;
 	}
 	return all;
@@ -391,11 +376,4 @@ const char *symbols_text(const struct symbols *s, struct stack_frame frame, unsi
 
 	*n = e && e->n ? e->n : 1;
 	return e && e->n ? (const char *)s->texts.mem + e->at : "??";
-}
-
-enum frame_loop symbols_loop(const struct symbols *s, struct stack_frame frame)
-{
-	uint32_t i = s->slot[place_of(s, frame)];
-
-	return i ? (enum frame_loop)entry_at(s, i - 1)->loop : FRAME_NO_LOOP;
 }

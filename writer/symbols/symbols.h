@@ -18,7 +18,6 @@
 
 #include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
-#include "base/frame_text.h"
 
 #include <stdbool.h>
 
@@ -45,8 +44,6 @@ bool symbols_known(const struct symbols *s, struct stack_frame frame);
 /* The texts of a frame, innermost inlined call first: "function (file.c:12)",
  * NUL-terminated, back to back; *n: how many (at least 1). Valid until symbols_free. */
 const char *symbols_text(const struct symbols *s, struct stack_frame frame, unsigned *n);
-/* Does the frame execute Python? */
-enum frame_loop symbols_loop(const struct symbols *s, struct stack_frame frame);
 void symbols_free(struct symbols *s);
 
 #endif
