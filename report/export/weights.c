@@ -134,33 +134,13 @@ static uint32_t lines_node(struct sites_fold *s, const struct site *site)
 		       : node;
 }
 
-/* A native stack may have Python's frames in their places. */
-static bool is_merged(const struct sites_fold *s, const struct site *site)
-{
-	const struct sites *h = s->m->heap;
-	bool lines = false;
-
-	if (site->stack == SITE_NONE)
-		return false;
-	for (uint32_t i = h->stack_at[site->stack];
-	     !lines && i < h->stack_at[site->stack + 1]; i++) {
-		uint32_t frame = h->stack_pool[i];
-		const char *text = frame == SITE_NONE
-					   ? ""
-					   : texts_get(&s->m->texts, h->frames[frame]);
-
-		lines = line_place(text, strlen(text));
-	}
-	return lines;
-}
-
 /* Without a stack of either kind a site is its operator, and what was called. */
 static uint32_t site_node(struct sites_fold *s, const struct site *site)
 {
 	const struct texts *texts = &s->m->texts;
 	uint32_t node = FOLD_ROOT;
 
-	if (site->python != TEXT_NONE && !is_merged(s, site))
+	if (site->python != TEXT_NONE)
 		return lines_node(s, site);
 	if (site->stack != SITE_NONE)
 		return native_node(s, site->stack);

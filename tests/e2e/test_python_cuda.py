@@ -53,8 +53,12 @@ def test_both_stacks():
     with prof.folder() as log:
         calls, _ = launches(log, BEGIN + "for _ in range(9):\n    twice()\n", cuda_stacks="native")
         for call in calls[8:]:
-            assert call["Call stack"].split(";")[0].endswith("code.py(11): launch"), call
-            assert "main (" in call["Native call stack"] or "Py_BytesMain" in call["Native call stack"], call
+            frames = call["Call stack"].split(";")
+            lines = [i for i, frame in enumerate(frames) if "code.py(" in frame]
+            assert [frames[i].rpartition(": ")[2] for i in lines] == ["launch", "twice", "<module>"], call
+            assert lines[0] > 0 and "ffi_call" in call["Call stack"].split(frames[lines[0]])[0], call
+            assert any("Py_BytesMain" in frame or "main (" in frame for frame in frames[lines[2]:]), call
+            assert "Native call stack" not in call, call
 
 
 def test_an_operators_launch_has_the_operators():

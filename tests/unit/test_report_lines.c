@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call sites of tensors in traces that know lines of Python. */
+#include "report/lines.h"
 #include "tests/unit/report_trace.h"
 
 static void stack_of_op(const char *name, double ts, double dur, const char *stack,
@@ -178,10 +179,69 @@ START_TEST(a_call_site_of_the_heap_has_its_line_first)
 }
 END_TEST
 
+#define MIXED                                                              \
+	"at::add(at::Tensor) (libtorch.so+0x12);torch/_tensor.py(3): add;" \
+	"list_sort (l.c:3);" OWN ";main (m.c:7)"
+
+/* Functions of C and C++ are no lines. */
+START_TEST(native_frames_are_passed_by)
+{
+	const char *stack = MIXED, *at = stack;
+	char frame[LINE_MOST + 1];
+	size_t len;
+
+	begin();
+	stack_of_op("aten::linear", 100, 50, MIXED, "");
+	memory(115, 4096, 100);
+	look();
+	ck_assert_int_eq(row(&view.spaces[0].by_site, "train.py(7): step < train.py(9): "
+						      "main < [aten::linear]")
+				 ->bytes,
+			 100);
+	end();
+	ck_assert_ptr_eq(line_innermost(stack, &len), strstr(stack, "torch/_tensor"));
+	ck_assert_uint_eq(len, strlen("torch/_tensor.py(3): add"));
+	ck_assert(lines_next(&at, frame));
+	ck_assert_str_eq(frame, "train.py(7): step");
+	ck_assert(lines_next(&at, frame));
+	ck_assert(!lines_next(&at, frame));
+	ck_assert_ptr_null(line_innermost("f (a.c:3);g(int) (x.so+0x1)", &len));
+}
+END_TEST
+
+static const struct {
+	const char *frame, *place;
+} places[] = {
+	{ "a.py(12): f", "(12): f" },
+	{ "/a(b): c/d.py(3): <module>", "(3): <module>" },
+	{ "<frozen x>(1): <module>", "(1): <module>" },
+	{ "f (a.c:12)", NULL },
+	{ "operator()(int) (x.so+0x3)", NULL },
+	{ "f(int): g", NULL },
+	{ "(3): f", "(3): f" }, /* code without a file */
+	{ "a(): f", NULL },
+	{ "a12): f", NULL },
+	{ "", NULL },
+};
+
+START_TEST(python_is_told_by_its_form)
+{
+	const char *frame = places[_i].frame, *place = line_place(frame, strlen(frame));
+
+	if (places[_i].place)
+		ck_assert_str_eq(place, places[_i].place);
+	else
+		ck_assert_ptr_null(place);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("lines");
 
+	tcase_add_test(tc, native_frames_are_passed_by);
+	tcase_add_loop_test(tc, python_is_told_by_its_form, 0,
+			    sizeof(places) / sizeof(*places));
 	tcase_add_test(tc, the_line_comes_first);
 	tcase_add_test(tc, a_forward_operators_line_is_marked);
 	tcase_add_test(tc, the_innermost_stack_counts);

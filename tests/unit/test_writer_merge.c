@@ -318,6 +318,32 @@ START_TEST(a_backward_operator_is_not_merged)
 }
 END_TEST
 
+/* Ids that lead nowhere, to other kinds, or back to themselves. */
+START_TEST(damaged_stacks_are_read_within_their_bounds)
+{
+	struct spool_image *m = image_new(1000, 100000);
+	struct stack_pair pair = pair_of(m, &rows[0]);
+	const uint32_t id[] = {
+		0xffffffff,
+		1,
+		pair.native,
+		pair.python,
+		pair.native + 1,
+		pair.python - 1,
+		image_pair(m, pair.native, pair.python),
+	};
+	enum { IDS = sizeof(id) / sizeof(*id) };
+
+	image_thread(m, 7, 1, "main");
+	for (unsigned i = 0; i < IDS * IDS; i++)
+		op_with(m, "aten::a", 2000 + 10 * i, 2005 + 10 * i,
+			(struct stack_pair){ id[i / IDS], id[i % IDS] });
+	image_write(m); /* checks its JSON */
+	ck_assert_ptr_nonnull(image_event(m, "aten::a", IDS * IDS - 1));
+	image_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("writer merge");
@@ -326,5 +352,6 @@ int main(void)
 	tcase_add_loop_test(tc, calls, 0, ROWS);
 	tcase_add_loop_test(tc, sites, 0, ROWS);
 	tcase_add_test(tc, a_backward_operator_is_not_merged);
+	tcase_add_test(tc, damaged_stacks_are_read_within_their_bounds);
 	return unit_run(tc, "writer merge");
 }
