@@ -101,7 +101,7 @@ static void put_arguments(struct trace *t, const struct rec_op *op)
 static void put_stack(struct trace *t, const struct rec_op *op,
 		      const struct rec_op *numbered)
 {
-	const struct op_stack *own = op_stack(op), *other;
+	const struct op_stack *own = op->r.flags & OP_STACK ? op_stack(op) : NULL, *other;
 	struct stack_pair pair = { own ? own->native : 0, own ? own->python : 0 };
 	const struct rec_op *forward = NULL;
 
@@ -112,7 +112,8 @@ static void put_stack(struct trace *t, const struct rec_op *op,
 	other = forward ? op_stack(forward) : NULL;
 	if (other)
 		pair.python = other->python;
-	python_stacks(t, pair, other != NULL);
+	if (pair.native || pair.python)
+		python_stacks(t, pair, other != NULL);
 }
 
 /* Writes the slice of an operator or annotation with its arguments, then the end of a
