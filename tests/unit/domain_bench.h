@@ -46,8 +46,11 @@ static inline void *their_malloc(void *context, size_t size)
 
 static inline void *their_calloc(void *context, size_t count, size_t size)
 {
-	void *p = their_malloc(context, count * size);
+	void *p;
 
+	if (!fails && count * size > HEAP_DOMAIN_SMALL)
+		return hook_test_calloc(count, size);
+	p = their_malloc(context, count * size);
 	return p ? memset(p, 0, count * size) : p;
 }
 
