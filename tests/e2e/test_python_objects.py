@@ -243,41 +243,6 @@ def test_off_by_its_option():
             assert not [s for s in trace.facts["heap"]["sites"] if s["call"].startswith("Py")]
 
 
-# Compared by pointer: before the window, in it, and after it.
-ALLOCATORS = """
-import ctypes, time
-class Allocator(ctypes.Structure):
-    _fields_ = [("word", ctypes.c_void_p * 5)]
-get = ctypes.pythonapi.PyMem_GetAllocator
-def there():
-    found = []
-    for domain in range(3):
-        a = Allocator()
-        get(domain, ctypes.byref(a))
-        found.append(list(a.word))
-    return found
-def work(seconds):
-    until = time.time() + seconds
-    while time.time() < until:
-        kept = [bytearray(5000) for _ in range(100)]
-        time.sleep(.01)
-before = there()
-work(.25)
-within = there()
-work(.6)
-after = there()
-print(before == after, [a == b for a, b in zip(before, within)])
-"""
-
-
-def test_allocators_are_as_before_after_a_window():
-    for version, path in interpreters().items():
-        with prof.folder() as log:
-            run = prof.launch([path, "-c", ALLOCATORS], log, python_stack="ops", malloc="all", marker="time:150",
-                              schedule="wait=1,warmup=0,active=2,repeat=1")
-            assert run.out == "True [True, False, False]\n", (version, run.out, run.err)
-
-
 # Another tool's allocators: before the window, from within it, and gone within it.
 TRACED = """
 import time, tracemalloc, sys
