@@ -17,6 +17,7 @@
 
 struct interpreter {
 	const struct python_layout *layout;
+	bool entries; /* frames say whether C called them, and that was checked: 3.11 */
 	void *(*thread_state)(void); /* the calling thread's, without the lock */
 	void *(*holder)(void); /* the state of the thread that has the lock; since 3.12
 				  NULL where it is not the calling one */
@@ -24,7 +25,6 @@ struct interpreter {
 	const void *code; /* PyCode_Type */
 	const char *version; /* Py_GetVersion() */
 	unsigned proven; /* frames of the self check */
-	bool entries; /* frames say whether C called them, and that was checked: 3.11 */
 };
 extern struct interpreter interpreter;
 

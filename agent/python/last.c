@@ -96,23 +96,9 @@ static bool add_frame(struct last *s, unsigned i, uint32_t *id)
 	return false;
 }
 
-/* How many of the outermost frames are those of the last stack. */
-static inline unsigned frames_kept(const struct last *s, const struct walk *w)
-{
-	unsigned i = 0, n = w->n < s->n ? w->n : s->n;
-
-	if (w->cut != s->cut)
-		return 0;
-	while (i < n && s->where[i] == w->where[w->n - 1 - i] &&
-	       s->index[i] == w->index[w->n - 1 - i])
-		i++;
-	return i;
-}
-
-uint32_t last_id(struct last *s)
+uint32_t last_add(struct last *s, unsigned i)
 {
 	const struct walk *w = &s->now;
-	unsigned i = frames_kept(s, w);
 	uint32_t id = i ? s->id[i - 1] : 0;
 
 	s->cut = w->cut;

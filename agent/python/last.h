@@ -52,8 +52,9 @@ struct last { /* of a thread */
 };
 
 void last_count(enum python_count what);
-/* The id of the stack that was walked last, s->now; 0: none can be had. */
-uint32_t last_id(struct last *s);
+/* The id of s->now, whose `kept` outermost frames are those of the last stack; 0: none
+ * can be had. */
+uint32_t last_add(struct last *s, unsigned kept);
 /* Nothing of what was kept counts any more. From a thread's first stack in a window on it
  * is noted when code goes. */
 struct last *last_anew(struct thread *t);
@@ -76,6 +77,30 @@ static inline struct last *last_of(struct thread *t)
 	if (__builtin_expect(s->freed != freed_now(), 0))
 		last_forget(s);
 	return s;
+}
+
+/* How many of the outermost frames are those of the last stack. */
+static inline unsigned last_kept(const struct last *s, const struct walk *w)
+{
+	unsigned i = 0, n = w->n < s->n ? w->n : s->n;
+
+	if (w->cut != s->cut)
+		return 0;
+	while (i < n && s->where[i] == w->where[w->n - 1 - i] &&
+	       s->index[i] == w->index[w->n - 1 - i])
+		i++;
+	return i;
+}
+
+/* The id of the stack that was walked last; 0: none can be had. */
+static inline uint32_t last_id(struct last *s)
+{
+	unsigned kept = last_kept(s, &s->now);
+
+	if (!kept || kept != s->now.n)
+		return last_add(s, kept);
+	s->n = kept;
+	return s->id[kept - 1];
 }
 
 /* No Python code can have run since `around` began if the same frame is innermost, and is

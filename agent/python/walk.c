@@ -27,9 +27,9 @@ static inline __attribute__((always_inline)) void walk_kind(struct walk *w, cons
 			w->where[n] = (uintptr_t)layout_at(f, l.code) | WALK_ENTRY;
 			w->index[n] = layout_word(f, l.where);
 		} else {
-			w->where[n] = (uintptr_t)layout_at(f, l.where);
-			if (!helpers)
-				w->where[n] |= ((const uint8_t *)f)[l.entry] & entry;
+			w->where[n] =
+				(uintptr_t)layout_at(f, l.where) |
+				(helpers ? 0 : ((const uint8_t *)f)[l.entry] & entry);
 			w->index[n] = 0;
 		}
 		n++;

@@ -7,12 +7,10 @@
 #include "agent/torch/called.h"
 #include "agent/unwind/unwind.h"
 
-bool called_native;
-
-void called_start(const struct config *config)
+bool called_start(const struct config *config)
 {
-	called_native = CONFIG_HAS(config->native_stacks, NATIVE_OPS) &&
-			unwind_start(config->stack_depth, false);
+	return CONFIG_HAS(config->native_stacks, NATIVE_OPS) &&
+	       unwind_start(config->stack_depth, false);
 }
 
 static bool is_inside(const struct thread *t, const struct called *c)

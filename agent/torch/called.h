@@ -24,10 +24,8 @@ struct called {
 	uint32_t tid; /* a thread's state is used again */
 };
 
-extern bool called_native; /* native stacks are wanted */
-
-void called_start(const struct config *config);
-/* Puts both stacks; returns flags. */
+bool called_start(const struct config *config); /* are native stacks wanted? */
+/* Puts both stacks, where native ones are wanted; returns flags. */
 uint8_t called_put(struct thread *t, struct called *c, struct rec_op *op,
 		   enum record_kind kind);
 /* The record that the last stacks were put behind is made anew. */

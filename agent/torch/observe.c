@@ -45,13 +45,14 @@ struct observer { /* per thread, never freed: contexts point to it */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 static struct torch_listener to;
-static bool with_inputs;
+static bool with_inputs, with_native;
 static _Atomic bool off; /* nothing is recorded: activities */
 
-void observe_start(const struct torch_listener *listener, bool inputs)
+void observe_start(const struct torch_listener *listener, bool inputs, bool native)
 {
 	to = *listener;
 	with_inputs = inputs;
+	with_native = native;
 }
 
 void observe_collect(bool on)
@@ -155,7 +156,7 @@ static ALWAYS_INLINE uint8_t fill_op(struct rec_op *op, const void *rf)
 static ALWAYS_INLINE uint8_t put_stacks(struct thread *t, struct called *c,
 					struct rec_op *op, enum record_kind kind)
 {
-	if (__builtin_expect(called_native, 0))
+	if (__builtin_expect(with_native, 0))
 		return called_put(t, c, op, kind);
 	return __builtin_expect(interpreter_stacks, 0) ? snap_put(t, op, kind) : 0;
 }
@@ -195,8 +196,7 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 	uint8_t flags = 0, *end;
 	struct rec_op *op;
 
-	/* libtorch is asked: the object may have been made by another thread, and then
-	 * has that one's number. */
+	/* Of libtorch: the object has another thread's, if that one made it. */
 	if (__builtin_expect(!t->ordinal, 0) && abi.thread_id)
 		t->ordinal = (uint32_t)abi.thread_id();
 	if (with_inputs)

@@ -17,7 +17,7 @@
 
 /* Operators and annotations are recorded, or only looked at for markers. */
 void observe_collect(bool on);
-void observe_start(const struct torch_listener *listener, bool inputs);
+void observe_start(const struct torch_listener *listener, bool inputs, bool native);
 
 /* Operators, scopes 0, 1, 2: registered disabled, enabled for windows. */
 void **observe_op_begin(void **slot, const void *rf);

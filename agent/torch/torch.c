@@ -27,8 +27,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *l)
 {
 	config = cfg;
 	listener = *l;
-	observe_start(&listener, cfg->record_shapes);
-	called_start(cfg);
+	observe_start(&listener, cfg->record_shapes, called_start(cfg));
 	observe_collect(cfg->activities != ACTIVITIES_CUDA);
 }
 

@@ -19,6 +19,7 @@
 
 static const struct layout *const l = &layouts[LAYOUTS - 1];
 static uint64_t rf[48];
+static bool bench_native; /* native stacks */
 
 static struct {
 	_Atomic unsigned ended, follows;
@@ -91,7 +92,7 @@ static inline void setup(bool inputs, bool markers)
 	ck_assert_int_eq(thread_start(), 0);
 	ck_assert_int_eq(spool_open(NULL, 16 << 20), 0);
 	ck_assert_int_eq(spool_prepare(16 << 20), 0);
-	observe_start(&listener, inputs);
+	observe_start(&listener, inputs, bench_native);
 	image_operator(l, rf, image_schema(l, "aten::addmm", ""), NULL, 0);
 }
 

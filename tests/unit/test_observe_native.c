@@ -9,16 +9,20 @@
 
 static uintptr_t frames[STACKS_MOST]; /* addresses, innermost first */
 
-static void begin(bool inputs)
+static void begin_with(uint32_t stacks, bool inputs)
 {
 	static struct config config;
 
-	setup(inputs, false);
 	config_defaults(&config);
-	config.native_stacks = 1u << NATIVE_OPS;
-	called_start(&config);
-	ck_assert(called_native);
+	config.native_stacks = stacks;
+	bench_native = called_start(&config);
+	setup(inputs, false);
 	open_window(1);
+}
+
+static void begin(bool inputs)
+{
+	begin_with(1u << NATIVE_OPS, inputs);
 }
 
 /* The operator or annotation that has begun last. */
@@ -203,12 +207,7 @@ END_TEST
 /* An option for launches and the heap alone. */
 START_TEST(without_ops_there_is_none)
 {
-	static struct config config;
-
-	begin(false);
-	config_defaults(&config);
-	config.native_stacks = 1u << NATIVE_CUDA | 1u << NATIVE_MALLOC;
-	called_start(&config);
+	begin_with(1u << NATIVE_CUDA | 1u << NATIVE_MALLOC, false);
 	end(one_function());
 	ck_assert_uint_eq(last()->r.flags, 0);
 }
