@@ -158,12 +158,12 @@ static void begin_entry(struct thread *t, struct entered *e, const void *frame,
 	e->open = e->n;
 }
 
-static void begin_all(struct thread *t, uint64_t window)
+static void begin_all(struct thread *t, uint64_t window, bool may_ask)
 {
 	const void *frame[MODULE_LEVELS];
 	unsigned n = find_frames(frame);
 	struct entered *e = t->slot[THREAD_MODULES];
-	bool locked = n && check_holds_lock();
+	bool locked = n && may_ask && check_holds_lock();
 
 	if (n && !e)
 		e = t->slot[THREAD_MODULES] = arena_alloc(sizeof(*e));
@@ -217,7 +217,7 @@ static struct entered *entered_in(const struct thread *t, uint64_t window)
 	return e && e->window == window && e->tid == t->tid ? e : NULL;
 }
 
-static void look_now(struct thread *t)
+static void look_now(struct thread *t, bool may_ask)
 {
 	uint64_t window = atomic_load(&t->emitting);
 	struct entered *e = entered_in(t, window);
@@ -225,7 +225,7 @@ static void look_now(struct thread *t)
 
 	if (!e) {
 		rare_begin(&rare);
-		begin_all(t, window);
+		begin_all(t, window, may_ask);
 		rare_end(&rare);
 		e = entered_in(t, window);
 	} else {
@@ -243,7 +243,7 @@ static struct thread *enter_quietly(void)
 	return t && !atomic_load(&t->emitting) ? emit_enter(REC_MODULE) : NULL;
 }
 
-void entered_look(void)
+static void look_quietly(bool may_ask)
 {
 	int saved = errno;
 	struct thread *t = enter_quietly();
@@ -251,11 +251,23 @@ void entered_look(void)
 
 	if (t) {
 		guard = guard_enter();
-		look_now(t);
+		look_now(t, may_ask);
 		guard_leave(guard);
 		emit_leave(t);
 	}
 	errno = saved;
+}
+
+void entered_look(void)
+{
+	look_quietly(true);
+}
+
+/* The interpreter may be in the middle of anything: a window opens at any function of
+ * C's. */
+void entered_opened(void)
+{
+	look_quietly(false);
 }
 
 void entered_return(const void *self, uint64_t now)

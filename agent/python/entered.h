@@ -36,6 +36,8 @@ static inline void entered_event(void)
 }
 /* A call that began in an earlier window has returned. */
 void entered_return(const void *self, uint64_t now);
+/* This thread has opened a window: the interpreter is read, and nothing asked. */
+void entered_opened(void);
 /* The window is about to end. */
 void entered_ending(void);
 void entered_forget(void);

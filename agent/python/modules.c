@@ -300,7 +300,7 @@ void modules_opened_now(void)
 	if (gate_cycle())
 		open_slots();
 	close_slots();
-	entered_event();
+	entered_opened();
 }
 
 void modules_ended(void)

@@ -55,7 +55,7 @@ def test_entered():
             before = [("Net", "Net"), ("Net", "0"), ("Does", "0.part")]
             if elsewhere and not event:
                 want("in it", at_event[0], [])
-            elif elsewhere and event is walk.free.modules_event:
+            elif event is not walk.held.modules_event:
                 want("in it", at_event[0], [(kind, "-", OPEN) for kind, _ in before])
             else:
                 want("in it", at_event[0], [(*row, OPEN) for row in before])
