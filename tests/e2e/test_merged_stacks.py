@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# run: timeout 300
+# run: timeout 600
 # run: waits
 """Native stacks and Python's are one, in the order in which known programs call."""
 import os
