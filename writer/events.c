@@ -101,7 +101,7 @@ static void put_arguments(struct trace *t, const struct rec_op *op)
 static void put_stack(struct trace *t, const struct rec_op *op,
 		      const struct rec_op *numbered)
 {
-	const struct op_stack *own = op->r.flags & OP_STACK ? op_stack(op) : NULL, *other;
+	const struct op_stack *own = op_stack(op), *other;
 	struct stack_pair pair = { own ? own->native : 0, own ? own->python : 0 };
 	const struct rec_op *forward = NULL;
 
@@ -112,8 +112,7 @@ static void put_stack(struct trace *t, const struct rec_op *op,
 	other = forward ? op_stack(forward) : NULL;
 	if (other)
 		pair.python = other->python;
-	if (pair.native || pair.python)
-		python_stacks(t, pair, other != NULL);
+	python_stacks(t, pair, other != NULL);
 }
 
 /* Writes the slice of an operator or annotation with its arguments, then the end of a
@@ -149,7 +148,8 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	put_arguments(t, op);
 	if (collective)
 		put_collective(t, c, op);
-	put_stack(t, op, inner ? inner : op);
+	if (op->r.flags & OP_STACK || t->config->python_stack)
+		put_stack(t, op, inner ? inner : op);
 	if (t->nn && op->r.kind == REC_OP)
 		err = nn_path(t, op, inner ? inner : op);
 	put_tail(t, read_is_open(&t->cycle, &op->r));
