@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #define CLASSES 1000 /* that a module inherits from */
+#define TRIES   3 /* windows that open and close between two instructions of ours */
 
 /* Of PyTypeObject and PyTupleObject, the same in all versions (Include/cpython). */
 enum { TYPE_MRO = 344, TUPLE_LENGTH = 16, TUPLE_ITEMS = 24 };
@@ -84,11 +85,9 @@ static bool is_module(const void *self)
 	return false;
 }
 
-static void count_left_out(unsigned n)
+static void count_left_out(struct cycle_info *info, unsigned n)
 {
-	struct cycle_info *info = n ? emit_info() : NULL;
-
-	if (info)
+	if (n)
 		atomic_fetch_add(&info->python[PYTHON_LEFT_OUT], n);
 }
 
@@ -99,7 +98,7 @@ static const void *innermost_frame(void)
 }
 
 /* The innermost first. */
-static unsigned find_frames(const void **frame)
+static unsigned find_frames(struct cycle_info *info, const void **frame)
 {
 	const struct python_layout *l = interpreter.layout;
 	const void *f = innermost_frame();
@@ -113,7 +112,7 @@ static unsigned find_frames(const void **frame)
 		else
 			left_out++;
 	}
-	count_left_out(left_out);
+	count_left_out(info, left_out);
 	return n;
 }
 
@@ -138,7 +137,7 @@ static unsigned count_open(const struct entered *e)
 /* ---- records ---- */
 
 static void begin_entry(struct thread *t, struct entered *e, const void *frame,
-			bool locked)
+			uint64_t begin, bool locked)
 {
 	const void *self = argument_of(interpreter.layout, frame);
 	const void *type = layout_at(self, LAYOUT_TYPE);
@@ -148,7 +147,7 @@ static void begin_entry(struct thread *t, struct entered *e, const void *frame,
 	if (!r)
 		return;
 	*r = (struct rec_module){
-		.r = { .name = paths_class(type), .begin = emit_info()->begin },
+		.r = { .name = paths_class(type), .begin = begin },
 		.self = (uintptr_t)self,
 		.path = m ? m->path : 0,
 	};
@@ -158,17 +157,19 @@ static void begin_entry(struct thread *t, struct entered *e, const void *frame,
 	e->open = e->n;
 }
 
-static void begin_all(struct thread *t, uint64_t window, bool may_ask)
+/* The window may be closed meanwhile: its descriptor stays while the thread is in it. */
+static void begin_all(struct thread *t, struct cycle_info *info, uint64_t window,
+		      bool may_ask)
 {
 	const void *frame[MODULE_LEVELS];
-	unsigned n = find_frames(frame);
+	unsigned n = find_frames(info, frame);
 	struct entered *e = t->slot[THREAD_MODULES];
 	bool locked = n && may_ask && check_holds_lock();
 
 	if (n && !e)
 		e = t->slot[THREAD_MODULES] = arena_alloc(sizeof(*e));
 	if (!e) {
-		count_left_out(n);
+		count_left_out(info, n);
 		return;
 	}
 	e->window = window;
@@ -176,7 +177,7 @@ static void begin_all(struct thread *t, uint64_t window, bool may_ask)
 	e->open = e->n = 0;
 	e->pathless = false;
 	while (n)
-		begin_entry(t, e, frame[--n], locked);
+		begin_entry(t, e, frame[--n], info->begin, locked);
 }
 
 static void end_gone(struct entered *e)
@@ -221,14 +222,15 @@ static void look_now(struct thread *t, bool may_ask)
 {
 	uint64_t window = atomic_load(&t->emitting);
 	struct entered *e = entered_in(t, window);
+	struct cycle_info *info = emit_info();
 	struct rare rare;
 
-	if (!e) {
+	if (!e && info && info->number == window) {
 		rare_begin(&rare);
-		begin_all(t, window, may_ask);
+		begin_all(t, info, window, may_ask);
 		rare_end(&rare);
 		e = entered_in(t, window);
-	} else {
+	} else if (e) {
 		end_gone(e);
 		find_paths(e);
 	}
@@ -261,6 +263,23 @@ static void look_quietly(bool may_ask)
 void entered_look(void)
 {
 	look_quietly(true);
+}
+
+bool entered_knows(const struct thread *t, uint64_t window)
+{
+	return entered_in(t, window);
+}
+
+struct thread *entered_enter(enum record_kind kind)
+{
+	struct thread *t = emit_enter(kind);
+
+	for (unsigned i = 0; i < TRIES && t && entered_missed(t); i++) {
+		emit_leave(t);
+		entered_look();
+		t = emit_enter(kind);
+	}
+	return t;
 }
 
 /* The interpreter may be in the middle of anything: a window opens at any function of

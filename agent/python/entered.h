@@ -10,14 +10,17 @@
  * exactly.
  *
  * Threads  entered_find: once, before the rest. entered_forget: a fork's child. The
- * others: each for itself, with the interpreter's lock or without. Memory   1.5 KiB for
- * each thread that was in one, from the arena. Errors   what is no module, and what more
- * than 64 are around, is left out and counted (PYTHON_LEFT_OUT). Units    ticks.
+ *          others: each for itself, with the interpreter's lock or without.
+ * Memory   1.5 KiB for each thread that was in one, from the arena.
+ * Errors   what is no module, and what more than 64 are around, is left out and counted
+ *          (PYTHON_LEFT_OUT).
+ * Units    ticks.
  */
 #ifndef PYTHON_ENTERED_H
 #define PYTHON_ENTERED_H
 
 #include "agent/core/gate.h"
+#include "agent/core/thread.h"
 
 /* nn.Module.__call__'s code, and the type nn.Module. */
 void entered_find(const void *code, const void *type);
@@ -34,6 +37,21 @@ static inline void entered_event(void)
 	if (__builtin_expect(cycle && entered_settled != cycle, 0))
 		entered_look();
 }
+/* A window may open before the record's begin: has this thread, which has entered one,
+ * not looked in that yet? Hot path. */
+bool entered_knows(const struct thread *t, uint64_t window);
+static inline bool entered_missed(const struct thread *t)
+{
+	uint64_t window = atomic_load_explicit(&t->emitting, memory_order_relaxed);
+
+	return __builtin_expect(
+		       atomic_load_explicit(&entered_found, memory_order_relaxed) &&
+			       entered_settled != window,
+		       0) &&
+	       !entered_knows(t, window);
+}
+/* As emit_enter, in a window in which the thread has looked. */
+struct thread *entered_enter(enum record_kind kind);
 /* A call that began in an earlier window has returned. */
 void entered_return(const void *self, uint64_t now);
 /* This thread has opened a window: the interpreter is read, and nothing asked. */

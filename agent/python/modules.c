@@ -50,7 +50,7 @@ static inline void fill_module(struct rec_module *r, const struct paths_module *
 static __attribute__((noinline)) struct record *begin_slowly(struct open_call *o,
 							     const void *self)
 {
-	struct thread *t = emit_enter(REC_MODULE);
+	struct thread *t = entered_enter(REC_MODULE);
 	const struct paths_module *m;
 	struct rec_module *r;
 	uintptr_t guard;
@@ -81,6 +81,10 @@ static inline struct record *begin_at_once(struct open_call *o, const void *self
 
 	if (!t)
 		return NULL;
+	if (entered_missed(t)) {
+		emit_leave(t);
+		return NULL;
+	}
 	r = (struct rec_module *)t->at;
 	fill_module(r, m, self);
 	o->cycle = t->cycle;

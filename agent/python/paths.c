@@ -261,14 +261,16 @@ struct paths_module *paths_learn(const void *self, uint64_t window)
 	struct paths_module *m = paths_known(self, window);
 	struct rare rare; /* a tree may be large: no sample of a call */
 
-	if (m)
+	if (m || api.error())
 		return m;
 	if (!names.modules)
 		names.modules = api.intern("_modules");
 	if (!names.getattribute)
 		names.getattribute = api.intern("__getattribute__");
-	if (!names.modules || !names.getattribute || api.error())
+	if (!names.modules || !names.getattribute) {
+		api.clear_error(); /* no memory: ours alone, as none was pending */
 		return NULL;
+	}
 	rare_begin(&rare);
 	visit_module(&v, self);
 	rare_end(&rare);
