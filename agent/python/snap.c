@@ -72,10 +72,10 @@ uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind)
 	return flags;
 }
 
-void snap_undo(struct thread *t)
+void snap_undo(struct thread *t, const struct record *op)
 {
 	struct last *s = t->slot[THREAD_PYTHON];
 
-	if (s)
+	if (s && s->around == op)
 		s->around = NULL;
 }

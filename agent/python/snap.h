@@ -22,6 +22,6 @@ uint32_t snap_stack(struct thread *t, const struct record *op, enum record_kind 
 /* Puts it behind the record, which has room for it. Returns the flags. */
 uint8_t snap_put(struct thread *t, struct rec_op *op, enum record_kind kind);
 /* The record that the last stack was put behind is made anew: nothing is inside of it. */
-void snap_undo(struct thread *t);
+void snap_undo(struct thread *t, const struct record *op);
 
 #endif

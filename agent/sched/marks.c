@@ -19,13 +19,15 @@
 
 #define SLOTS 256u /* living threads that have markers; others are not counted */
 
+/* A token is a mark, above it its slot + 1, and of whose slot that was what has room. */
 enum mark { MARK_OPTIMIZER = 1, MARK_GLOB = 2 };
+#define LIVE_AT 17
 
 struct mark_slot {
 	struct auto_state state;
 	_Atomic uint32_t open; /* bits: enum mark */
-	uint32_t live; /* of the thread's state while the slot is its own */
-	struct thread *_Atomic of; /* NULL: nobody's yet */
+	_Atomic uint32_t live; /* of the thread's state then; 0: it changes hands */
+	struct thread *_Atomic of;
 };
 
 static SELDOM struct mark_slot slots[SLOTS];
@@ -42,11 +44,13 @@ static void add_one(_Atomic uint64_t *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-static bool has_ended(struct mark_slot *s)
+/* What `live` is of a slot whose thread has ended; 0: it has not. */
+static uint32_t ended_live(struct mark_slot *s)
 {
-	struct thread *t = atomic_load_explicit(&s->of, memory_order_acquire);
+	uint32_t live = atomic_load(&s->live);
+	struct thread *t = atomic_load(&s->of);
 
-	return t && atomic_load_explicit(&t->live, memory_order_relaxed) != s->live;
+	return live && atomic_load(&t->live) != live ? live : 0;
 }
 
 /* One that nobody has had, or that of a thread that has ended; its number + 1. */
@@ -58,10 +62,9 @@ static uint32_t take_slot(void)
 		if (atomic_compare_exchange_weak(&slots_taken, &n, n + 1))
 			return n + 1;
 	for (n = 0; n < SLOTS; n++) {
-		struct thread *t = atomic_load(&slots[n].of);
+		uint32_t live = ended_live(&slots[n]);
 
-		if (has_ended(&slots[n]) &&
-		    atomic_compare_exchange_strong(&slots[n].of, &t, NULL))
+		if (live && atomic_compare_exchange_strong(&slots[n].live, &live, 0))
 			return n + 1;
 	}
 	return 0;
@@ -72,26 +75,29 @@ static uint32_t slot_mine(void)
 {
 	struct thread *t = thread_mine;
 	struct mark_slot *s;
+	uint32_t before;
 
 	if (my_slot)
 		return my_slot;
 	if (!t && !(t = thread_state()))
 		return 0;
-	my_slot = take_slot();
+	before = my_slot = take_slot();
 	if (!my_slot)
 		return 0;
+	/* Steps are not inherited with the slot. */
+	atomic_compare_exchange_strong(&owner, &before, 0);
 	s = &slots[my_slot - 1];
 	memset((void *)&s->state, 0, sizeof(s->state));
 	atomic_store(&s->open, 0);
-	s->live = atomic_load(&t->live);
-	atomic_store_explicit(&s->of, t, memory_order_release);
+	atomic_store(&s->of, t);
+	atomic_store(&s->live, atomic_load(&t->live));
 	return my_slot;
 }
 
 /* The slot + 1 of the thread that makes the steps; 0 = none does, or it has ended. */
 static uint32_t living_owner(uint32_t first)
 {
-	return first && has_ended(&slots[first - 1]) ? 0 : first;
+	return first && ended_live(&slots[first - 1]) ? 0 : first;
 }
 
 /* Only the thread that made the first boundary makes steps: of two loops in one process
@@ -124,7 +130,7 @@ static uint32_t open_mark(uint32_t slot, enum mark mark)
 	s = &slots[slot - 1];
 	if (atomic_fetch_or_explicit(&s->open, mark, memory_order_relaxed) & mark)
 		return 0;
-	return slot << 8 | mark;
+	return atomic_load(&s->live) << LIVE_AT | slot << 8 | mark;
 }
 
 static void note_known(enum auto_known what)
@@ -301,9 +307,10 @@ uint32_t sched_begin(const char *name, size_t len)
 
 void sched_end(uint32_t token)
 {
-	uint32_t slot = token >> 8;
+	uint32_t slot = (token & ((1u << LIVE_AT) - 1)) >> 8;
 
-	if (!slot || slot > SLOTS)
+	if (!slot || slot > SLOTS ||
+	    (atomic_load(&slots[slot - 1].live) ^ token >> LIVE_AT) << LIVE_AT)
 		return;
 	atomic_fetch_and_explicit(&slots[slot - 1].open, ~(token & 0xff),
 				  memory_order_relaxed);
@@ -370,7 +377,7 @@ void marks_fork_child(void)
 {
 	my_slot = 0;
 	for (uint32_t n = atomic_exchange(&slots_taken, 0); n--;)
-		atomic_store(&slots[n].of, NULL);
+		atomic_store(&slots[n].live, 0);
 	atomic_store(&owner, 0);
 	atomic_store(&known, atomic_load(&known) & AUTO_COMPILED);
 	atomic_store(&stepped, 0);

@@ -37,8 +37,9 @@ __attribute__((noinline)) uint8_t called_put(struct thread *t, struct called *c,
 	return python | to->native ? OP_STACK : 0;
 }
 
-void called_undo(struct thread *t, struct called *c)
+void called_undo(struct thread *t, struct called *c, const struct rec_op *op)
 {
-	snap_undo(t);
-	c->around = NULL;
+	snap_undo(t, &op->r);
+	if (c->around == &op->r)
+		c->around = NULL;
 }

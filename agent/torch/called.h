@@ -29,6 +29,6 @@ bool called_start(const struct config *config); /* are native stacks wanted? */
 uint8_t called_put(struct thread *t, struct called *c, struct rec_op *op,
 		   enum record_kind kind);
 /* The record that the last stacks were put behind is made anew. */
-void called_undo(struct thread *t, struct called *c);
+void called_undo(struct thread *t, struct called *c, const struct rec_op *op);
 
 #endif

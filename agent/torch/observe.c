@@ -182,7 +182,7 @@ static struct rec_op *with_inputs_of(struct thread *t, struct called *c, const v
 		stop = inputs_put(from, t->limit, rf);
 		if (stop || room == ROOM_MOST)
 			break;
-		called_undo(t, c);
+		called_undo(t, c, op);
 	}
 	*flags |= stop ? OP_INPUTS : OP_CUT;
 	*end = stop ? stop : from;
@@ -269,7 +269,7 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 	flags = put_stacks(t, &o->called, op, REC_OP);
 	end = behind_stack(op, flags);
 	if (with_inputs && !(end = inputs_put(end, t->limit, rf))) {
-		called_undo(t, &o->called);
+		called_undo(t, &o->called, op);
 		emit_leave(t);
 		return NULL;
 	}

@@ -24,6 +24,8 @@ BLOCKS = {
     1500001: ["alloc", "/partial_", *["deep"] * 10, "<module>", "/PyEval_EvalCode"],
     1600001: ["alloc", "<lambda>", "/map_next", "/builtin_sum", "__missing__", "/dict_subscript", "<module>",
               "/PyEval_EvalCode", "/builtin_exec", "<module>", "/PyEval_EvalCode"],
+    1700001: ["alloc", "twice", "<module>", "/PyEval_EvalCode"],
+    1800001: ["alloc", "twice", "/partial_", "<module>", "/PyEval_EvalCode"],
 }
 OPERATORS = {
     101: ["/at::_ops::sgn", "work", "key", "/list_sort", "<module>", "/PyEval_EvalCode"],

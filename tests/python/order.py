@@ -64,6 +64,10 @@ class Mapping(dict):
         return sum(map(lambda n: alloc(1600001) or n, [1]))
 
 
+def twice(n):
+    alloc(n)
+
+
 outer()
 Made()
 sorted([Less(), Less()])
@@ -71,3 +75,6 @@ list(from_generator())
 sort_by_c()
 deep(9)
 exec("Mapping()['x']")
+# From the same place, by Python and by C.
+for call, size in ((twice, 1700001), (twice, 1700001), (functools.partial(twice), 1800001)):
+    call(size)

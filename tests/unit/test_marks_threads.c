@@ -98,6 +98,28 @@ START_TEST(threads_beyond_the_table_are_not_counted)
 }
 END_TEST
 
+/* Each place has had a thread that ended, the first one made a step. */
+START_TEST(steps_are_not_inherited_with_a_place)
+{
+	unsigned many = 1;
+	pthread_t t;
+
+	start("wait=1000,active=1", "torch:*train*");
+	pthread_create(&t, NULL, train, &many);
+	pthread_join(t, NULL);
+	for (unsigned i = 1; i < 256; i++)
+		step_elsewhere();
+	pthread_barrier_init(&here, NULL, 2);
+	pthread_barrier_init(&may_end, NULL, 2);
+	pthread_create(&t, NULL, one_step_and_stay, &(uint32_t){ 0 });
+	pthread_barrier_wait(&here);
+	annotation("my train step");
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.marker_hits), 2);
+	pthread_barrier_wait(&may_end);
+	pthread_join(t, NULL);
+}
+END_TEST
+
 START_TEST(a_childs_threads_share_no_place)
 {
 	start("active=9", "auto");
@@ -140,6 +162,7 @@ int main(void)
 	tcase_add_test(tc, only_the_thread_of_the_first_boundary_counts);
 	tcase_add_test(tc, the_next_thread_goes_on_when_the_first_has_ended);
 	tcase_add_test(tc, threads_beyond_the_table_are_not_counted);
+	tcase_add_test(tc, steps_are_not_inherited_with_a_place);
 	tcase_add_test(tc, a_childs_threads_share_no_place);
 	tcase_add_test(tc, a_step_that_ends_elsewhere_is_no_boundary);
 	return unit_run(tc, "marks_threads");

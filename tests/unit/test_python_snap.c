@@ -188,13 +188,21 @@ END_TEST
 /* A record that is made anew is no operator around itself. */
 START_TEST(what_was_undone_is_around_nothing)
 {
+	struct rec_op *op, *outer;
 	uint32_t id;
 
 	setup(16 << 20);
-	begin_op(REC_OP, &id);
-	snap_undo(thread_mine);
+	op = begin_op(REC_OP, &id);
+	snap_undo(thread_mine, &op->r);
 	whole_op();
 	ck_assert_uint_eq(flags, OP_STACK);
+	/* One that is undone inside of another leaves that around. */
+	outer = begin_op(REC_OP, &id);
+	op = begin_op(REC_OP, &id);
+	ck_assert_ptr_ne(op, outer);
+	snap_undo(thread_mine, &op->r);
+	whole_op();
+	ck_assert_uint_eq(flags, OP_STACK | OP_SHARES);
 }
 END_TEST
 

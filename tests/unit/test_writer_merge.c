@@ -132,11 +132,16 @@ static const struct moment {
 };
 #define ROWS (sizeof(rows) / sizeof(*rows))
 
-static struct stack_pair pair_of(struct spool_image *m, const struct moment *r)
+static void want_both(struct spool_image *m)
 {
 	symbols_ask = name_functions;
 	m->config.python_stack = PYTHON_OPS;
 	m->config.native_stacks = UINT32_MAX;
+}
+
+static struct stack_pair pair_of(struct spool_image *m, const struct moment *r)
+{
+	want_both(m);
 	return (struct stack_pair){ stack_of(m, r->native, false, r->native_flags),
 				    stack_of(m, r->python, true, r->python_flags) };
 }
@@ -246,12 +251,14 @@ START_TEST(calls)
 }
 END_TEST
 
-/* The texts of the first list of "stacks", innermost first. */
-static const char *first_list(const struct spool_image *m)
+/* The texts of a list of "stacks", innermost first. */
+static const char *list_at(const struct spool_image *m, unsigned number)
 {
 	static char text[4096];
 	const char *at = heap_after(heap_object(m), "\"stacks\": [[", 0);
 
+	while (number--)
+		at = strchr(at, '[') + 1;
 	text[0] = '\0';
 	do {
 		unsigned n = (unsigned)strtoul(at, (char **)&at, 10);
@@ -283,11 +290,33 @@ START_TEST(sites)
 	put_apart(text, rows[_i].native, false);
 	for (char *at = text; (at = strchr(at, '|'));)
 		*at = ';';
-	ck_assert_str_eq(first_list(m), rows[_i].want ? rows[_i].want : text);
+	ck_assert_str_eq(list_at(m, 0), rows[_i].want ? rows[_i].want : text);
 	put_apart(text, rows[_i].python, true);
 	fmt(want, sizeof(want), "{\"stack\": 0, \"Call stack\":\"%s\",", text);
 	ck_assert_ptr_nonnull(strstr(m->text, want));
 	is_counted(m, &rows[_i], 1);
+	image_free(m);
+}
+END_TEST
+
+/* Python called a function, then C did, from the same place. */
+START_TEST(sites_of_other_marks_are_others)
+{
+	struct spool_image *m = heap_image(1000, 100000);
+	uint32_t outer = stack_of(m, "a*", true, 0), id[2];
+	struct stack_frame f = frame_at(m, image_python_stack(m, "f"));
+
+	want_both(m);
+	id[0] = image_pair(m, stack_of(m, "malloc " L " main", false, 0),
+			   add_frame(m, outer, f, 0));
+	id[1] = image_pair(m, stack_of(m, "malloc " L " partial " L " main", false, 0),
+			   add_frame(m, outer, f, STACK_ENTRY));
+	for (unsigned i = 0; i < 2; i++)
+		image_alloc(m, HEAP_MALLOC, id[i], 0x5000 + 0x1000 * i, 22 - 11 * i,
+			    3000 + 1000 * i);
+	image_write(m);
+	ck_assert_str_eq(list_at(m, 0), "malloc;x.py(3): f;x.py(3): a;main");
+	ck_assert_str_eq(list_at(m, 1), "malloc;x.py(3): f;partial;x.py(3): a;main");
 	image_free(m);
 }
 END_TEST
@@ -351,6 +380,7 @@ int main(void)
 	tcase_add_loop_test(tc, operators, 0, ROWS);
 	tcase_add_loop_test(tc, calls, 0, ROWS);
 	tcase_add_loop_test(tc, sites, 0, ROWS);
+	tcase_add_test(tc, sites_of_other_marks_are_others);
 	tcase_add_test(tc, a_backward_operator_is_not_merged);
 	tcase_add_test(tc, damaged_stacks_are_read_within_their_bounds);
 	return unit_run(tc, "writer merge");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One id for equal stacks. A stack is a frame and a caller, so two are equal if their
- * frames are and their callers stand for the same: each is looked at once, from the
- * outermost frame inwards.
+ * frames and flags are and their callers stand for the same: each is looked at once, from
+ * the outermost frame inwards.
  */
 #include "writer/heap/same.h"
 #include "writer/pile.h"
@@ -17,9 +17,12 @@ static const volatile struct stack *stack_of(const struct same *s, uint32_t id)
 	return stacks_at(s->view, id); /* may change */
 }
 
-/* The slot of the frame with that caller, or the empty one where it belongs. */
-static struct same_slot *slot_of(const struct same *s, uint64_t frame, uint32_t caller)
+/* The slot of a stack like this one, or the empty one where it belongs. Marks of frames
+ * are flags: with others a stack is merged in another way. */
+static struct same_slot *slot_of(const struct same *s, uint32_t stack, uint32_t caller)
 {
+	uint64_t frame = stack_of(s, stack)->frame;
+	unsigned flags = stack_of(s, stack)->flags;
 	uint64_t h = (frame ^ (uint64_t)caller << 40) * 0xff51afd7ed558ccdull ^ caller;
 	struct same_slot *slot;
 
@@ -27,7 +30,8 @@ static struct same_slot *slot_of(const struct same *s, uint64_t frame, uint32_t 
 	for (size_t i = (h ^ h >> 32) & (s->slots - 1);; i = (i + 1) & (s->slots - 1)) {
 		slot = &s->slot[i];
 		if (!slot->stack ||
-		    (slot->caller == caller && stack_of(s, slot->stack)->frame == frame))
+		    (slot->caller == caller && stack_of(s, slot->stack)->frame == frame &&
+		     stack_of(s, slot->stack)->flags == flags))
 			return slot;
 	}
 }
@@ -42,8 +46,7 @@ static int grow_slots(struct same *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->slots; i++)
 		if (s->slot[i].stack)
-			*slot_of(&more, stack_of(s, s->slot[i].stack)->frame,
-				 s->slot[i].caller) = s->slot[i];
+			*slot_of(&more, s->slot[i].stack, s->slot[i].caller) = s->slot[i];
 	pile_unmap(s->slot, s->slots * sizeof(*s->slot));
 	*s = more;
 	return 0;
@@ -56,7 +59,7 @@ static uint32_t first_like(struct same *s, uint32_t stack, uint32_t caller)
 
 	if (s->n >= s->slots / 2 && grow_slots(s))
 		return stack;
-	slot = slot_of(s, stack_of(s, stack)->frame, caller);
+	slot = slot_of(s, stack, caller);
 	if (!slot->stack) {
 		*slot = (struct same_slot){ stack, caller };
 		s->n++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * same - one id for stacks with the same frames: where the agent's index is crowded, it
+ * same - one id for stacks with the same frames and flags: where the agent's index is crowded, it
  * stores a stack again.
  *
  * Threads  one at a time.
