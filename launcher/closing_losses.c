@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is missing of the records: how much, why, and which option would have kept it. */
-#include "agent/core/stacks.h"
 #include "base/buffer_need.h"
 #include "base/fmt.h"
 #include "launcher/closing_words.h"
@@ -214,7 +213,7 @@ static void say_merges(const struct closing *c)
 
 	if (!m->cut || m->cut * MERGES_SHARE < all)
 		return;
-	if (m->deepest > c->config->stack_depth && m->deepest < STACKS_MOST)
+	if (m->deepest > c->config->stack_depth)
 		fmt(depth, sizeof(depth), "; try --stack-depth %u", m->deepest);
 	say_note(
 		"lines of Python and native functions are apart in %s of %s: one of the two is cut%s",

@@ -28,7 +28,7 @@ struct writer_small {
 struct writer_merges {
 	/* Merged; apart, as one of them was cut, or as they do not fit each other. */
 	uint64_t done, cut, unfit;
-	unsigned deepest; /* frames of the deepest stack that was cut */
+	unsigned deepest; /* frames of the deepest stack, but below STACKS_MOST */
 };
 
 struct writer_result {

@@ -114,14 +114,22 @@ def test_blocks_lie_below_what_called_them():
         print("  Python %d.%d: %d stacks" % (*version, check_blocks(version, path)), flush=True)
 
 
-def test_a_depth_that_merges_all_is_told():
+def check_told_depth(program):
     with prof.folder() as log:
-        run = record(log, "/usr/bin/python3", "order.py", malloc="all", stack_depth=20)
+        run = record(log, "/usr/bin/python3", program, malloc="all", stack_depth=20)
         said = re.search(r"apart in [\d,]+ of [\d,]+ call stacks: one of the two is cut; try --stack-depth (\d+)", run.err)
         assert said and counts(run.only())[1] > 10, run.err
     with prof.folder() as log:
-        run = record(log, "/usr/bin/python3", "order.py", malloc="all", stack_depth=int(said[1]))
+        run = record(log, "/usr/bin/python3", program, malloc="all", stack_depth=int(said[1]))
         assert counts(run.only())[1:] == (0, 0) and "apart" not in run.err, (counts(run.only()), run.err)
+
+
+def test_a_depth_that_merges_all_is_told():
+    check_told_depth("order.py")
+
+
+def test_it_is_that_of_the_deepest_that_look_alike():
+    check_told_depth("depths.py")
 
 
 def test_operators_lie_below_what_called_them():

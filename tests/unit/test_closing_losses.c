@@ -138,7 +138,7 @@ static const struct {
 	{ { 900, 100, 0, 300 },
 	  "lines of Python and native functions are apart in 100 of 1,000 call stacks: "
 	  "one of the two is cut; try --stack-depth 300\n" },
-	{ { 0, 1, 0, 512 }, "in 1 of 1 call stack: one of the two is cut\n" },
+	{ { 0, 1, 0, 20 }, "in 1 of 1 call stack: one of the two is cut\n" },
 	{ { 901, 99, 0, 300 }, NULL },
 	{ { 10, 0, 10, 0 }, NULL },
 };

@@ -135,6 +135,28 @@ START_TEST(damaged_stacks_keep_their_ids)
 }
 END_TEST
 
+/* A recursion of several depths looks the same where few frames are shown. */
+START_TEST(the_deepest_of_those_that_look_alike_is_known)
+{
+	static const unsigned depth[] = { 10, 20, 15, 512 };
+	struct spool_image *m = image_of_python(_i ? PYTHON_OPS : PYTHON_OFF);
+	uint32_t module = image_module(m, "/x.so"), grow = image_python_stack(m, "grow");
+
+	m->config.stack_depth = 4;
+	for (unsigned i = 0; i < 4; i++)
+		image_alloc(
+			m, HEAP_MALLOC,
+			image_pair(m, image_call_stack(m, module, 0x100, depth[i]), grow),
+			0x5000 + 64 * i, 10, 3000 + i);
+	image_alloc(m, HEAP_MALLOC, image_call_stack(m, module, 0x100, 30), 0x6000, 20,
+		    4000);
+	image_write(m);
+	ck_assert_uint_eq(m->result.merges.cut, _i);
+	ck_assert_uint_eq(m->result.merges.deepest, _i ? 20 : 0);
+	image_free(m);
+}
+END_TEST
+
 /* Small objects, as the agent says whether it saw all that became of them. */
 static struct spool_image *image_of_objects(uint64_t since, uint64_t exchanged)
 {
@@ -269,6 +291,7 @@ int main(void)
 	tcase_add_loop_test(tc, what_is_shown_alike_is_one_site, 0, 2);
 	tcase_add_test(tc, what_is_stored_again_is_one_site);
 	tcase_add_loop_test(tc, damaged_stacks_keep_their_ids, 0, 3);
+	tcase_add_loop_test(tc, the_deepest_of_those_that_look_alike_is_known, 0, 2);
 	tcase_add_test(tc, small_objects_are_sites_of_their_own);
 	tcase_add_test(tc, exchanged_allocators_leave_small_objects_out);
 	tcase_add_test(tc, each_block_is_freed_once);

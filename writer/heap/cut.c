@@ -6,6 +6,7 @@
  */
 #include "writer/heap/account.h"
 #include "writer/heap/same.h"
+#include "writer/python/python.h"
 
 #include <errno.h>
 
@@ -85,7 +86,8 @@ static uint32_t cut_stack(struct trace *t, uint32_t stack)
 		       : stack;
 }
 
-/* The cache answers for sites that allocate all the time. */
+/* The cache answers for sites that allocate all the time. Stacks that look the same are
+ * of several depths, which nobody can tell afterwards. */
 struct stack_pair heap_cut(struct trace *t, uint32_t id)
 {
 	struct heap_cut *c = t->heap->cut;
@@ -94,6 +96,7 @@ struct stack_pair heap_cut(struct trace *t, uint32_t id)
 	if (c->cache[i].id != id) {
 		struct stack_pair pair = stack_pair_get(t->view, id);
 
+		python_depth(t, pair);
 		c->cache[i].id = id;
 		c->cache[i].is = (struct stack_pair){ cut_stack(t, pair.native),
 						      cut_stack(t, pair.python) };

@@ -38,6 +38,8 @@ void python_stacks(struct trace *t, struct stack_pair pair, bool forward);
 const struct merge *python_merge(struct trace *t, struct stack_pair pair);
 /* Counts the two stacks of a moment as merged, or why they are not. */
 void python_count(struct trace *t, struct stack_pair pair);
+/* Notes how deep they are, where a file that shows more frames could merge them. */
+void python_depth(struct trace *t, struct stack_pair pair);
 /* The text of a frame of Python's, for which `text` has PYTHON_TEXT bytes; with NUL. */
 #define PYTHON_TEXT 16384
 size_t python_frame(const struct trace *t, struct stack_frame frame, char *text);

@@ -81,10 +81,20 @@ void python_count(struct trace *t, struct stack_pair pair)
 	if (s->how != MERGE_CUT)
 		return;
 	to->cut++;
-	for (unsigned i = 0; i < 2; i++) {
+	python_depth(t, pair);
+}
+
+/* The agent may have cut those that are as deep as can be: no option would merge them. */
+void python_depth(struct trace *t, struct stack_pair pair)
+{
+	unsigned *deepest = &t->result->merges.deepest;
+
+	pair = asked_pair(t, pair);
+	for (unsigned i = 0; pair.native && pair.python && i < 2; i++) {
 		unsigned depth = stacks_depth(t->view, i ? pair.python : pair.native);
 
-		to->deepest = depth > to->deepest ? depth : to->deepest;
+		if (depth > *deepest && depth < STACKS_MOST)
+			*deepest = depth;
 	}
 }
 
