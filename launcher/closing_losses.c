@@ -204,11 +204,10 @@ static void say_stack_losses(const struct closing *c)
 		"without Python's small objects: another tool allocates them, or the interpreter was not found in time");
 }
 
-/* Says which depth would merge most stacks that were not merged, if these are many. */
-static void say_merges(const struct closing *c)
+/* Says which depth would merge most stacks that were cut, if these are many. */
+static void say_cut(const struct closing *c, uint64_t all)
 {
 	const struct writer_merges *m = &c->totals->merges;
-	uint64_t all = m->done + m->cut + m->unfit;
 	char depth[48] = "";
 
 	if (!m->cut || m->cut * MERGES_SHARE < all)
@@ -218,6 +217,18 @@ static void say_merges(const struct closing *c)
 	say_note(
 		"lines of Python and native functions are apart in %s of %s: one of the two is cut%s",
 		say_number(m->cut), say_count(all, "call stack"), depth);
+}
+
+static void say_merges(const struct closing *c)
+{
+	const struct writer_merges *m = &c->totals->merges;
+	uint64_t all = m->done + m->cut + m->unfit;
+
+	say_cut(c, all);
+	if (m->unfit && m->unfit * MERGES_SHARE >= all)
+		say_note(
+			"lines of Python and native functions are apart in %s of %s: they do not show the same calls of the interpreter; each is right by itself, and no option merges them",
+			say_number(m->unfit), say_count(all, "call stack"));
 }
 
 void closing_losses(const struct closing *c)

@@ -140,10 +140,15 @@ static const struct {
 	  "one of the two is cut; try --stack-depth 300\n" },
 	{ { 0, 1, 0, 20 }, "in 1 of 1 call stack: one of the two is cut\n" },
 	{ { 901, 99, 0, 300 }, NULL },
-	{ { 10, 0, 10, 0 }, NULL },
+	{ { 90, 0, 10, 0 },
+	  "lines of Python and native functions are apart in 10 of 100 call stacks: "
+	  "they do not show the same calls of the interpreter; each is right by itself, "
+	  "and no option merges them\n" },
+	{ { 91, 0, 9, 0 }, NULL },
+	{ { 0, 0, 0, 0 }, NULL },
 };
 
-START_TEST(a_depth_that_would_merge_stacks_is_told)
+START_TEST(why_stacks_are_apart_is_told)
 {
 	totals.merges = merges[_i].is;
 	totals.files = 1;
@@ -204,7 +209,7 @@ int main(void)
 	tcase_add_loop_test(tc, each_loss_of_the_gpu_has_its_line, 0,
 			    sizeof(losses) / sizeof(*losses));
 	tcase_add_test(tc, a_gap_is_told_in_seconds);
-	tcase_add_loop_test(tc, a_depth_that_would_merge_stacks_is_told, 0, 4);
+	tcase_add_loop_test(tc, why_stacks_are_apart_is_told, 0, 6);
 	tcase_add_test(tc, missing_stacks_of_python_are_told);
 	tcase_add_test(tc, the_buffer_that_was_full_is_named);
 	return unit_run(tc, "closing_losses");
