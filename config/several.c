@@ -37,6 +37,7 @@ static const char *read_list(const struct config_option *o, uint32_t *at, const 
 			     size_t len)
 {
 	const char *end = v + len;
+	bool alone = !memchr(v, ',', len);
 	uint32_t bits = 0;
 
 	for (const char *next; v <= end; v = next + 1) {
@@ -51,8 +52,9 @@ static const char *read_list(const struct config_option *o, uint32_t *at, const 
 			n--;
 		i = number_of(o, v, n);
 		if (i < 0) {
-			fmt(why, sizeof(why), "'%.*s' is none of %s", (int)n, v,
-			    o->values);
+			/* In a list there is no place for them. */
+			fmt(why, sizeof(why), "'%.*s' is none of %s%s", (int)n, v,
+			    alone ? SEVERAL_SWITCH : "", o->values);
 			return why;
 		}
 		bits |= 1u << i;

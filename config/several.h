@@ -12,6 +12,8 @@
 
 #include "config/config.h"
 
+#define SEVERAL_SWITCH "off|on|" /* none of the choices, or all; before them */
+
 /* What was an option of its own before native_stacks had it. */
 #define SEVERAL_CUDA_STACKS   "cuda_stacks"
 #define SEVERAL_MALLOC_STACKS "malloc_stacks"

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #define NAME_MOST 128
+#define NEGATION  "--no-"
 
 /* Words that take the place of a command. */
 const char *const args_verbs[] = { "recover", "report", "diff",   "gate", "ranks",
@@ -104,9 +105,34 @@ static bool is_word_of(const char *name, const char *word)
 	       strcmp(name, CONFIG_WITH_MODULES) && !config_set(&scratch, name, word);
 }
 
+/* cuda_stacks had no "on". */
+static bool stands_alone(const struct config_option *o, const char *name)
+{
+	return config_is_switch(o) && strcmp(name, SEVERAL_CUDA_STACKS);
+}
+
 static bool is_verb(const struct args *a, const char *verb)
 {
 	return a->verb && !strcmp(a->verb, verb);
+}
+
+/* Names the option that a word with "no" before it is near to: what it takes instead.
+ * NULL: there is none, or none that can be off. */
+static const char *unknown_negation(const char *typed)
+{
+	static char told[96];
+	const char *option = text_after(typed, NEGATION), *name;
+	const struct config_option *o;
+
+	name = option ? config_nearest(option) : NULL;
+	o = name ? config_find(name) : NULL;
+	if (!o || !config_is_switch(o))
+		return NULL;
+	snprintf(told, sizeof(told), "no such option (did you mean --%s=off?)", name);
+	for (char *p = strstr(told, "--"); *p; p++)
+		if (*p == '_')
+			*p = '-';
+	return told;
 }
 
 /* Names the option that is nearest to what was typed: options first, then the words
@@ -114,9 +140,13 @@ static bool is_verb(const struct args *a, const char *verb)
 static const char *unknown_option(const struct args *a, const char *arg)
 {
 	static char told[64], typed[NAME_MOST];
+	const char *negated;
 	struct near near;
 
 	snprintf(typed, sizeof(typed), "%.*s", (int)strcspn(arg, "="), arg);
+	negated = unknown_negation(typed);
+	if (negated)
+		return negated;
 	near = near_begin(typed);
 	if (is_verb(a, "recover"))
 		near_try(&near, "--output");
@@ -139,7 +169,7 @@ static int take_option(struct args *a, char **argv)
 
 	a->options++;
 	a->quiet_said |= !strcmp(name, "quiet");
-	if (!value && o && config_is_switch(o) && !is_word_of(name, argv[1])) {
+	if (!value && o && stands_alone(o, name) && !is_word_of(name, argv[1])) {
 		value = "on";
 		a->flag = argv[0];
 	}
@@ -151,7 +181,9 @@ static int take_option(struct args *a, char **argv)
 	if (!known)
 		why = unknown_option(a, argv[0]);
 	else if (!value)
-		why = "its value is missing";
+		why = strcmp(name, SEVERAL_CUDA_STACKS)
+			      ? "its value is missing"
+			      : "its value is missing: off or native";
 	else
 		why = config_set(&a->config, name, value);
 	if (why) {
@@ -216,6 +248,21 @@ static int take_short(struct args *a, char **argv)
 	return joined ? 1 : 2;
 }
 
+/* "--no-linger": the same as --linger off, for each option that is off or on. */
+static bool take_negation(struct args *a, const char *arg)
+{
+	char name[NAME_MOST];
+	const char *option = text_after(arg, NEGATION);
+	const struct config_option *o = NULL;
+
+	if (option && !split_option(option, name, sizeof(name)))
+		o = config_find(name);
+	if (!o || !config_is_switch(o))
+		return false;
+	a->quiet_said |= !strcmp(name, "quiet");
+	return !config_set(&a->config, name, "off");
+}
+
 /* Takes an argument that is no option of the table. Returns false where it is another. */
 static bool take_flag(struct args *a, const char *arg)
 {
@@ -227,10 +274,8 @@ static bool take_flag(struct args *a, const char *arg)
 		return !config_set(&a->config, "quiet", "on");
 	else if (!strcmp(arg, "--verbose"))
 		return a->verbose = true;
-	else if (!strcmp(arg, "--no-linger"))
-		return !config_set(&a->config, "linger", "off");
-	else if (!strcmp(arg, "--no-malloc-stacks"))
-		return !config_set(&a->config, SEVERAL_MALLOC_STACKS, "off");
+	if (take_negation(a, arg))
+		return true;
 	if (text_is_in(arg, flags)) {
 		if (!a->verb || strcmp(a->verb, "--help"))
 			a->verb = arg;

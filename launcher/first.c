@@ -5,6 +5,7 @@
 #include "launcher/first.h"
 #include "base/near.h"
 #include "base/text.h"
+#include "config/several.h"
 #include "launcher/say.h"
 
 #include <errno.h>
@@ -68,8 +69,8 @@ static void say_no_value(const char *flag, const char *word)
 			"%s: its value stands behind '=', as in %s=off, and no command '%s' is found",
 			flag, flag, word);
 	else if (o && *o->values)
-		say_warn("%s: '%s' is none of %s, and no command of that name is found",
-			 flag, word, o->values);
+		say_warn("%s: '%s' is none of %s%s, and no command of that name is found",
+			 flag, word, o->type == CFG_set ? SEVERAL_SWITCH : "", o->values);
 	else
 		say_warn(
 			"%s: '%s' is neither on nor off, and no command of that name is found",

@@ -133,6 +133,12 @@ static const struct {
 	  "--cuda-graphs: 'nodes' is none of node|graph|off\n" },
 	{ "--cuda-buffer-mb|3|--|x",
 	  "--cuda-buffer-mb: '3' is no number from 4 to 65536\n" },
+	{ "--cuda-stacks|--|x", "--cuda-stacks: its value is missing: off or native\n" },
+	{ "--cuda-stacks|x.py", "--cuda-stacks: 'x.py' is none of off|native\n" },
+	{ "--no-nativ-stacks|x",
+	  "--no-nativ-stacks: no such option (did you mean --native-stacks=off?)\n" },
+	{ "--no-linger=on|x",
+	  "--no-linger: no such option (did you mean --linger=off?)\n" },
 	{ "--file|%z|--|x", "--file: %z is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|abc%|--|x", "--file: %  is none of %h %p %r %t %q{VAR} %%\n" },
 	{ "--file|%q|--|x", "--file: %q needs {NAME} after it\n" },
@@ -357,6 +363,13 @@ START_TEST(nobody_need_linger)
 	ck_assert_uint_eq(mine.config.linger, 1);
 	ck_assert_int_eq(args_parse(&mine, no, env), 0);
 	ck_assert_uint_eq(mine.config.linger, 0);
+	ck_assert(!mine.quiet_said);
+	no[1] = "--no-quiet";
+	ck_assert_int_eq(args_parse(&mine, no, env), 0);
+	ck_assert_uint_eq(mine.config.quiet, 0);
+	ck_assert(mine.quiet_said);
+	no[1] = "--no-stack-depth";
+	ck_assert_int_eq(args_parse(&mine, no, env), 1);
 }
 END_TEST
 

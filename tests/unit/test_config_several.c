@@ -52,14 +52,14 @@ END_TEST
 static const struct {
 	const char *text, *why;
 } wrong[] = {
-	{ "gpu", "'gpu' is none of ops|cuda|malloc" },
+	{ "gpu", "'gpu' is none of off|on|ops|cuda|malloc" },
 	{ "ops,gpu ,cuda", "'gpu' is none of ops|cuda|malloc" },
 	{ "ops,", "'' is none of ops|cuda|malloc" },
 	{ ",", "'' is none of ops|cuda|malloc" },
-	{ "ops cuda", "'ops cuda' is none of ops|cuda|malloc" },
+	{ "ops cuda", "'ops cuda' is none of off|on|ops|cuda|malloc" },
 	{ "ops,off", "'off' is none of ops|cuda|malloc" },
-	{ "op", "'op' is none of ops|cuda|malloc" },
-	{ "opss", "'opss' is none of ops|cuda|malloc" },
+	{ "op", "'op' is none of off|on|ops|cuda|malloc" },
+	{ "opss", "'opss' is none of off|on|ops|cuda|malloc" },
 	{ "", "the value is empty" },
 };
 
@@ -165,6 +165,9 @@ static const struct {
 	{ "--malloc-stacks|off|x", 0, "x" },
 	{ "--malloc-stacks|x", MALLOC, "x" },
 	{ "--no-malloc-stacks|x", 0, "x" },
+	{ "--no-native-stacks|x", 0, "x" },
+	{ "--no-native_stacks|off", 0, "off" },
+	{ "--native-stacks|--no-cuda-stacks|x", OPS | MALLOC, "x" },
 	{ "--no-malloc-stacks|--native-stacks|x", OPS | CUDA | MALLOC, "x" },
 	{ "--native-stacks|--no-malloc-stacks|x", OPS | CUDA, "x" },
 };
