@@ -2,6 +2,7 @@
 /* What is missing of the records: how much, why, and which option would have kept it. */
 #include "base/buffer_need.h"
 #include "base/fmt.h"
+#include "config/several.h"
 #include "launcher/closing_words.h"
 #include "launcher/room.h"
 #include "launcher/say.h"
@@ -204,6 +205,20 @@ static void say_stack_losses(const struct closing *c)
 		"without Python's small objects: another tool allocates them, or the interpreter was not found in time");
 }
 
+/* Who names others takes the allocations' away, which are there by default. */
+static void say_unnamed(const struct closing *c)
+{
+	uint32_t bits = c->config->native_stacks, malloc = 1u << NATIVE_MALLOC;
+	char all[64];
+
+	if (c->config->malloc < MALLOC_SAMPLE || !bits || bits & malloc)
+		return;
+	several_write(config_find("native_stacks"), bits | malloc, all, sizeof(all));
+	say_note(
+		"allocations have no native call stack, as native_stacks does not name malloc: --native-stacks %s has them, too",
+		all);
+}
+
 /* Says which depth would merge most stacks that were cut, if these are many. */
 static void say_cut(const struct closing *c, uint64_t all)
 {
@@ -237,5 +252,6 @@ void closing_losses(const struct closing *c)
 	say_gpu_losses(c);
 	say_gpu_faults(c);
 	say_stack_losses(c);
+	say_unnamed(c);
 	say_merges(c);
 }

@@ -160,6 +160,31 @@ START_TEST(why_stacks_are_apart_is_told)
 }
 END_TEST
 
+static const struct {
+	uint32_t named;
+	enum cfg_malloc malloc;
+	const char *said;
+} unnamed[] = {
+	{ 1u << NATIVE_OPS, MALLOC_ALL,
+	  "does not name malloc: --native-stacks ops,malloc" },
+	{ 1u << NATIVE_CUDA, MALLOC_SAMPLE, ": --native-stacks cuda,malloc has them" },
+	{ 1u << NATIVE_OPS, MALLOC_COUNT, NULL },
+	{ 1u << NATIVE_OPS | 1u << NATIVE_MALLOC, MALLOC_ALL, NULL },
+	{ 0, MALLOC_ALL, NULL },
+};
+
+START_TEST(allocations_that_were_not_named_are_told)
+{
+	config.native_stacks = unnamed[_i].named;
+	config.malloc = unnamed[_i].malloc;
+	totals.files = 1;
+	say();
+	if (unnamed[_i].said)
+		says(unnamed[_i].said);
+	ck_assert_int_eq(!!strstr(said, "--native-stacks"), unnamed[_i].said != NULL);
+}
+END_TEST
+
 START_TEST(missing_stacks_of_python_are_told)
 {
 	totals.files = 1;
@@ -210,6 +235,7 @@ int main(void)
 			    sizeof(losses) / sizeof(*losses));
 	tcase_add_test(tc, a_gap_is_told_in_seconds);
 	tcase_add_loop_test(tc, why_stacks_are_apart_is_told, 0, 6);
+	tcase_add_loop_test(tc, allocations_that_were_not_named_are_told, 0, 5);
 	tcase_add_test(tc, missing_stacks_of_python_are_told);
 	tcase_add_test(tc, the_buffer_that_was_full_is_named);
 	return unit_run(tc, "closing_losses");
