@@ -109,6 +109,17 @@ static uint32_t below_function(struct origin *o, uint32_t python)
 	return origin_below(o, o->node[python], o->m->slices[python].name);
 }
 
+/* Does the slice lie in an operator that the innermost function of Python called? It
+ * shares the operator's stack then, which may have lines that no function is there for.
+ */
+static bool is_below_operator(const struct origin *o, uint32_t i)
+{
+	uint32_t parent = o->m->slices[i].parent;
+
+	return parent != NO_ROW && parent > o->python[i] &&
+	       o->m->slices[parent].kind == SLICE_OP;
+}
+
 /* The stack that the slice has itself, or shares with what it lies in. A stack of the
  * forward operator is none of torch's: its own have it by number. */
 static uint32_t own_stack(struct origin *o, uint32_t i)
@@ -122,7 +133,7 @@ static uint32_t own_stack(struct origin *o, uint32_t i)
 		node = node_of_text(o, s->stack);
 		return s->of_forward ? fold_below(o->f, node, ORIGIN_BACKWARD) : node;
 	}
-	if (o->python[i] != NO_ROW)
+	if (o->python[i] != NO_ROW && !is_below_operator(o, i))
 		return below_function(o, o->python[i]);
 	return s->parent == NO_ROW ? FOLD_ROOT : o->node[s->parent];
 }

@@ -85,6 +85,23 @@ START_TEST(functions_of_python_are_frames)
 }
 END_TEST
 
+/* Of Python's functions the file may have the modules alone. */
+START_TEST(an_operator_in_a_module_gives_its_stack_on)
+{
+	python("nn.Module: Net_0", 0, 100);
+	op_with("outer", 10, 60, "\"Call stack\":\"a.py(2): f;a.py(9): <module>\"");
+	op("inner", 20, 10);
+	python("nn.Module: Hook_0", 40, 20);
+	op("below", 45, 5);
+	ck_assert_str_eq(FOLDED(CPU),
+			 "a.py(9): <module>;a.py(2): f;nn.Module: Hook_0 15\n"
+			 "a.py(9): <module>;a.py(2): f;nn.Module: Hook_0;outer;below 5\n"
+			 "a.py(9): <module>;a.py(2): f;outer 30\n"
+			 "a.py(9): <module>;a.py(2): f;outer;inner 10\n"
+			 "nn.Module: Net_0 40\n");
+}
+END_TEST
+
 /* An annotation begins inside of its __enter__, and outlives it. */
 START_TEST(an_annotation_outlives_its_enter)
 {
@@ -316,6 +333,7 @@ int main(void)
 	tcase_add_test(tc, times_of_any_size_stay_at_their_end);
 	tcase_add_test(tc, a_call_stack_comes_before_operators);
 	tcase_add_test(tc, functions_of_python_are_frames);
+	tcase_add_test(tc, an_operator_in_a_module_gives_its_stack_on);
 	tcase_add_test(tc, an_annotation_outlives_its_enter);
 	tcase_add_test(tc, a_backward_operator_has_its_forward_stack);
 	tcase_add_test(tc, numbers_count_in_each_thread);
