@@ -42,6 +42,7 @@ struct whose { /* as the file says; torch's own files do not */
 	int64_t cpus, torch_threads; /* of the process, of an operator; 0 = not said */
 	bool broken_off; /* the window did not end as planned */
 	bool unmarked; /* no step ended: the only one is the whole recording */
+	bool no_room; /* some stack of Python's was lost as the buffer was full */
 };
 
 struct model {

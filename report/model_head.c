@@ -138,6 +138,14 @@ static void take_objects(struct model *m, struct parse *p)
 	}
 }
 
+static void take_stacks(struct model *m, struct parse *p)
+{
+	if (parse_is(p, "unknown"))
+		m->whose.no_room |= number_value(p) > 0;
+	else
+		parse_skip(p, TOKEN_KEY);
+}
+
 /* Takes buffer_mb; options are texts: "256". */
 static void take_option(struct model *m, struct parse *p)
 {
@@ -260,6 +268,8 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 			add_counts(p, events);
 		else if (parse_is(p, "python objects"))
 			take_objects(m, p);
+		else if (parse_is(p, "python stacks"))
+			members_of(m, p, take_stacks);
 		else if (parse_is(p, "configuration"))
 			members_of(m, p, take_option);
 		else if (parse_is(p, "facts"))

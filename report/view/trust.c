@@ -85,7 +85,9 @@ static void find_absent(struct trust *t, const struct subject *s)
 	add_absent(t, !m->memory_n, "tensor memory",
 		   ours ? "--profile-memory on" : "profile_memory=True");
 	add_absent(t, !functions_have_lines(m), "lines of Python",
-		   ours ? "--with-stack" : "with_stack=True");
+		   m->whose.no_room ? "there was no room: a larger --buffer-mb"
+		   : ours           ? "--with-stack"
+				    : "with_stack=True");
 }
 
 void trust_make(struct trust *t, const struct subject *s)

@@ -112,6 +112,26 @@ START_TEST(a_trace_without_steps_is_one)
 }
 END_TEST
 
+/* They were asked for: the same option would lose them again. */
+START_TEST(lines_without_room_are_told_apart)
+{
+	for (unsigned lost = 0; lost < 2; lost++) {
+		char members[64];
+
+		snprintf(members, sizeof(members),
+			 "\"python stacks\":{\"checked\":0,\"unknown\":%u}", 9 * lost);
+		begin();
+		ours(members);
+		op("a", 1000, 5000);
+		ck_assert(subject_of(&all));
+		says(shown(&overview),
+		     lost ? "lines of Python (there was no room: a larger"
+			  : "lines of Python (--with-stack)");
+		done();
+	}
+}
+END_TEST
+
 /* Tensors of the CPU have 1 MB more in each step. */
 static void four_rises(void)
 {
@@ -232,6 +252,7 @@ int main(void)
 	tcase_add_test(tc, a_cost_of_a_tenth_is_no_doubt);
 	tcase_add_test(tc, only_the_steps_that_are_asked_for);
 	tcase_add_test(tc, a_trace_without_steps_is_one);
+	tcase_add_test(tc, lines_without_room_are_told_apart);
 	tcase_add_test(tc, advice_without_a_gain_is_what_stands_out);
 	tcase_add_test(tc, advice_on_the_first_step_is_no_headline);
 	tcase_add_test(tc, an_empty_trace_is_nothing_to_report);
