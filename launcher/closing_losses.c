@@ -49,6 +49,12 @@ static bool is_limited(const struct closing *c)
 	return c->totals->cap && c->totals->cap >> 20 < c->config->buffer_mb;
 }
 
+/* Does say_full tell what --buffer-mb would hold all? */
+static bool is_full(const struct totals *s)
+{
+	return s->whys[DROP_CAP] || (s->missed && !s->whys[DROP_CONFINED]);
+}
+
 static void say_full(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -87,7 +93,7 @@ static void say_drops(const struct closing *c)
 	closing_warn(
 		s->locked_out, "window",
 		"could not be opened: the program was locking its memory (mlockall)");
-	if (s->whys[DROP_CAP] || (s->missed && !s->whys[DROP_CONFINED]))
+	if (is_full(s))
 		say_full(c);
 	closing_warn(s->whys[DROP_START], "event",
 		     "came while recording began, which took too long");
@@ -164,7 +170,9 @@ static void say_gpu_faults(const struct closing *c)
 static void say_no_stack(const struct closing *c, uint64_t n, const char *what,
 			 const char *stack)
 {
-	if (n && !is_limited(c) && is_possible(4 * (uint64_t)c->config->buffer_mb))
+	bool told = is_full(c->totals) || is_limited(c);
+
+	if (n && !told && is_possible(4 * (uint64_t)c->config->buffer_mb))
 		say_warn("%s without %s: there was no room for more; try --buffer-mb %lu",
 			 say_count(n, what), stack, 4ul * c->config->buffer_mb);
 	else if (n)

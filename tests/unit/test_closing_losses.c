@@ -200,6 +200,19 @@ START_TEST(missing_stacks_of_python_are_told)
 }
 END_TEST
 
+/* Two sizes of one buffer would be one too many. */
+START_TEST(the_buffers_size_is_told_once)
+{
+	totals.files = 1;
+	config.buffer_mb = 2;
+	totals.python[PYTHON_UNKNOWN] = 3;
+	totals.whys[DROP_CAP] = totals.drops[REC_OP] = 5;
+	totals.held = totals.unheld = 1000;
+	says("buffer_mb = 2 was full: --buffer-mb ");
+	says("3 events without a call stack of Python: there was no room for more\n");
+}
+END_TEST
+
 /* Each buffer by its own name, with its own size. */
 START_TEST(the_buffer_that_was_full_is_named)
 {
@@ -238,5 +251,6 @@ int main(void)
 	tcase_add_loop_test(tc, allocations_that_were_not_named_are_told, 0, 5);
 	tcase_add_test(tc, missing_stacks_of_python_are_told);
 	tcase_add_test(tc, the_buffer_that_was_full_is_named);
+	tcase_add_test(tc, the_buffers_size_is_told_once);
 	return unit_run(tc, "closing_losses");
 }
