@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * frame_text - which frames of a call stack never are the one that asked for memory, and
- * which execute Python, by their text.
+ * which are Python or execute it, by their text.
  *
  * Threads  any.
  * Memory   none.
@@ -69,6 +69,20 @@ static inline enum frame_loop frame_loop(const char *text)
 		return FRAME_NO_LOOP;
 	text += sizeof(name) - 1; /* behind it ".cold", "()" or the place may follow */
 	return !*text || strchr(" .(", *text) ? FRAME_LOOP : FRAME_NO_LOOP;
+}
+
+/* The "(12): f" of "a.py(12): f", a frame of Python's; NULL: it is none. */
+static inline const char *frame_place(const char *frame, size_t len)
+{
+	const char *end = frame + len, *at = frame, *open;
+
+	while ((at = memmem(at, (size_t)(end - at), "): ", 3))) {
+		for (open = at++; open > frame && open[-1] >= '0' && open[-1] <= '9';)
+			open--;
+		if (open < at - 1 && open > frame && open[-1] == '(')
+			return open - 1;
+	}
+	return NULL;
 }
 
 /* Is it torch's way of calling an operator? Such frames lie between all others. */

@@ -1,28 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report/lines.h"
+#include "base/frame_text.h"
 #include "report/texts.h"
 
 #include <stdio.h>
 #include <string.h>
 
-const char *line_place(const char *frame, size_t len)
-{
-	const char *end = frame + len, *at = frame, *open;
-
-	while ((at = memmem(at, (size_t)(end - at), "): ", 3))) {
-		for (open = at++; open > frame && open[-1] >= '0' && open[-1] <= '9';)
-			open--;
-		if (open < at - 1 && open > frame && open[-1] == '(')
-			return open - 1;
-	}
-	return NULL;
-}
-
 const char *line_innermost(const char *stack, size_t *len)
 {
 	for (; *stack; stack += *len + (stack[*len] == ';')) {
 		*len = strcspn(stack, ";");
-		if (line_place(stack, *len))
+		if (frame_place(stack, *len))
 			return stack;
 	}
 	return NULL;

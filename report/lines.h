@@ -16,8 +16,6 @@
 
 #define LINE_MOST 300 /* of a frame's text; what is longer is cut */
 
-/* The "(12): f" of "a.py(12): f", a frame of Python's; NULL: it is none. */
-const char *line_place(const char *frame, size_t len);
 /* The innermost frame of Python's of a stack, and its length; NULL: there is none. */
 const char *line_innermost(const char *stack, size_t *len);
 /* Is the frame of Python's the program's own? */

@@ -2,6 +2,7 @@
 /* Gives each slice its stack of Python: first what lies outside of backward passes, then
  * what lies inside, by the operators outside. */
 #include "report/export/origin.h"
+#include "base/frame_text.h"
 #include "base/order.h"
 #include "base/search.h"
 #include "base/text.h"
@@ -47,7 +48,7 @@ uint32_t origin_below(struct origin *o, uint32_t node, uint32_t text)
 
 static bool is_no_line(const char *frame, size_t len)
 {
-	return !line_place(frame, len);
+	return !frame_place(frame, len);
 }
 
 static bool is_none_of_torch(const char *frame, size_t len)

@@ -2,6 +2,7 @@
 /* Adds functions up by their names, "file(line): function" and the built-in ones. */
 #include "report/figures/functions.h"
 #include "base/array.h"
+#include "base/frame_text.h"
 #include "base/order.h"
 #include "base/text.h"
 #include "report/figures/module_tree.h"
@@ -72,7 +73,7 @@ static enum function_whose whose_is(const char *name, const char *line)
 /* Gives a row its function, and "file:line" where its name says them. */
 static bool name_row(struct adding *a, struct function_figures *r, const char *name)
 {
-	const char *line = line_place(name, strlen(name)),
+	const char *line = frame_place(name, strlen(name)),
 		   *function = line ? strchr(line, ' ') + 1 : name;
 	char place[4096 + 32];
 	int n;

@@ -27,11 +27,11 @@ static size_t put_frames(char *text, size_t size, const struct model *m,
 			frame == SITE_NONE ? "?" : texts_get(&m->texts, h->frames[frame]);
 
 		/* What the interpreter calls Python for is not what allocates. */
-		if (line_place(name, strlen(name)) && !n)
+		if (frame_place(name, strlen(name)) && !n)
 			break;
 		outside |= !frame_allocates(name);
 		if (!outside || (!all && frame_dispatches(name)) ||
-		    line_place(name, strlen(name)))
+		    frame_place(name, strlen(name)))
 			continue;
 		at += (size_t)snprintf(text + at, size - at, "%s%.500s", n++ ? " < " : "",
 				       name);

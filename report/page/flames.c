@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Folds what begins in the steps, and prints what is wide enough to be seen. */
 #include "report/page/flames.h"
+#include "base/frame_text.h"
 #include "report/export/chain.h"
 #include "report/figures/launches.h"
 #include "report/figures/self_time.h"
-#include "report/lines.h"
 #include "report/out.h"
 #include "report/units.h"
 
@@ -89,7 +89,7 @@ static const char *kind_word(const struct model *m, const uint8_t *kinds,
 		return "annotation";
 	if (text != TEXT_NONE && kinds[text] != SLICE_KINDS)
 		return words[kinds[text]];
-	return line_place(frame, strlen(frame)) ? "python" : "native";
+	return frame_place(frame, strlen(frame)) ? "python" : "native";
 }
 
 /* ---- output ---- */

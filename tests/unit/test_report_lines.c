@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Call sites of tensors in traces that know lines of Python. */
+#include "base/frame_text.h"
 #include "report/lines.h"
 #include "tests/unit/report_trace.h"
 
@@ -226,7 +227,7 @@ static const struct {
 
 START_TEST(python_is_told_by_its_form)
 {
-	const char *frame = places[_i].frame, *place = line_place(frame, strlen(frame));
+	const char *frame = places[_i].frame, *place = frame_place(frame, strlen(frame));
 
 	if (places[_i].place)
 		ck_assert_str_eq(place, places[_i].place);

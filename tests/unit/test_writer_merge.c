@@ -6,6 +6,7 @@
 #include "tests/unit/cuda_image.h"
 #include "tests/unit/heap_image.h"
 #include "tests/unit/pair_image.h"
+#include "writer/symbols/site_text.h"
 #include "writer/symbols/symbols.h"
 
 #define L "_PyEval_EvalFrameDefault"
@@ -373,6 +374,34 @@ START_TEST(damaged_stacks_are_read_within_their_bounds)
 }
 END_TEST
 
+static const char *site_frame(void *frames, unsigned i)
+{
+	return ((const char **)frames)[i];
+}
+
+/* As proflaunch memory has it: lines have a place of their own. */
+START_TEST(a_site_has_no_lines_of_python)
+{
+	static const struct {
+		const char *frames[5], *want;
+	} named[] = {
+		{ { "malloc", "grow (a.c:1)", "a.py(4): f", "sort (b.c:2)" },
+		  "grow (a.c:1) < sort (b.c:2)" },
+		{ { "malloc", "_PyObject_Malloc", "a.py(4): f", "sort (b.c:2)" },
+		  "malloc < _PyObject_Malloc < sort (b.c:2)" },
+		{ { "malloc", "c10::impl::call", "at::_ops::mm", "a.py(4): f" },
+		  "at::_ops::mm" },
+		{ { "a.py(4): f", "sort (b.c:2)" }, "" },
+	};
+	char text[SITE_ROOM] = "";
+	size_t len;
+
+	len = site_text(site_frame, (void *)named[_i].frames, text);
+	ck_assert_uint_eq(len, strlen(named[_i].want));
+	ck_assert_str_eq(text, named[_i].want);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("writer merge");
@@ -383,5 +412,6 @@ int main(void)
 	tcase_add_test(tc, sites_of_other_marks_are_others);
 	tcase_add_test(tc, a_backward_operator_is_not_merged);
 	tcase_add_test(tc, damaged_stacks_are_read_within_their_bounds);
+	tcase_add_loop_test(tc, a_site_has_no_lines_of_python, 0, 4);
 	return unit_run(tc, "writer merge");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a call site: its innermost frames that belong to no allocator and no
- * dispatcher; all frames where no others are left. */
+/* The name of a call site: its innermost native frames that belong to no allocator and no
+ * dispatcher; all native frames where no others are left. */
 #include "writer/symbols/site_text.h"
 #include "base/fmt.h"
 #include "base/frame_text.h"
@@ -25,9 +25,15 @@ static size_t put_frames(const char *(*frame)(void *arg, unsigned i), void *arg,
 	const char *name;
 	size_t len = 0;
 	unsigned n = 0;
+	bool outside = all, line;
 
 	for (unsigned i = 0; n < SITE_DEPTH && (name = frame(arg, i)); i++) {
-		if (!all && (n ? frame_dispatches(name) : frame_allocates(name)))
+		line = frame_place(name, strlen(name));
+		/* What the interpreter calls Python for is not what allocates. */
+		if (line && !n)
+			break;
+		outside |= !frame_allocates(name);
+		if (!outside || line || (!all && frame_dispatches(name)))
 			continue;
 		if (n++)
 			len += fmt(text + len, 4, " < ");
