@@ -162,17 +162,33 @@ def test_views_of_lines_have_lines_alone():
     if prof.plain([VENV, "-c", "import torch"]).returncode:
         raise prof.Skip("no torch")
     with prof.folder() as log:
-        paths = record(log, VENV, "order_torch.py", record_shapes=True, native_stacks="ops").paths()
+        run = record(log, VENV, "order_torch.py", record_shapes=True, modules=True, native_stacks="ops,malloc",
+                     malloc="sample", malloc_sample_kb=64, stack_depth=512)
+        paths = run.paths()
         said = prof.plain([prof.LAUNCHER, "export", "--stacks", *paths]).stdout
         frames = [frame for text in said.splitlines() for frame in text.rsplit(" ", 1)[0].split(";")]
         assert any(frame.endswith(":_work") for frame in frames)
-        assert all(re.search(r"\(\d+\):_", frame) for frame in frames), said
+        assert all(re.search(r"\(\d+\):_|^nn\.Module:_", frame) for frame in frames), said
         for view in ["python"], ["ops", "--group-by", "stack:2"]:
             rows = prof.plain([prof.LAUNCHER, "report", "--view", *view, "--format", "csv", *paths]).stdout
             assert re.search(r"order_torch.py[(:]\d+", rows), rows
             assert "_ops::" not in rows and "list_sort" not in rows, rows
         folded = prof.plain([prof.LAUNCHER, "export", "--folded", *paths]).stdout
         assert re.search(r"list_sort.*;[^;]*: key;[^;]*: work;.*THPVariable_sgn.*;aten::sgn ", folded), folded
+        # A module is around an operator that has a stack, and what that calls shares it.
+        roots = re.findall(r"^(.*order_torch.py\(\d+\): forward;.*THPVariable_ones.*;aten::ones)(?:;aten::fill_)? ", folded, re.M)
+        assert roots and len(set(roots)) == 1, folded
+        assert not re.search("^nn.Module.*;aten::", folded, re.M), folded
+        live = prof.plain([prof.LAUNCHER, "export", "--folded", "--by", "live", *paths]).stdout
+        assert re.search(r"^[^;]*order_torch.py\(\d+\): <module>;aten::empty;[^;]*;\[heap\] 16777\d+$", live, re.M), live[-9999:]
+        for text in live.splitlines():
+            lines = [bool(line(frame)) for frame in text.split(";")]
+            assert lines == sorted(lines, reverse=True), text
+        memory = prof.plain([prof.LAUNCHER, "memory", "--device", "heap", *paths]).stdout
+        assert re.search(r"order_torch.py\(\d+\): <module>\s+<\s+\[aten::empty\]", memory) and LOOP not in memory, memory
+        sites = [e["args"]["site"] for e in run.only().raw["traceEvents"] if e.get("cat") == "heap"]
+        assert any(site and "at::" in site for site in sites), sites
+        assert not any(line(site) for site in sites if site), sites
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operators below calls from Python to C++ and back, whose order is known; by sizes of tensors."""
+import ctypes
+
 import torch
 
 
@@ -14,7 +16,7 @@ def key(n):
 
 class Inner(torch.nn.Module):
     def forward(self, x):
-        return x.sgn()
+        return x.sgn() + torch.ones(1 << 20).sum()
 
 
 class Outer(torch.nn.Module):
@@ -49,3 +51,5 @@ with torch.profiler.record_function("note"):
 fast = torch.compile(compiled, backend="eager")
 for _ in range(3):
     fast(torch.ones(105))
+kept = torch.ones(1 << 22)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # lives at the window's end
