@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * same - one id for stacks with the same frames and flags: where the agent's index is crowded, it
- * stores a stack again.
+ * same - one id for stacks with the same frames and flags: where the agent's index is
+ * crowded, it stores a stack again.
  *
  * Threads  one at a time.
  * Memory   a quarter of the spool's address space, used as far as there are stacks, and
