@@ -37,18 +37,14 @@ static inline void entered_event(void)
 	if (__builtin_expect(cycle && entered_settled != cycle, 0))
 		entered_look();
 }
-/* A window may open before the record's begin: has this thread, which has entered one,
- * not looked in that yet? Hot path. */
 bool entered_knows(const struct thread *t, uint64_t window);
+/* A window may open before the record's begin: has this thread, which has entered one,
+ * not looked in that yet? With entered_found. */
 static inline bool entered_missed(const struct thread *t)
 {
 	uint64_t window = atomic_load_explicit(&t->emitting, memory_order_relaxed);
 
-	return __builtin_expect(
-		       atomic_load_explicit(&entered_found, memory_order_relaxed) &&
-			       entered_settled != window,
-		       0) &&
-	       !entered_knows(t, window);
+	return entered_settled != window && !entered_knows(t, window);
 }
 /* As emit_enter, in a window in which the thread has looked. */
 struct thread *entered_enter(enum record_kind kind);

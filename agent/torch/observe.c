@@ -218,12 +218,12 @@ static void record_event(struct thread *t, struct context *c, enum record_kind k
 static __attribute__((noinline)) void begin_slowly(void **slot, const void *rf,
 						   enum record_kind kind, uint32_t token)
 {
-	struct thread *t = is_recording() ? entered_enter(kind) : NULL;
+	struct thread *t = !is_recording() ? NULL
+			   : entered_found ? entered_enter(kind)
+					   : emit_enter(kind);
 	struct context *c;
 
-	if (!t && !token)
-		return;
-	if (!t && !thread_mine && !thread_new())
+	if (!t && (!token || (!thread_mine && !thread_new())))
 		return;
 	if (!observer_of(thread_mine)) {
 		if (t)
@@ -260,7 +260,8 @@ static ALWAYS_INLINE struct context *begin_at_once(const void *rf)
 		return NULL;
 	o = t->slot[THREAD_TORCH];
 	op = (struct rec_op *)t->at;
-	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal || entered_missed(t) ||
+	if (__builtin_expect(!o || !(c = o->mine) || !t->ordinal ||
+				     (entered_found && entered_missed(t)) ||
 				     !(name = name_again(&o->names, rf)),
 			     0)) {
 		emit_leave(t);
