@@ -124,13 +124,22 @@ def threads(n):
 
 
 def worker(n):
-    """The thread of the first step has them all."""
+    """The thread of the first step has them all, as long as it lives."""
     import threading
-    other = threading.Thread(target=script, args=(n,))
+    done, may_end = threading.Event(), threading.Event()
+
+    def work():
+        script(n)
+        done.set()
+        may_end.wait()
+
+    other = threading.Thread(target=work)
     other.start()
-    other.join()
+    done.wait()
     step()
     del CALLS[n:]
+    may_end.set()
+    other.join()
 
 
 def daemon(n):
