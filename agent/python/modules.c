@@ -132,10 +132,12 @@ static inline void end_call(const struct open_call *o, const void *self)
 		cost_more(now, COST_MODULE);
 }
 
-static inline void *watch_call(struct slot *s, const void *self, void *function,
-			       void *const *args, size_t count, void *names)
+/* The gate is read once: it may close at any moment, and no module is known without a
+ * window. */
+static inline void *watch_call(struct slot *s, uint64_t cycle, const void *self,
+			       void *function, void *const *args, size_t count,
+			       void *names)
 {
-	uint64_t cycle = gate_cycle();
 	struct open_call o = { .outer = innermost, .cycle = cycle };
 	void *result;
 
@@ -151,17 +153,21 @@ static inline void *watch_call(struct slot *s, const void *self, void *function,
 
 static void *on_call(void *function, void *const *args, size_t count, void *names)
 {
-	if (!gate_cycle() || !SLOT_COUNT(count))
+	uint64_t cycle = gate_cycle();
+
+	if (!cycle || !SLOT_COUNT(count))
 		return slot_next(&call)(function, args, count, names);
-	return watch_call(&call, args[0], function, args, count, names);
+	return watch_call(&call, cycle, args[0], function, args, count, names);
 }
 
 /* It calls this one as f(*args), which is seen where super().__call__() is not. */
 static void *on_inner(void *function, void *const *args, size_t count, void *names)
 {
-	if (!gate_cycle() || !SLOT_COUNT(count) || args[0] == innermost)
+	uint64_t cycle = gate_cycle();
+
+	if (!cycle || !SLOT_COUNT(count) || args[0] == innermost)
 		return slot_next(&inner)(function, args, count, names);
-	return watch_call(&inner, args[0], function, args, count, names);
+	return watch_call(&inner, cycle, args[0], function, args, count, names);
 }
 
 /* ---- where they are ---- */

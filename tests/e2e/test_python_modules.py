@@ -15,6 +15,7 @@ import prof
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "progs", "python_modules.py")
 OPEN = os.path.join(HERE, "progs", "python_open_modules.py")
+MANY = os.path.join(HERE, "progs", "python_many_windows.py")
 VENV = os.path.join(prof.BUILD, "venv", "bin", "python")
 SYSTEM = "/usr/bin/python3"
 PREFIX = "nn.Module: "
@@ -181,6 +182,36 @@ def test_a_window_begins_and_ends_in_modules():
             second = [(PREFIX + "Net_0", False, True), (PREFIX + "Linear_0", False, False)]
             # The last one ends with the process.
             assert rows == first + second * (i < 4), (i, rows)
+
+
+def around(events):
+    """Each slice of a thread with those that it lies in."""
+    threads = collections.defaultdict(list)
+    for event in events:
+        if event.get("cat") in ("cpu_op", "python_function"):
+            threads[event["tid"]].append(event)
+    for rows in threads.values():
+        inside = []
+        for event in sorted(rows, key=lambda e: (e["ts"], -e["dur"])):
+            while inside and inside[-1]["ts"] + inside[-1]["dur"] <= event["ts"]:
+                inside.pop()
+            yield event, list(inside)
+            inside.append(event)
+
+
+def test_windows_open_and_close_at_any_moment():
+    """What was called before a window lies in nothing that was called in it; and a window may end while a large module
+    is being read."""
+    with prof.folder() as log:
+        run = prof.launch([VENV, MANY], log, marker="time:5", schedule="wait=1,active=1", modules=True)
+        assert run.out == "went on\n", (run.out, run.err)
+        found = 0
+        for trace in run.traces():
+            for event, outside in around(trace.slices):
+                if "Called" in event["args"]:
+                    found += 1
+                    assert all("Called" in e["args"] for e in outside), (event, outside)
+        assert found > 100, found
 
 
 def test_backward_operators_have_their_forward_operators_path():

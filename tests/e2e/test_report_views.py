@@ -239,7 +239,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 class Items(Dataset):
     def __len__(self):
-        return 64
+        return 640
     def __getitem__(self, i):
         x = torch.randn(64, 64)
         for _ in range(20):

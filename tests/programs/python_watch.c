@@ -124,7 +124,8 @@ EXPORT void modules_window(bool open, callback *meanwhile)
 		if (meanwhile)
 			meanwhile();
 		info_of(at)->begin = clock_ticks();
-		gate_set(++window, at);
+		info_of(at)->number = ++window;
+		gate_set(window, at);
 		modules_opened_now();
 	} else {
 		gate_set(0, 0);
