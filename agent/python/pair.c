@@ -96,7 +96,6 @@ uint32_t pair_call(struct thread *t, uint32_t native)
 {
 	const void *innermost;
 	struct last *s = held_snap(t, &innermost);
-
 	bool inside = s && is_inside_op(s, innermost);
 
 	if (!native && (!s || inside))
