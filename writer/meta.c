@@ -111,7 +111,9 @@ static void put_cycle(struct trace *t)
 
 	json_text_unsigned(j, "\"window\": {\"number\": ", t->info->number);
 	json_text(j, t->info->end ? ", \"complete\": true" : ", \"complete\": false");
-	if (flags & CYCLE_PROVISIONAL && !(flags & CYCLE_WHOLE))
+	if (flags & CYCLE_EARLY)
+		json_lit(j, ", \"before the schedule's first window\": true");
+	else if (flags & CYCLE_PROVISIONAL && !(flags & CYCLE_WHOLE))
 		json_lit(j, ", \"before the first step boundary\": true");
 	if (flags & CYCLE_CHILD)
 		json_lit(j, ", \"follows a parent's window\": true");

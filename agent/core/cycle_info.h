@@ -57,6 +57,7 @@ enum cycle_flag {
 	CYCLE_CHILD = 2, /* follows an ancestor's window: goes to children/ */
 	CYCLE_WHOLE = 4, /* from start to end, no steps: marker none, a heap alone */
 	CYCLE_TIMED = 8, /* boundaries come from the clock: no thread owns its steps */
+	CYCLE_EARLY = 16, /* before the first one of the user's plan, and provisional */
 };
 
 /* One recording window; lies at the start of a chunk of its own. */

@@ -16,7 +16,7 @@
 #define NAP     100000 /* ns */
 #define LONGEST 50000000ll /* ns */
 
-struct cycle_info *cycle_now;
+struct cycle_info *cycle_now, *cycle_held;
 static struct cycle_listener tell;
 static int64_t last_stamp;
 
@@ -60,13 +60,19 @@ static void publish_end(const struct cycle_info *info, enum cycle_end how)
 	atomic_store(&w->fate, how == CYCLE_KEEP ? FATE_KEPT : FATE_THROWN);
 }
 
+/* Nobody follows an early window: it is seldom kept. */
+static bool is_early(const struct cycle_info *info)
+{
+	return info && info->flags & CYCLE_EARLY;
+}
+
 /* A window's end and fate are on the page before the gate's number changes: a follower
  * that sees the new number finds all it needs about the old window. */
 static void flip_gate(uint64_t number, uint64_t at)
 {
 	gate_set(number, at);
 	if (job_mine)
-		atomic_store(&job_mine->gate, number);
+		atomic_store(&job_mine->gate, is_early(cycle_now) ? 0 : number);
 }
 
 /* ---- windows ---- */
@@ -132,23 +138,40 @@ static void end_old(struct cycle_info *old, uint64_t end, enum cycle_end how)
 	publish_end(old, how);
 }
 
+static void settle_window(struct cycle_info *old, enum cycle_end how)
+{
+	if (how == CYCLE_THROW) {
+		atomic_fetch_add(&spool.head->totals.discarded, 1);
+		cost_keep(old);
+	}
+	atomic_store_explicit(&old->state,
+			      how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
+			      memory_order_release);
+	if (tell.sealed)
+		tell.sealed();
+}
+
 /* Runs after the gate has changed: nobody can enter the old window any more. */
 static void hand_over(struct cycle_info *old, enum cycle_end how)
 {
 	if (!old)
 		return;
 	atomic_fetch_add(&old->rare_ns, rare_take());
-	if (how == CYCLE_THROW) {
-		atomic_fetch_add(&spool.head->totals.discarded, 1);
-		cost_keep(old);
-	}
 	if (tell.ended)
-		tell.ended(old, how == CYCLE_KEEP);
-	atomic_store_explicit(&old->state,
-			      how == CYCLE_KEEP ? CYCLE_SEALED : CYCLE_DISCARDED,
-			      memory_order_release);
-	if (tell.sealed)
-		tell.sealed();
+		tell.ended(old, how != CYCLE_THROW);
+	if (how != CYCLE_HOLD) {
+		settle_window(old, how);
+		return;
+	}
+	cycle_release(CYCLE_THROW);
+	cycle_held = old;
+}
+
+void cycle_release(enum cycle_end how)
+{
+	if (cycle_held)
+		settle_window(cycle_held, how);
+	cycle_held = NULL;
 }
 
 /* A window that is missed while the spool is small is no sign of a full one. */
@@ -175,7 +198,7 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 	at = make_cycle_info(first_step, flags, begin);
 	end_old(old, begin, how);
 	cycle_now = at ? (struct cycle_info *)(chunk_at(at) + 1) : NULL;
-	if (at)
+	if (at && !is_early(cycle_now))
 		publish_begin(cycle_now);
 	if (at && tell.opened)
 		tell.opened(cycle_now);
@@ -256,6 +279,6 @@ void cycle_step_end(uint64_t end)
 
 void cycle_fork_child(void)
 {
-	cycle_now = NULL;
+	cycle_now = cycle_held = NULL;
 	step.rec = NULL;
 }

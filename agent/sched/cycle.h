@@ -15,10 +15,13 @@
 #include "agent/core/job.h"
 #include "agent/core/spool.h"
 
-enum cycle_end { CYCLE_KEEP, CYCLE_THROW };
+/* A held window is over and undecided; there is one at most, and the next one that is
+ * held takes its place. */
+enum cycle_end { CYCLE_KEEP, CYCLE_THROW, CYCLE_HOLD };
 
 /* The open window, or NULL. Only `flags` and `first_step` may be changed. */
 extern struct cycle_info *cycle_now;
+extern struct cycle_info *cycle_held; /* or NULL */
 
 struct cycle_listener {
 	void (*opened)(struct cycle_info *info); /* before anybody sees it open */
@@ -31,6 +34,7 @@ void cycle_start(const struct cycle_listener *listener);
  * same moment: the gate goes from one number to the next and is never closed. */
 bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_end old);
 void cycle_close(uint64_t end, enum cycle_end how);
+void cycle_release(enum cycle_end how); /* the held one is kept, or thrown away */
 /* The open window loses `flags_off`; if it is no longer provisional it stays, and
  * followers are told. */
 void cycle_settle(uint32_t flags_off);

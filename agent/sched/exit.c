@@ -5,6 +5,7 @@
  */
 #include "agent/core/clock.h"
 #include "agent/sched/cycle.h"
+#include "agent/sched/early.h"
 #include "agent/sched/state.h"
 #include "base/fmt.h"
 #include "base/log.h"
@@ -120,13 +121,15 @@ static void say_not_found(void)
 static bool end_window(uint64_t now)
 {
 	uint64_t end = now;
-	bool keep = follow_keeps(&end) && !sched_whole_goes();
+	bool keep = follow_keeps(&end) && !sched_whole_goes() && early_keeps();
+	bool early = cycle_now->flags & CYCLE_EARLY;
 	bool provisional = keep && !(cycle_now->flags & (CYCLE_CHILD | CYCLE_WHOLE)) &&
 			   cycle_now->flags & CYCLE_PROVISIONAL;
 
 	cycle_step_end(end);
 	cycle_close(end, keep ? CYCLE_KEEP : CYCLE_THROW);
-	return provisional;
+	early_exit(keep && early);
+	return provisional && !early; /* the launcher tells of early ones */
 }
 
 void sched_exit(void)
@@ -138,6 +141,7 @@ void sched_exit(void)
 		return;
 	atomic_store(&sched.life, LIFE_OFF);
 	provisional = cycle_now && end_window(clock_ticks());
+	early_exit(false);
 	follow_nobody();
 	sched_unlock();
 	if (provisional)
@@ -152,6 +156,7 @@ void sched_leave(void)
 
 	if (sched_life() != LIFE_ON || !cycle_now)
 		return;
+	early_leave();
 	if (!follow_keeps(&end) || sched_whole_goes())
 		atomic_store(&cycle_now->state, CYCLE_DISCARDED);
 	else if (end)

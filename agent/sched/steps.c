@@ -7,6 +7,8 @@
  * open from step 0 until its first active step begins: then it is thrown away. It is
  * kept when that step does not come: at the exit, at the cap, or after a minute.
  *
+ * Before the first window of the user's plan there are early ones (early.c).
+ *
  * Where the heap is recorded and the marker is `auto`, the run is one window until torch,
  * CUDA or a step is met: then that window is thrown away, and step 0 begins with the next
  * event.
@@ -14,6 +16,7 @@
 #include "agent/core/emit.h"
 #include "agent/core/rare.h"
 #include "agent/sched/cycle.h"
+#include "agent/sched/early.h"
 #include "agent/sched/state.h"
 #include "base/fmt.h"
 #include "base/roomy.h"
@@ -64,11 +67,12 @@ static void enter_phase(enum phase next, uint64_t now)
 	if (todo & (DO_START | DO_START_AGAIN) && next >= PHASE_RECORD) {
 		sched.settled = true;
 		open_window(0, now);
+		cycle_release(CYCLE_THROW);
 	} else if (todo & DO_STOP) {
 		cycle_close(now, todo & DO_SAVE ? CYCLE_KEEP : CYCLE_THROW);
 	} else if (!sched.given && !sched.settled && !cycle_now) {
 		open_window(CYCLE_PROVISIONAL, now);
-	} else if (!todo) {
+	} else if (!early_pass(next, kind_flags(), now) && !todo) {
 		return;
 	}
 	sched_observe();

@@ -9,6 +9,7 @@
  */
 #include "agent/core/emit.h"
 #include "agent/sched/cycle.h"
+#include "agent/sched/early.h"
 #include "agent/sched/state.h"
 
 #define SECOND   1000000000ll
@@ -43,11 +44,13 @@ static bool worth_a_look(void)
 	return info && is_provisional(info) && (has_dropped(info) || waited_long());
 }
 
-/* Why the provisional window is kept now, or NULL. Under the lock. */
-static const char *keep_provisional(void)
+/* Why the provisional window is kept now, or NULL: an early one is not. Under the
+ * lock. */
+static const char *end_provisional(void)
 {
 	const char *why;
 	uint64_t now = clock_ticks();
+	bool early;
 
 	if (!cycle_now || !is_provisional(cycle_now))
 		return NULL;
@@ -56,11 +59,15 @@ static const char *keep_provisional(void)
 				     : NULL;
 	if (!why)
 		return NULL;
+	early = cycle_now->flags & CYCLE_EARLY;
 	cycle_step_end(now);
-	cycle_close(now, CYCLE_KEEP);
-	sched.settled = true;
+	if (early)
+		early_tick(has_dropped(cycle_now), now);
+	else
+		cycle_close(now, CYCLE_KEEP);
+	sched.settled |= !early;
 	sched_observe();
-	return why;
+	return early ? NULL : why;
 }
 
 static int64_t tick_time(int64_t now_ns)
@@ -90,7 +97,7 @@ int64_t sched_tick(void)
 	if (sched.marker.kind == MARKER_TIME)
 		next = tick_time(sys_clock_ns(CLOCK_MONOTONIC));
 	if (worth_a_look() && sched_lock()) {
-		why = keep_provisional();
+		why = end_provisional();
 		sched_unlock();
 	}
 	if (why)
