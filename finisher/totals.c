@@ -113,6 +113,11 @@ void totals_add_window(struct totals *t, const struct spool_header *h,
 	if (GET(info->whys[DROP_CAP]) || r->heap[HEAP_UNKNOWN_STACK] ||
 	    r->python[PYTHON_UNKNOWN])
 		note_cap(t, h);
+	if (info->flags & CYCLE_EARLY && *r->path && r->steps) {
+		t->early++;
+		t->early_step = (uint64_t)info->first_step;
+		t->early_steps = r->steps;
+	}
 	add_all(t->whys, info->whys, DROP_WHYS);
 	keep_worst(t, r->events, GET(info->whys[DROP_CAP]));
 }

@@ -28,6 +28,8 @@ struct totals {
 	uint32_t commanded; /* those of them whose options have an on_trace */
 	uint32_t rows; /* processes that are rows of one file */
 	uint32_t opened; /* a process of the job had a window */
+	uint32_t early; /* files of steps before the plan's first window */
+	uint64_t early_step, early_steps; /* the first of them; of one file */
 	uint64_t files, steps, windows, missed, locked_out, discarded;
 	uint64_t cost_ns; /* of the program's threads; of those libtorch's part: */
 	uint64_t torch_ns;

@@ -196,6 +196,8 @@ void closing_say(const struct closing *c)
 	say_unfinished(c);
 	if (s->files)
 		say_files(c);
+	if (s->files)
+		closing_early(c);
 	else if (!told && !s->living && !s->failed && !s->lost && !s->late)
 		closing_nothing(c);
 	say_asides(c);

@@ -77,22 +77,40 @@ static const char *earlier_schedule(const struct schedule *plan, uint64_t steps)
 	return text;
 }
 
+/* The plan's first step that is recorded. */
+static const char *first_step(const struct schedule *plan)
+{
+	return say_number(plan->skip_first + plan->warmup +
+			  (plan->skip_first_wait ? 0 : plan->wait));
+}
+
 /* Steps have ended, but too few for the schedule's first window. */
 static void say_no_window(const struct closing *c)
 {
 	const struct totals *s = c->totals;
 	const char *text = *c->config->schedule ? c->config->schedule : SCHEDULE_DEFAULT;
 	struct schedule plan;
-	uint64_t before;
 
-	if (schedule_parse(&plan, text)) {
+	if (schedule_parse(&plan, text))
 		say_warn("nothing was recorded: %s cannot be read as a schedule", text);
+	else
+		say_warn(
+			"nothing was recorded: %s, and --schedule %s records from step %s on; a longer run is recorded, or this one with --schedule %s",
+			steps_seen(s), text, first_step(&plan),
+			earlier_schedule(&plan, s->most));
+}
+
+void closing_early(const struct closing *c)
+{
+	const struct totals *s = c->totals;
+	struct schedule plan;
+
+	if (!s->early || s->windows || schedule_parse(&plan, c->config->schedule))
 		return;
-	}
-	before = plan.skip_first + plan.warmup + (plan.skip_first_wait ? 0 : plan.wait);
 	say_warn(
-		"nothing was recorded: %s, and --schedule %s records from step %s on; a longer run is recorded, or this one with --schedule %s",
-		steps_seen(s), text, say_number(before),
+		"--schedule %s records from step %s on, and only %s: the file has %s from step %s on, recorded in case of that; this run as planned: --schedule %s",
+		c->config->schedule, first_step(&plan), steps_seen(s),
+		say_count(s->early_steps, "step"), say_number(s->early_step),
 		earlier_schedule(&plan, s->most));
 }
 

@@ -28,5 +28,7 @@ enum marker_kind closing_marker(const struct closing *c);
 void closing_losses(const struct closing *c);
 /* closing_nothing.c: says why there is no file at all. */
 void closing_nothing(const struct closing *c);
+/* ... or only of steps before the plan's first window. */
+void closing_early(const struct closing *c);
 
 #endif

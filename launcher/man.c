@@ -106,6 +106,7 @@ static const char terms[] =
 	"Which steps are windows. \\fIskip_first\\fR steps are left out once; then \\fIwait\\fR steps are let pass,\n"
 	"\\fIwarmup\\fR steps are let pass with all made ready, and \\fIactive\\fR steps are recorded, \\fIrepeat\\fR times over\n"
 	"(0: to the end). Without a schedule it is " SCHEDULE_DEFAULT ".\n"
+	"A program that ends before the first window leaves some of its last steps.\n"
 	".TP\n\\fBcall stack\\fR, \\fBstack_depth\\fR\n"
 	"The functions that were being called when memory was allocated or a kernel was launched, innermost first.\n"
 	"Of more than \\fIstack_depth\\fR of them the outermost are cut off.\n";

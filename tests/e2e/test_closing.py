@@ -87,9 +87,26 @@ def test_a_marker_that_never_matches():
 def test_the_users_plan_stays_in_the_advice():
     with prof.folder() as log:
         run = prof.launch([PYTHON, "-c", LOOP], log, schedule="wait=40,active=3")
-        assert ("nothing was recorded: 12 steps ended (Optimizer.step), and --schedule wait=40,active=3 "
-                "records from step 40 on; a longer run is recorded, or this one with "
+        assert ("--schedule wait=40,active=3 records from step 40 on, and only 12 steps ended (Optimizer.step): "
+                "the file has 3 steps from step 8 on, recorded in case of that; this run as planned: "
                 "--schedule wait=9,active=3\n") in run.err, run.err
+        trace = run.only()
+        assert sorted(trace.steps()) == [8, 9, 10], trace.steps()
+        assert trace.facts["window"]["before the schedule's first window"] is True, trace.facts["window"]
+
+
+def test_an_early_window_outlives_a_kill():
+    with prof.folder() as log:
+        run = prof.launch([PYTHON, "-c", LOOP + "import os; os.kill(os.getpid(), 9)"], log, check=False,
+                          schedule="wait=40,active=3")
+        assert sorted(run.only().steps()) == [8, 9, 10], run.err
+        assert "the file has 3 steps from step 8 on" in run.err, run.err
+
+
+def test_no_early_window_stays_when_the_plan_is_reached():
+    with prof.folder() as log:
+        run = prof.launch([PYTHON, "-c", LOOP], log, schedule="wait=10,active=1,repeat=1")
+        assert sorted(run.only().steps()) == [10] and "in case of that" not in run.err, run.err
 
 
 LOADER = """
