@@ -173,7 +173,7 @@ def main(modes):
         print("strace may not trace here")
         return 77
     place, failed = run.Place(), 0
-    modes = modes or [m for m in run.MODES if m != "bare"]
+    modes = modes or run.USUAL
     jobs = [(mode, place, program) for program in PROGRAMS for mode in ("bare", *modes)]
     try:
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -69,7 +69,7 @@ def main(modes):
     try:
         for words in ([], ["torch"]):
             bare, tasks, _ = watch("bare", place, words)
-            for mode in modes or [m for m in run.MODES if m != "bare"]:
+            for mode in modes or run.USUAL:
                 seen, most, ours = watch(mode, place, words)
                 found = [f"descriptor {fd} is {to}" for fd, to in sorted(seen - bare)]
                 found += [f"{most} tasks for {tasks}"] * (most > tasks)

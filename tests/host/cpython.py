@@ -109,7 +109,7 @@ def main():
     if options.all:
         modules = subprocess.run([PYTHON, "-m", "test", "--list-tests"], check=True, text=True,
                                  stdout=subprocess.PIPE).stdout.split()
-    modes = options.mode or [mode for mode in run.MODES if mode != "bare"]
+    modes = options.mode or run.USUAL
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place, failed = run.Place(), 0
     try:

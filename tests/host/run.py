@@ -38,9 +38,12 @@ MODES = {
     "sample": ["--marker", "none", "--malloc", "sample"],
     "all": ["--marker", "none", "--malloc", "all"],
     "stack": ["--marker", "none", "--malloc", "all", "--with-stack"],
+    # Windows open and close at any moment of the program's.
+    "often": ["--marker", "time:5", "--schedule", "wait=1,active=1", "--malloc", "all", "--with-stack"],
     "preload": None,
     "bare": None,
 }
+USUAL = [mode for mode in MODES if mode not in ("often", "bare")]
 # Surroundings that launcher and program share: shell text that ends in the command.
 NEW_MOUNTS = "exec unshare -m --propagation private sh -c '%s' sh \"$@\""
 AROUND = {
@@ -250,7 +253,7 @@ def main():
         return not rows
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     os.umask(0o022)
-    modes = [] if options.show else options.mode or [mode for mode in MODES if mode != "bare"]
+    modes = [] if options.show else options.mode or USUAL
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place, counts, failed, start = Place(), {}, [], time.monotonic()
     # Those that take longest first, so that the last one does not run alone.
