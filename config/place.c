@@ -110,7 +110,7 @@ int place_spool(const struct config *cfg, const char *tmp, char *dir, size_t siz
 	}
 	if (fmt(dir, size, "%s/.proflaunch", cfg->logdir) >= size)
 		return -ENAMETOOLONG;
-	*why = "the log directory is on a disk of this machine";
+	*why = "the log directory is on a file system of this machine";
 	if (place_is_local(cfg->logdir) && !is_shm(cfg->logdir))
 		return 0;
 	if (!tmp || !*tmp)

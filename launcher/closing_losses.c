@@ -188,7 +188,7 @@ static void say_stack_losses(const struct closing *c)
 
 	if (n[HEAP_DISAGREED])
 		say_warn(
-			"%s of %s walked twice disagreed: what was remembered of earlier walks led elsewhere than the unwind tables",
+			"%s of %s that were made twice, to be sure, differ: of the others a few may be wrong, too",
 			say_number(n[HEAP_DISAGREED]),
 			say_count(n[HEAP_CHECKED], "call stack"));
 	if (n[HEAP_ENDED])

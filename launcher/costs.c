@@ -31,7 +31,7 @@ static size_t put_overhead(const struct closing *c, char *text, size_t size)
 	double percent = (double)t->cost_ns / 1e7 / c->seconds;
 
 	if (t->torch_ns)
-		snprintf(torch, sizeof(torch), "; libtorch's part, %s, is reckoned",
+		snprintf(torch, sizeof(torch), "; libtorch's part, %s, is estimated",
 			 time_text(part, (double)t->torch_ns));
 	return (size_t)snprintf(
 		text, size, ", about %s of overhead (%.*g %% of the run%s%s)",

@@ -231,10 +231,10 @@ START_TEST(costs_are_of_the_run)
 	totals.cost_ns = 20000000; /* of a second */
 	says("about 20 ms of overhead (2 % of the run)\n");
 	totals.torch_ns = 7000000;
-	says("of overhead (2 % of the run; libtorch's part, 7 ms, is reckoned)\n");
+	says("of overhead (2 % of the run; libtorch's part, 7 ms, is estimated)\n");
 	totals.cost_ns = 1234000000;
 	totals.events[REC_CALL] = 1;
-	says("about 1.23 s of overhead (123.4 % of the run; libtorch's part, 7 ms, is reckoned; without CUPTI's own in CUDA calls)\n");
+	says("about 1.23 s of overhead (123.4 % of the run; libtorch's part, 7 ms, is estimated; without CUPTI's own in CUDA calls)\n");
 }
 END_TEST
 
