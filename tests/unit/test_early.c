@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/sched/early.h"
-#include "tests/unit/sched_bench.h"
+#include "tests/unit/follow_bench.h"
 
 static void pass(unsigned n)
 {
@@ -134,11 +134,13 @@ END_TEST
 /* A worker of the program's own shall not record what nobody will look at. */
 START_TEST(nobody_follows_them)
 {
-	start("wait=100,active=3", "auto");
+	start_child("wait=5,active=3");
 	pass(4);
 	ck_assert_uint_eq(gate_cycle(), 3);
-	if (job_mine)
-		ck_assert_uint_eq(atomic_load(&job_mine->gate), 0);
+	ck_assert_uint_eq(atomic_load(&job_mine->gate), 0);
+	pass(1);
+	ck_assert_uint_eq(gate_cycle(), 4);
+	ck_assert_uint_eq(atomic_load(&job_mine->gate), 4);
 }
 END_TEST
 
