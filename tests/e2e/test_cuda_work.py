@@ -91,7 +91,8 @@ def test_work_that_outlives_its_window():
             trace = run.only()
             kernels = cuda.of(trace, "kernel")
             assert [k["name"][0] for k in kernels] == ["a", "b", "a", "b"], kernels
-            assert all(cuda.ns(k["dur"]) == 20_000_000 for k in kernels[::2]), kernels
+            # Both clocks were read at several moments, a little wrongly on a busy machine: 40 ppm were seen.
+            assert all(abs(cuda.ns(k["dur"]) - 20_000_000) < 2_000 for k in kernels[::2]), kernels
             last = max(cuda.ns(k["ts"]) + cuda.ns(k["dur"]) for k in kernels)
             end = cuda.ns(trace.window()[1])
             assert last <= end <= last + 1000, (last, end)

@@ -142,8 +142,8 @@ def test_without_a_schedule():
 def test_too_short_for_its_schedule():
     with prof.folder() as log:
         run = loops(log, "bare", 3, schedule="wait=5,warmup=1,active=3")
-        assert not run.paths()
-        assert "--schedule" in run.err and "active" in run.err, run.err
+        assert run.only().steps() == [2, 3], run.err
+        assert "--schedule wait=5,warmup=1,active=3 records from step 6 on" in run.err, run.err
 
 
 def test_markers():
