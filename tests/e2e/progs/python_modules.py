@@ -127,10 +127,9 @@ def main():
 
     thread = threading.Thread(target=in_thread)
     thread.start()
-    seen = []
+    seen = [pointers()]         # later there are windows in case the program ends early
     step()
     step()
-    seen.append(pointers())
     step()
     seen.append(pointers())
     looked.clear()
