@@ -31,7 +31,7 @@ bool early_pass(enum phase next, uint32_t flags, uint64_t now)
 {
 	uint64_t most = sched.plan.active < STEPS ? sched.plan.active : STEPS;
 
-	if (!sched.given || sched.settled || (cycle_now && !is_open()))
+	if (cycle_now && !is_open())
 		return false;
 	if (next == PHASE_NONE && begins_at(sched.step + 1))
 		sched.act->arm();

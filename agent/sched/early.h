@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
-/* A boundary has been passed, to `next`; `flags`: of a window by this marker. True: a
- * window was opened or closed. */
+/* The user's plan waits for its first window, and a boundary has been passed, to `next`;
+ * `flags`: of a window by this marker. True: a window was opened or closed. */
 bool early_pass(enum phase next, uint32_t flags, uint64_t now);
 /* No boundary has come for long, or the buffer is full of the open window. */
 void early_tick(bool full, uint64_t now);

@@ -60,6 +60,7 @@ static void open_window(uint32_t flags, uint64_t now)
 static void enter_phase(enum phase next, uint64_t now)
 {
 	unsigned todo = schedule_change(sched.phase, next);
+	bool waits = sched.given && !sched.settled; /* for the plan's first window */
 
 	sched.phase = next;
 	if (todo & (DO_PREPARE | DO_PREPARE_AGAIN))
@@ -72,7 +73,7 @@ static void enter_phase(enum phase next, uint64_t now)
 		cycle_close(now, todo & DO_SAVE ? CYCLE_KEEP : CYCLE_THROW);
 	} else if (!sched.given && !sched.settled && !cycle_now) {
 		open_window(CYCLE_PROVISIONAL, now);
-	} else if (!early_pass(next, kind_flags(), now) && !todo) {
+	} else if (!(waits && early_pass(next, kind_flags(), now)) && !todo) {
 		return;
 	}
 	sched_observe();
