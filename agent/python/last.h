@@ -86,6 +86,8 @@ static inline unsigned last_kept(const struct last *s, const struct walk *w)
 
 	if (w->cut != s->cut)
 		return 0;
+	if (w->moved < STACKS_MOST && s->n == w->n)
+		return w->n - w->moved;
 	while (i < n && s->where[i] == w->where[w->n - 1 - i] &&
 	       s->index[i] == w->index[w->n - 1 - i])
 		i++;
@@ -96,10 +98,15 @@ static inline unsigned last_kept(const struct last *s, const struct walk *w)
 static inline uint32_t last_id(struct last *s)
 {
 	unsigned kept = last_kept(s, &s->now);
+	uint32_t id;
 
-	if (!kept || kept != s->now.n)
-		return last_add(s, kept);
+	if (!kept || kept != s->now.n) {
+		id = last_add(s, kept);
+		s->now.has_id = id;
+		return id;
+	}
 	s->n = kept;
+	s->now.has_id = true;
 	return s->id[kept - 1];
 }
 

@@ -30,6 +30,9 @@ struct walk {
 	uint32_t index[STACKS_MOST]; /* to 3.10 the instruction, else 0 */
 	unsigned n;
 	bool cut; /* there are outer frames that are not here */
+	bool has_id; /* the stack has been given an id since: set by who gave it */
+	unsigned moved; /* inner frames; the others are those of the stack before, with
+			   its id, at the same places. STACKS_MOST: nobody knows */
 };
 
 /* May the thread with this state read its frames? */
@@ -89,6 +92,7 @@ static inline bool walk_is_early(const struct python_layout *l, const void *fram
 	       offset < 2 * (int64_t)layout_word(code, l->code_first);
 }
 
+/* Of a new walk `has_id` is false, or all of it zero. */
 void walk_frames(struct walk *w, const void *innermost);
 
 #endif
