@@ -111,7 +111,6 @@ START_TEST(frames_of_c_and_early_ones_are_left_out)
 			 "function3_4(20) function2_3(20) function0_1(20) ");
 	put_frame(0, 0, 0);
 	ck_assert_uint_eq(whole_op(), 0);
-	ck_assert_uint_eq(whole_op(), 0); /* nothing has moved, and there is no id */
 	ck_assert_uint_eq(flags, 0);
 }
 END_TEST
