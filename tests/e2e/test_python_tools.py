@@ -32,7 +32,8 @@ def test_each_object_is_of_its_line():
                         sites = sites_of(trace, line)
                         blocks, live = live_of(sites, SMALL)
                         if mode == "sample":
-                            assert abs(live - size) < .5 * size, (version, said, line, size, live)
+                            # Five standard errors: three came by chance, once in some twenty runs of all this.
+                            assert abs(live - size) < 5 * (size * 4096) ** .5, (version, said, line, size, live)
                         elif pools:
                             assert size <= live < size + 4096, (version, said, line, size, sites)
                             assert count <= blocks < count + 20, (version, said, line, count, sites)
