@@ -204,6 +204,8 @@ bool cycle_open(int64_t first_step, uint32_t flags, uint64_t begin, enum cycle_e
 		tell.opened(cycle_now);
 	flip_gate(at ? cycle_now->number : 0, at);
 	hand_over(old, how);
+	if (!at && flags & CYCLE_EARLY)
+		return false; /* nobody has asked for it */
 	if (!at)
 		count_missed();
 	else if (!(flags & (CYCLE_PROVISIONAL | CYCLE_CHILD)))
