@@ -34,6 +34,7 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_FREE] = "frees",
 	[REC_HEAP] = "memory samples",
 	[REC_MODULE] = "calls of modules",
+	[REC_FUNCTION] = "calls of Python functions",
 };
 
 /* A size that the launcher would refuse is no advice: more than the machine's memory. */

@@ -54,9 +54,13 @@ static uint64_t events_of(const struct trace *t, enum record_kind kind)
 static double own_ticks(const struct trace *t)
 {
 	static const enum record_kind kind_of[COST_WHOLE] = {
-		[COST_OP] = REC_OP,         [COST_NOTE] = REC_ANNOTATION,
-		[COST_MEMORY] = REC_MEMORY, [COST_ALLOC] = REC_ALLOC,
-		[COST_FREE] = REC_FREE,     [COST_MODULE] = REC_MODULE,
+		[COST_OP] = REC_OP,
+		[COST_NOTE] = REC_ANNOTATION,
+		[COST_MEMORY] = REC_MEMORY,
+		[COST_ALLOC] = REC_ALLOC,
+		[COST_FREE] = REC_FREE,
+		[COST_MODULE] = REC_MODULE,
+		[COST_FUNCTION] = REC_FUNCTION,
 	};
 	double ticks = 0;
 
@@ -123,6 +127,7 @@ void cost_write(struct trace *t)
 		[COST_ALLOC] = "allocation",
 		[COST_FREE] = "free",
 		[COST_MODULE] = "module",
+		[COST_FUNCTION] = "function",
 		[COST_SAMPLE] = "sampled block",
 		[COST_CALL] = "cuda call",
 		[COST_PASS] = "passed malloc and free",

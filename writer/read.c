@@ -4,6 +4,7 @@
 #include "writer/read.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_function.h"
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
 #include "agent/core/record_module.h"
@@ -42,6 +43,7 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_FREE] = sizeof(struct record),
 	[REC_HEAP] = sizeof(struct rec_heap),
 	[REC_MODULE] = sizeof(struct rec_module),
+	[REC_FUNCTION] = sizeof(struct rec_function),
 };
 
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)

@@ -60,6 +60,9 @@ enum python_count {
 	/* A count: modules that threads were in when it opened, and that are not there.
 	 */
 	PYTHON_LEFT_OUT,
+	PYTHON_DEEP, /* calls of functions that lie too deep: they are not there */
+	PYTHON_FUNCTIONS, /* ticks: functions are recorded since then; 0: not */
+	PYTHON_AWAY, /* threads whose functions another tool is told of */
 	PYTHON_COUNTS
 };
 

@@ -38,7 +38,8 @@
 	KIND(ALLOC, "heap_allocations")   \
 	KIND(FREE, "heap_frees")          \
 	KIND(HEAP, "heap_counters")       \
-	KIND(MODULE, "modules")
+	KIND(MODULE, "modules")           \
+	KIND(FUNCTION, "functions")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
@@ -114,7 +115,6 @@ struct rec_memory {
 	uint8_t spare[6];
 };
 
-_Static_assert(sizeof(struct record) == 24, "record header");
-_Static_assert(sizeof(struct rec_op) == 40, "an op without shapes");
+_Static_assert(sizeof(struct record) == 24 && sizeof(struct rec_op) == 40, "sizes");
 
 #endif

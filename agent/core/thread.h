@@ -15,7 +15,14 @@
 
 #define THREAD_CACHE 512 /* name cache slots of the torch observer */
 
-enum thread_slot { THREAD_TORCH, THREAD_UNWIND, THREAD_PYTHON, THREAD_MODULES };
+enum thread_slot {
+	THREAD_TORCH,
+	THREAD_UNWIND,
+	THREAD_PYTHON,
+	THREAD_MODULES,
+	THREAD_FUNCTIONS,
+	THREAD_SLOTS
+};
 
 struct thread {
 	_Atomic uint64_t
@@ -32,7 +39,7 @@ struct thread {
 	_Atomic uint32_t live; /* the thread's id at its begin; 0 = may be reused */
 	uint32_t due; /* events until one is timed (core/cost.h) */
 	struct thread *next; /* registry, never shortened */
-	void *slot[4]; /* one pointer for each observer: enum thread_slot */
+	void *slot[THREAD_SLOTS]; /* one pointer for each observer: enum thread_slot */
 	struct spool_counters *counters; /* malloc=count; kept when the state is reused */
 };
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record_function - a call of a Python function; of a generator, each stretch between two
+ * of its yields.
+ *
+ * Threads  as record.h.
+ * Memory   plain data.
+ * Errors   none.
+ * Units    code and offset as codes.h has them.
+ */
+#ifndef CORE_RECORD_FUNCTION_H
+#define CORE_RECORD_FUNCTION_H
+
+#include "agent/core/record.h"
+
+enum function_flag {
+	FUNCTION_ENTERED = 1, /* called before the window, whose begin is the record's */
+	FUNCTION_GONE = 2, /* it had returned when the thread did something else, at `end`
+			    */
+};
+
+/* REC_FUNCTION; its name is its code's. */
+struct rec_function {
+	struct record r;
+	uint32_t code; /* 0 = no room for it */
+	uint32_t offset; /* where it was when the record began */
+};
+
+_Static_assert(sizeof(struct rec_function) == 32, "a function's call");
+
+#endif
