@@ -5,14 +5,13 @@
  * are there when the interpreter has come past them: so between imports we look at each
  * call, whatever is called, until the function is found.
  *
- * The first moment of all is a pending call that is asked for when the interpreter, just
- * initialised, allocates its next small object. Where it has other allocators than its
- * own the first module of C's that is imported brings us here.
+ * The first moment of all is first.h's; where that cannot be had the first module of C's
+ * that is imported brings us here.
  */
 #include "agent/python/seek.h"
-#include "agent/hooks/allocator.h"
 #include "agent/python/calls.h"
 #include "agent/python/check.h"
+#include "agent/python/first.h"
 #include "agent/python/goodbye.h"
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
@@ -322,51 +321,12 @@ const char *seek_missing(void)
 
 /* ---- the interpreter starts ---- */
 
-enum { OBJECTS = 2 }; /* PYMEM_DOMAIN_OBJ */
-
-static struct {
-	void (*get)(int domain, struct allocator *into);
-	void (*set)(int domain, const struct allocator *from);
-} allocators;
-static struct allocator theirs, ours;
-static _Atomic bool asked;
-
-static int look_first(void *arg)
-{
-	struct allocator now;
-
-	(void)arg;
-	allocators.get(OBJECTS, &now);
-	if (!memcmp(&now, &ours, sizeof(now)))
-		allocators.set(OBJECTS, &theirs);
-	seek_look();
-	return 0;
-}
-
-static void *allocate_first(void *context, size_t size)
-{
-	if (!atomic_load_explicit(&asked, memory_order_relaxed) && pending_ready() &&
-	    pending_add(look_first))
-		atomic_store(&asked, true);
-	return theirs.malloc(context, size);
-}
-
 void seek_prepare(const char *wanted, const struct seek_listener *to)
 {
-	static const struct interpreter_symbol symbols[] = {
-		{ "PyMem_GetAllocator", &allocators.get, false },
-		{ "PyMem_SetAllocator", &allocators.set, false },
-	};
-
 	name = wanted;
 	listener = to;
 	goodbye_also = see_end;
 	found_all = find_all();
-	if (!found_all || !pending_find() || pending_ready() ||
-	    !interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)))
-		return;
-	allocators.get(OBJECTS, &theirs);
-	ours = theirs;
-	ours.malloc = allocate_first;
-	allocators.set(OBJECTS, &ours);
+	if (found_all && pending_find())
+		first_ask(seek_look);
 }
