@@ -32,19 +32,13 @@ static uint32_t store_code(struct last *s, const struct python_layout *l,
 			 python_bytes(layout_at(code, l->code_table)));
 }
 
-static struct known_code *place_of_code(struct last *s, const void *code)
+uint32_t last_code(struct last *s, const void *code)
 {
-	return &s->code[((uintptr_t)code >> 4 ^ (uintptr_t)code >> 12) % LAST_KNOWN];
-}
+	struct known_code *k = known_place(&s->known, code);
 
-static uint32_t id_of_code(struct last *s, const struct python_layout *l,
-			   const void *code)
-{
-	struct known_code *k = place_of_code(s, code);
-
-	if (k->code == code && k->turn == s->turn)
-		return k->id;
-	*k = (struct known_code){ code, store_code(s, l, code), s->turn };
+	if (!known_is(&s->known, k, code))
+		*k = (struct known_code){ code, store_code(s, interpreter.layout, code),
+					  s->known.turn };
 	return k->id;
 }
 
@@ -84,7 +78,7 @@ static bool add_frame(struct last *s, unsigned i, uint32_t *id)
 		leave_out(&s->now, i);
 		return true;
 	}
-	frame = (struct stack_frame){ id_of_code(s, l, code),
+	frame = (struct stack_frame){ last_code(s, code),
 				      offset < 0 ? CODES_BEGIN : (uint64_t)offset };
 	if (s->now.where[i] & WALK_ENTRY)
 		flags |= STACK_ENTRY;
@@ -134,7 +128,7 @@ struct last *last_anew(struct thread *t)
 	s->tid = t->tid;
 	s->freed = freed_now();
 	s->cycle = t->cycle;
-	s->turn++;
+	s->known.turn++;
 	s->n = 0;
 	return s;
 }
@@ -142,7 +136,7 @@ struct last *last_anew(struct thread *t)
 /* What was kept of code that is gone is forgotten: other code may lie there now. */
 static void forget_code(struct last *s, const void *code)
 {
-	struct known_code *k = place_of_code(s, code);
+	struct known_code *k = known_place(&s->known, code);
 
 	if (k->code == code)
 		k->code = NULL;
@@ -161,5 +155,5 @@ void last_forget(struct last *s)
 	if (n >= 0)
 		return;
 	s->n = 0;
-	s->turn++;
+	s->known.turn++;
 }

@@ -6,7 +6,7 @@
  * new are stored (stacks.h, codes.h).
  *
  * Threads  each for itself, between emit_enter and emit_leave.  Hot path.
- * Memory   about 25 KB for each thread, from the arena, at its first stack.
+ * Memory   about 53 KB for each thread, from the arena, at its first stack.
  * Errors   NULL or id 0: no room, counted in the window.
  * Units    an id as stacks.h has them.
  */
@@ -15,15 +15,10 @@
 
 #include "agent/core/emit.h"
 #include "agent/python/freed.h"
+#include "agent/python/known.h"
 #include "agent/python/walk.h"
 
 #define LAST_CHECK 97 /* one stack in so many is compared with the interpreter's own */
-#define LAST_KNOWN 256 /* code objects whose ids a thread remembers; a power of two */
-
-struct known_code { /* of an older turn: nothing is known */
-	const void *code;
-	uint32_t id, turn;
-};
 
 struct last { /* of a thread */
 	/* With another one of these all that is kept by an address is void. */
@@ -31,7 +26,6 @@ struct last { /* of a thread */
 	uint32_t tid; /* whose it is: a state is used again */
 	uint64_t cycle;
 	uint32_t freed; /* code objects that were gone, and are forgotten here */
-	uint32_t turn; /* how often that was so */
 	unsigned n; /* frames of the last stack, outermost first */
 	bool cut; /* of the last stack */
 	uint32_t checks; /* stacks until one is compared */
@@ -46,12 +40,13 @@ struct last { /* of a thread */
 	uint32_t index[STACKS_MOST];
 	uint32_t id[STACKS_MOST];
 	const void *code_of[STACKS_MOST];
-	struct known_code code[LAST_KNOWN];
+	struct known known;
 	struct walk now;
 	char file[CODES_TEXT], name[CODES_TEXT];
 };
 
 void last_count(enum python_count what);
+uint32_t last_code(struct last *s, const void *code); /* its id; 0: no room */
 /* The id of s->now, whose `kept` outermost frames are those of the last stack; 0: none
  * can be had. */
 uint32_t last_add(struct last *s, unsigned kept);
