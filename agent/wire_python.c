@@ -10,7 +10,9 @@
 #include "agent/heap/heap.h"
 #include "agent/python/allocators.h"
 #include "agent/python/entered.h"
+#include "agent/python/first.h"
 #include "agent/python/freed.h"
+#include "agent/python/functions.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/modules.h"
 #include "agent/python/objects.h"
@@ -30,9 +32,20 @@ _Static_assert((int)HEAP_DOMAINS == ALLOCATORS_DOMAINS &&
 		       (int)HEAP_DOMAIN_PLACES == ALLOCATORS_PLACES,
 	       "Python's domains of small objects");
 
+static bool wants_functions(void)
+{
+	return agent.config.python_stack == PYTHON_FULL;
+}
+
 static bool is_wanted(void)
 {
 	return agent.config.python_stack != PYTHON_OFF || agent.config.modules;
+}
+
+/* Do windows open without torch, too, for what this interpreter does? */
+static bool is_of_use(void)
+{
+	return torch_known() || heap_wanted() || wants_functions();
 }
 
 /* ---- small objects ---- */
@@ -69,6 +82,7 @@ void wire_python_opened_now(void)
 {
 	if (atomic_load(&interpreter_on))
 		modules_opened_now();
+	functions_opened();
 }
 
 void wire_python_ending(void)
@@ -85,12 +99,13 @@ void wire_python_look(const char *name)
 	seek_look();
 	if (!is_wanted())
 		return;
-	if (!(torch_known() || heap_wanted()) || !python_look())
+	if (!is_of_use() || !python_look())
 		return;
 	if (torch_known())
 		python_path();
 	objects_look();
 	modules_look();
+	functions_look();
 	if (objects_missing(gate_cycle()))
 		tell_window(objects_begin_late);
 }
@@ -121,6 +136,20 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 	return interpreter_on ? pair_call(t, native) : native;
 }
 
+/* The interpreter has just started: without torch a window for the whole run opens here.
+ */
+static void look_first(void)
+{
+	if (!python_look())
+		return;
+	if (config_marker_is(&agent.config, MARKER_BY_TIME))
+		sched_used();
+	else
+		sched_first_block();
+	modules_look();
+	functions_look();
+}
+
 void wire_python_start(void)
 {
 	static const struct seek_listener marker = { sched_function_begin, sched_end,
@@ -134,10 +163,16 @@ void wire_python_start(void)
 		seek_prepare(sched_function(), &marker);
 	if (!is_wanted())
 		return;
-	interpreter_want(agent.config.python_stack != PYTHON_OFF, agent.config.modules);
+	interpreter_want(agent.config.python_stack != PYTHON_OFF,
+			 config_has_modules(&agent.config));
 	python_prepare();
-	if (agent.config.modules)
-		modules_want();
+	if (config_has_modules(&agent.config))
+		modules_want(wants_functions());
+	if (wants_functions()) {
+		functions_want();
+		if (pending_find())
+			first_ask(look_first);
+	}
 	if (!heap_wanted() || agent.config.python_stack == PYTHON_OFF)
 		return;
 	heap_also_walk(add_stack);
@@ -163,6 +198,7 @@ static void say_none(void)
 void wire_python_ended(struct cycle_info *info, bool kept)
 {
 	objects_ended(info);
+	functions_ended(info, kept);
 	if (kept)
 		say_none();
 	modules_ended();
@@ -175,5 +211,6 @@ void wire_python_fork_child(void)
 	objects_fork_child();
 	slot_fork_child();
 	modules_fork_child();
+	functions_fork_child();
 	seek_fork_child();
 }

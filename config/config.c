@@ -103,6 +103,12 @@ bool config_marker_is(const struct config *c, const char *by)
 	return text_after(c->marker, by);
 }
 
+/* With each call of a function those of modules are, too. */
+bool config_has_modules(const struct config *c)
+{
+	return c->modules || c->python_stack == PYTHON_FULL;
+}
+
 bool config_is_metadata(const char *name)
 {
 	return !strncmp(name, METADATA, strlen(METADATA));

@@ -76,8 +76,7 @@ bool config_is_metadata(const char *name); /* metadata.<key> */
 /* Takes on and off in each spelling, and may stand alone. */
 bool config_is_switch(const struct config_option *o);
 
-/* The word before a marker's text that tells its kind; auto and none have no such
- * word. */
+/* The word before a marker's text that tells its kind; auto and none have none. */
 #define MARKER_BY_TORCH  "torch:"
 #define MARKER_BY_SYMBOL "symbol:"
 #define MARKER_BY_CUDA   "cuda:"
@@ -85,6 +84,7 @@ bool config_is_switch(const struct config_option *o);
 #define MARKER_BY_TIME   "time:"
 #define MARKER_BY_PYTHON "python:"
 bool config_marker_is(const struct config *c, const char *by); /* is it of that kind? */
+bool config_has_modules(const struct config *c); /* are calls of modules recorded? */
 
 /* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
 extern const char *(*config_check)(const char *name, const char *value);

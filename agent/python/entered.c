@@ -37,14 +37,18 @@ struct entered { /* of a thread */
 
 _Atomic bool entered_found;
 __thread uint64_t entered_settled __attribute__((tls_model("initial-exec")));
-static struct {
-	const void *code, *type;
-} module; /* compared alone */
+const void *_Atomic entered_code;
+static const void *module_type; /* compared alone */
+
+void entered_know(const void *code, const void *type)
+{
+	module_type = type;
+	atomic_store(&entered_code, code);
+}
 
 void entered_find(const void *code, const void *type)
 {
-	module.code = code;
-	module.type = type;
+	entered_know(code, type);
 	atomic_store(&entered_found, true);
 }
 
@@ -79,10 +83,24 @@ static bool is_module(const void *self)
 
 		if (!can_read(mro, at))
 			return false;
-		if (layout_at(mro, at) == module.type)
+		if (layout_at(mro, at) == module_type)
 			return true;
 	}
 	return false;
+}
+
+/* Where one frame has its arguments all have them. */
+const void *entered_self(const void *frame)
+{
+	static _Atomic bool proven;
+	const void *self = argument_of(interpreter.layout, frame);
+
+	if (!atomic_load_explicit(&proven, memory_order_relaxed)) {
+		if (!is_module(self))
+			return NULL;
+		atomic_store(&proven, true);
+	}
+	return self;
 }
 
 static void count_left_out(struct cycle_info *info, unsigned n)
@@ -105,7 +123,7 @@ static unsigned find_frames(struct cycle_info *info, const void **frame)
 	unsigned n = 0, left_out = 0;
 
 	for (unsigned i = 0; f && i < WALK_STEPS; i++, f = layout_at(f, l->caller)) {
-		if (walk_code(l, f) != module.code)
+		if (!entered_is_call(walk_code(l, f)))
 			continue;
 		if (n < MODULE_LEVELS && is_module(argument_of(l, f)))
 			frame[n++] = f;
@@ -124,7 +142,7 @@ static unsigned count_open(const struct entered *e)
 	const void *f = innermost_frame();
 
 	for (unsigned i = 0; f && i < WALK_STEPS; i++, f = layout_at(f, l->caller)) {
-		if (walk_code(l, f) != module.code)
+		if (!entered_is_call(walk_code(l, f)))
 			continue;
 		for (unsigned n = e->open; n; n--)
 			if (e->entry[n - 1].frame == f &&

@@ -25,6 +25,15 @@
 /* nn.Module.__call__'s code, and the type nn.Module. */
 void entered_find(const void *code, const void *type);
 extern _Atomic bool entered_found;
+/* The same where calls are seen by their frames: nothing is looked for here. */
+void entered_know(const void *code, const void *type);
+extern const void *_Atomic entered_code; /* nn.Module.__call__'s; NULL: not known */
+static inline bool entered_is_call(const void *code)
+{
+	return code == atomic_load_explicit(&entered_code, memory_order_relaxed);
+}
+/* What a frame of that is called with; NULL: it is no module. */
+const void *entered_self(const void *frame);
 /* The window in which this thread has nothing to look for. */
 extern __thread uint64_t entered_settled __attribute__((tls_model("initial-exec")));
 

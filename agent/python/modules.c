@@ -22,6 +22,7 @@ static struct {
 
 static _Atomic int state; /* enum state */
 enum state { UNWANTED, LOOKING, FOUND, LEFT };
+static bool by_frames;
 /* nn.Module.__call__; what that calls; and importlib's function. */
 static struct slot call, inner, import;
 
@@ -172,12 +173,13 @@ static void *on_inner(void *function, void *const *args, size_t count, void *nam
 
 /* ---- where they are ---- */
 
-void modules_want(void)
+void modules_want(bool frames)
 {
 	static const struct interpreter_symbol symbols[] = {
 		{ "PyFunction_GetCode", &api.code, false },
 	};
 
+	by_frames = frames;
 	if (interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) &&
 	    paths_find() && imported_find())
 		atomic_store(&state, LOOKING);
@@ -209,9 +211,13 @@ static const char *find_calls(const void *type)
 {
 	void *outer = paths_attribute(type, "__call__");
 	void *within = paths_attribute(type, "_call_impl");
-	const char *why = outer ? slot_find(&call, outer, on_call)
-				: "torch's Module has no __call__";
+	const char *why = outer ? NULL : "torch's Module has no __call__";
 
+	if (by_frames && !why) {
+		entered_know(code_of(outer), type);
+		return NULL;
+	}
+	why = why ? why : slot_find(&call, outer, on_call);
 	if (!why && within && within != outer && needs_inner())
 		why = slot_find(&inner, within, on_inner);
 	if (!why)
@@ -221,7 +227,7 @@ static const char *find_calls(const void *type)
 
 static bool set_slots(void)
 {
-	return slot_set(&call) && (!inner.function || slot_set(&inner));
+	return by_frames || (slot_set(&call) && (!inner.function || slot_set(&inner)));
 }
 
 static void unset_slots(void)
@@ -310,7 +316,8 @@ void modules_opened_now(void)
 	if (gate_cycle())
 		open_slots();
 	close_slots();
-	entered_opened();
+	if (!by_frames)
+		entered_opened();
 }
 
 void modules_ended(void)

@@ -18,7 +18,9 @@
 
 #include <stdbool.h>
 
-void modules_want(void); /* from the agent's constructor: else nothing happens */
+/* From the agent's constructor: else nothing happens. by_frames: their calls are seen by
+ * their frames (track.h), and no slot is exchanged for them. */
+void modules_want(bool by_frames);
 void modules_look(void);
 void modules_opened(void); /* a window is about to open */
 void modules_opened_now(void); /* one has, by this thread */

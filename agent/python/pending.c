@@ -6,7 +6,9 @@
 
 #include <time.h>
 
-#define COUNTS_SINCE 0x030c0000ul /* Py_Version (Include/cpython/pylifecycle.h) */
+/* Py_Version (Include/cpython/pylifecycle.h). */
+#define COUNTS_SINCE 0x030c0000ul
+#define ANY_SINCE    0x030d0000ul /* those before forget a signal */
 /* The call is made wherever the interpreter is, after so many looks, of which it makes 32
  * at each jump backwards, or so many ns. */
 #define LOOKS   20000
@@ -46,6 +48,13 @@ bool pending_ready(void)
 bool pending_add(int (*call)(void *arg))
 {
 	return pending_ready() && sys_tid() == sys_pid() && !api.add(call, NULL);
+}
+
+bool pending_add_any(int (*call)(void *arg))
+{
+	bool any = api.version && *api.version >= ANY_SINCE;
+
+	return any ? pending_ready() && !api.add(call, NULL) : pending_add(call);
 }
 
 bool pending_counts_threads(void)

@@ -19,6 +19,8 @@ bool pending_find(void);
 bool pending_ready(void); /* it is initialised */
 /* May be called from within malloc. */
 bool pending_add(int (*call)(void *arg));
+/* The same by any thread, where the version can be asked so. */
+bool pending_add_any(int (*call)(void *arg));
 /* Does this interpreter count the process's threads at the end of os.fork, and warn where
  * there are several? Since 3.12. */
 bool pending_counts_threads(void);

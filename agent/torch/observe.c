@@ -8,7 +8,7 @@
 #include "agent/core/chunk.h"
 #include "agent/core/cost.h"
 #include "agent/core/emit_short.h"
-#include "agent/python/entered.h"
+#include "agent/python/functions.h"
 #include "agent/torch/abi.h"
 #include "agent/torch/called.h"
 #include "agent/torch/field.h"
@@ -309,8 +309,8 @@ static ALWAYS_INLINE void start_event(void **slot, const void *rf, enum record_k
 {
 	struct context *c;
 
-	if (__builtin_expect(entered_found, 0))
-		entered_event();
+	if (__builtin_expect(entered_found | functions_wish, 0))
+		functions_event();
 	c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
 	if (__builtin_expect(c != NULL, 1))
 		*slot = c;

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All six events of begins and ends: without those of generators and exceptions calls
+ * would stay open. */
+#include "agent/python/monitor.h"
+#include "agent/core/gate.h"
+#include "agent/python/interpreter.h"
+#include "agent/python/track.h"
+#include "base/guard.h"
+
+#define FAST_CALL 0x80 /* METH_FASTCALL (Include/methodobject.h) */
+#define NO_TOOL   (-1)
+#define LENGTH(a) (sizeof(a) / sizeof(*(a)))
+
+typedef void *method_call(void *self, void *const *args, long count);
+struct method { /* PyMethodDef */
+	const char *name;
+	method_call *call;
+	int flags;
+	const char *doc;
+};
+
+static struct {
+	void *(*system)(const char *name); /* borrowed */
+	void *(*attribute)(void *object, const char *name);
+	void *(*call)(void *object, const char *name, const char *format, ...);
+	void *(*make)(struct method *method, void *self, void *module);
+	long (*number)(void *number);
+	void (*release)(void *object);
+	void (*clear_error)(void);
+	void (*fetch)(void **type, void **value, void **trace);
+	void (*restore)(void *type, void *value, void *trace);
+	void *none;
+} api;
+
+static int tool = NO_TOOL;
+
+static void end_tool(void);
+static method_call on_begin, on_end;
+
+static const struct event {
+	const char *name;
+	struct method method;
+} events[] = {
+	{ "PY_START", { "start", on_begin, FAST_CALL, NULL } },
+	{ "PY_RESUME", { "resume", on_begin, FAST_CALL, NULL } },
+	{ "PY_THROW", { "throw", on_begin, FAST_CALL, NULL } },
+	{ "PY_RETURN", { "return", on_end, FAST_CALL, NULL } },
+	{ "PY_YIELD", { "yield", on_end, FAST_CALL, NULL } },
+	{ "PY_UNWIND", { "unwind", on_end, FAST_CALL, NULL } },
+};
+static long bits[LENGTH(events)]; /* of the events, as set_events takes them */
+
+/* ---- events ---- */
+
+/* None lives for ever since 3.12. */
+static inline void *tell_track(void (*what)(void))
+{
+	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
+		end_tool();
+	else
+		what();
+	return api.none;
+}
+
+static void *on_begin(void *self, void *const *args, long count)
+{
+	(void)self, (void)args, (void)count;
+	return tell_track(track_begin);
+}
+
+static void *on_end(void *self, void *const *args, long count)
+{
+	(void)self, (void)args, (void)count;
+	return tell_track(track_end);
+}
+
+/* ---- the tool ---- */
+
+static bool find_functions(void)
+{
+	static const struct interpreter_symbol symbols[] = {
+		{ "PySys_GetObject", &api.system, false },
+		{ "PyObject_GetAttrString", &api.attribute, false },
+		{ "PyObject_CallMethod", &api.call, false },
+		{ "PyCFunction_NewEx", &api.make, false },
+		{ "PyLong_AsLong", &api.number, false },
+		{ "Py_DecRef", &api.release, false },
+		{ "PyErr_Clear", &api.clear_error, false },
+		{ "PyErr_Fetch", &api.fetch, false },
+		{ "PyErr_Restore", &api.restore, false },
+		{ "_Py_NoneStruct", &api.none, false },
+	};
+
+	return api.none || interpreter_find(symbols, LENGTH(symbols));
+}
+
+/* Gives the result back; false: there was an exception, which is gone. */
+static bool is_done(void *result)
+{
+	if (result)
+		api.release(result);
+	else
+		api.clear_error();
+	return result;
+}
+
+/* Fills `bits`. */
+static bool find_bits(void *monitoring)
+{
+	void *names = api.attribute(monitoring, "events"), *number;
+	bool found = names;
+
+	for (unsigned i = 0; found && i < LENGTH(events); i++) {
+		number = api.attribute(names, events[i].name);
+		bits[i] = number ? api.number(number) : 0;
+		found = is_done(number) && bits[i] > 0;
+	}
+	return is_done(names) && found;
+}
+
+/* 0, 1, 2 and 5 are those of debuggers, coverage, profilers and optimisers. */
+static int take_number(void *monitoring)
+{
+	static const int numbers[] = { 4, 3, 1, 0 };
+
+	for (unsigned i = 0; i < LENGTH(numbers); i++) {
+		void *owner = api.call(monitoring, "get_tool", "i", numbers[i]);
+		bool is_free = owner == api.none;
+
+		if (is_done(owner) && is_free &&
+		    is_done(api.call(monitoring, "use_tool_id", "is", numbers[i],
+				     "proflaunch")))
+			return numbers[i];
+	}
+	return NO_TOOL;
+}
+
+static bool set_functions(void *monitoring, bool on)
+{
+	bool done = true;
+
+	for (unsigned i = 0; i < LENGTH(events); i++) {
+		struct method *method = (struct method *)&events[i].method;
+		void *function = on ? api.make(method, NULL, NULL) : api.none;
+
+		done &= function && is_done(api.call(monitoring, "register_callback",
+						     "ilO", tool, bits[i], function));
+		if (on && function)
+			api.release(function);
+	}
+	return done;
+}
+
+static long all_bits(void)
+{
+	long all = 0;
+
+	for (unsigned i = 0; i < LENGTH(events); i++)
+		all |= bits[i];
+	return all;
+}
+
+static void leave_tool(void *monitoring)
+{
+	is_done(api.call(monitoring, "set_events", "il", tool, 0l));
+	set_functions(monitoring, false);
+	is_done(api.call(monitoring, "free_tool_id", "i", tool));
+	tool = NO_TOOL;
+}
+
+static const char *begin_tool(void *monitoring)
+{
+	if (!monitoring || !find_bits(monitoring))
+		return "it has no sys.monitoring";
+	tool = take_number(monitoring);
+	if (tool == NO_TOOL)
+		return "other tools have all places of sys.monitoring";
+	if (set_functions(monitoring, true) &&
+	    is_done(api.call(monitoring, "set_events", "il", tool, all_bits())))
+		return NULL;
+	leave_tool(monitoring);
+	return "sys.monitoring refused our functions";
+}
+
+const char *monitor_begin(void)
+{
+	if (!find_functions())
+		return "the interpreter lacks functions that are needed";
+	return tool == NO_TOOL ? begin_tool(api.system("monitoring")) : NULL;
+}
+
+/* An exception may be on its way. */
+static void end_tool(void)
+{
+	void *type, *value, *trace, *monitoring = api.system("monitoring");
+	uintptr_t guard = guard_enter();
+
+	api.fetch(&type, &value, &trace);
+	if (tool != NO_TOOL && monitoring)
+		leave_tool(monitoring);
+	api.restore(type, value, trace);
+	guard_leave(guard);
+}

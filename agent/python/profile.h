@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile - the profile function that each thread of the interpreter may have, up to
+ * 3.11.
+ *
+ * One that has another's is left alone. Ours takes itself away at its first event after
+ * the window.
+ *
+ * Threads  profile_begin: one with the interpreter's lock. profile_end: any.
+ * Memory   a reference to threading.Thread._bootstrap, and to the importer's function.
+ * Errors   text that says why calls cannot be had.
+ * Units    none.
+ */
+#ifndef PYTHON_PROFILE_H
+#define PYTHON_PROFILE_H
+
+/* All threads get it, and those that begin until profile_end. NULL: done. */
+const char *profile_begin(void);
+void profile_end(void);
+
+#endif
