@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every record of a cycle as an event: operators, annotations, memory, calls. */
 #include "agent/core/names.h"
+#include "agent/core/record_function.h"
 #include "agent/core/record_stack.h"
 #include "writer/collective.h"
+#include "writer/python/pieces.h"
 #include "writer/trace.h"
 
 /* Writes from behind "tid" to the first member of args. "External id" is Kineto's: calls
@@ -188,28 +190,71 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 	return tell_slice(t, &step->r, 0);
 }
 
-/* Writes a call of an nn.Module. No call of CUDA belongs to it: what has an "External id"
- * is an operator. */
-static int put_module(struct trace *t, const struct run *run, const struct rec_module *m)
+/* Writes a call of an nn.Module, or of a function of Python's, or a piece of it. No call
+ * of CUDA belongs to it: what has an "External id" is an operator. */
+static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
 {
+	const struct record *r = piece->call;
+	const struct rec_module *m =
+		r->kind == REC_MODULE ? (const struct rec_module *)r : NULL;
+	const struct rec_function *f = (const struct rec_function *)r;
 	struct json *j = &t->json;
-	uint64_t stop = t->nn ? nn_end(t, m) : 0;
 	int64_t begin, end;
-	int err;
+	int err = piece->end ? row_place(&t->row, piece->begin, piece->end, &begin, &end)
+			     : 0;
 
-	if (!t->nn)
-		return 0;
-	err = row_place(&t->row, m->r.begin, stop, &begin, &end);
-	if (err)
+	if (err || !piece->end)
 		return err;
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
-	nn_name(t, m);
+	if (m)
+		nn_name(t, m);
+	else
+		python_name(t, (struct stack_frame){ f->code, f->offset });
 	json_text_unsigned(j, "\",\"pid\":", t->pid);
-	json_text_unsigned(j, ",\"tid\":", run->tid);
+	json_text_unsigned(j, ",\"tid\":", tid);
 	slice_times(t, begin, end);
 	json_lit(j, ",\"args\":{");
-	err = nn_begin(t, m, stop);
-	put_tail(t, read_is_open(&t->cycle, &m->r));
+	err = m ? nn_begin(t, m, piece->end) : nn_function(t, piece);
+	put_tail(t, read_is_open(&t->cycle, r));
+	return err;
+}
+
+/* The first piece of a call of Python's, if it has not been written. */
+static int put_call(struct trace *t, uint32_t tid, const struct record *r)
+{
+	const struct pieces *p = nn_pieces(t);
+	struct piece piece = { .call = r, .begin = r->begin };
+
+	if (!t->nn || (p && pieces_is_entered(r)))
+		return 0;
+	piece.end = r->kind == REC_MODULE ? nn_end(t, (const struct rec_module *)r)
+					  : pieces_end(p, r);
+	return put_python(t, tid, &piece);
+}
+
+/* What a thread is in as the window begins. */
+static int put_entered(struct trace *t, uint32_t tid)
+{
+	struct pieces *p = t->nn ? nn_pieces(t) : NULL;
+	const struct piece *piece;
+	int err = 0;
+
+	while (p && !err && (piece = pieces_entered(p, tid)))
+		err = put_python(t, tid,
+				 &(struct piece){ .call = piece->call,
+						  .begin = piece->begin,
+						  .end = pieces_end(p, piece->call) });
+	return err;
+}
+
+static int put_pieces(struct trace *t, uint32_t tid, uint64_t now)
+{
+	struct pieces *p = t->nn ? nn_pieces(t) : NULL;
+	const struct piece *piece;
+	int err = 0;
+
+	while (p && !err && (piece = pieces_before(p, tid, now)))
+		err = put_python(t, tid, piece);
 	return err;
 }
 
@@ -250,14 +295,16 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 	case REC_OP:
 	case REC_ANNOTATION:
 	case REC_MODULE:
-		if (t->cuda)
+	case REC_FUNCTION:
+		err = put_pieces(t, run->tid, r->begin);
+		if (t->cuda && !err)
 			err = gpu_calls(t, run->tid, r->begin);
 		if (err)
 			return err;
 		if (r->kind == REC_STEP)
 			return put_step(t, run, (const struct rec_step *)r);
-		if (r->kind == REC_MODULE)
-			return put_module(t, run, (const struct rec_module *)r);
+		if (r->kind == REC_MODULE || r->kind == REC_FUNCTION)
+			return put_call(t, run->tid, r);
 		return put_op(t, c, (const struct rec_op *)r, offset);
 	case REC_MEMORY:
 	case REC_OOM:
@@ -280,8 +327,10 @@ static int put_thread(struct trace *t, size_t first, size_t last)
 	nn_thread(t);
 	if (t->cuda)
 		gpu_thread(t);
+	err = put_entered(t, tid);
 	while (!err && !t->json.err && (r = read_next(&c, &offset)))
 		err = put_record(t, &c, r, offset);
+	err = err ? err : put_pieces(t, tid, UINT64_MAX);
 	if (!err && t->cuda)
 		err = gpu_calls(t, tid, UINT64_MAX);
 	return err ? err : t->json.err;

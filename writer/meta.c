@@ -184,7 +184,7 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"profile_memory\": 1,\n");
 	if (t->config->python_stack)
 		json_lit(j, "\"with_stack\": 1,\n");
-	if (t->config->modules)
+	if (config_has_modules(t->config))
 		json_lit(j, "\"with_modules\": 1,\n");
 	put_trace_id(t);
 	json_lit(j, "\"host_name\": ");

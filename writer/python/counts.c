@@ -44,6 +44,28 @@ static void put_merges(struct json *j, const struct writer_merges *m)
 	json_text_unsigned(j, ", \"apart, as they do not fit\": ", m->unfit);
 }
 
+/* Since when calls are recorded, from the window's begin on. */
+static void put_functions(struct trace *t)
+{
+	uint64_t since = count_of(t, PYTHON_FUNCTIONS);
+	int64_t late = row_instant(&t->row, since) - t->row.begin_ns;
+	struct json *j = &t->json;
+
+	if (t->config->python_stack != PYTHON_FULL)
+		return;
+	json_lit(j, ", \"python functions\": ");
+	if (!since) {
+		json_lit(j, "null");
+		return;
+	}
+	json_text_unsigned(j, "{\"calls\": ", t->cycle.events[REC_FUNCTION]);
+	json_text_number(j, ", \"late_us\": ", late > 0 ? late / 1000 : 0);
+	json_text_unsigned(j, ", \"too deep\": ", count_of(t, PYTHON_DEEP));
+	json_text_unsigned(j,
+			   ", \"threads of another tool\": ", count_of(t, PYTHON_AWAY));
+	json_lit(j, "}");
+}
+
 void python_counts(struct trace *t)
 {
 	struct json *j = &t->json;
@@ -59,4 +81,5 @@ void python_counts(struct trace *t)
 	put_merges(j, &t->result->merges);
 	json_lit(j, "}");
 	put_objects(t);
+	put_functions(t);
 }

@@ -44,6 +44,9 @@ void python_depth(struct trace *t, struct stack_pair pair);
 #define PYTHON_TEXT 16384
 size_t python_frame(const struct trace *t, struct stack_frame frame, char *text);
 
+/* Writes "file(line): function" of a frame, without quotes. */
+void python_name(struct trace *t, struct stack_frame frame);
+
 /* ops.c: notes the native stacks of operators and annotations, so that their frames get
  * names; counts what is merged, once they have them. */
 int python_want_ops(struct trace *t);

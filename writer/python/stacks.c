@@ -33,6 +33,13 @@ size_t python_frame(const struct trace *t, struct stack_frame frame, char *text)
 	return frames_plain(&t->python->frames, frame, text);
 }
 
+void python_name(struct trace *t, struct stack_frame frame)
+{
+	struct code_text text = frames_escaped(&t->python->frames, frame);
+
+	json_raw(&t->json, text.text, text.len);
+}
+
 /* ---- two stacks ---- */
 
 /* Nobody may have asked for Python's, though the spool has them. */
