@@ -10,6 +10,7 @@
 #include "agent/core/codes.h"
 #include "agent/core/names.h"
 #include "agent/core/record_cuda.h"
+#include "agent/core/record_function.h"
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
 #include "agent/core/record_inputs.h"
@@ -208,6 +209,22 @@ static void add_modules(struct part *p)
 	}
 }
 
+/* They cross annotations and each other; some are before the window. */
+static void add_functions(struct part *p)
+{
+	struct rec_function *f;
+
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t at = p->begin + 500 + i * 20000;
+
+		f = add(p, REC_FUNCTION, sizeof(*f), 0, fuzz_below(8) ? at : p->begin - 5,
+			fuzz_below(4) ? at + fuzz_below(400000) : 0);
+		f->r.flags = (uint8_t)fuzz_below(4); /* enum function_flag */
+		f->code = fuzz_below(2) ? (uint32_t)fuzz_random() : 0;
+		f->offset = (uint32_t)fuzz_random();
+	}
+}
+
 /* Inside the annotation; every fourth block stays. */
 static void add_heap_records(struct part *p)
 {
@@ -313,6 +330,7 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 	p.ns = (uint64_t)clock_line_at(head, p.begin, p.begin).ns;
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
+	add_functions(&p);
 	add_modules(&p);
 	add_heap_records(&p);
 	p.chunk = add_chunk(&p, CHUNK_CUDA, cycle);

@@ -20,8 +20,8 @@ START_TEST(pythons_stacks_have_torchs_name_too)
 		ck_assert_uint_eq(mine.python_stack, PYTHON_OFF);
 		ck_assert_ptr_null(config_set(&mine, names[i], "ops"));
 		ck_assert_uint_eq(mine.python_stack, PYTHON_OPS);
-		ck_assert_str_eq(config_set(&mine, names[i], "full"),
-				 "'full' is none of off|ops");
+		ck_assert_str_eq(config_set(&mine, names[i], "all"),
+				 "'all' is none of off|ops|full");
 	}
 	ck_assert_ptr_nonnull(
 		strstr(config_unknown("with-stak", CONFIG_WORD), "--with-stack"));

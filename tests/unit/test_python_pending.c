@@ -113,8 +113,11 @@ END_TEST
 
 static void *add_elsewhere(void *arg)
 {
-	(void)arg;
 	ck_assert(!pending_add(count_call));
+	version = 0x030cffff;
+	ck_assert(!pending_add_any(count_call));
+	version = 0x030d00f0;
+	ck_assert(!arg || pending_add_any(count_call));
 	ck_assert(pending_ready());
 	return NULL;
 }
@@ -130,6 +133,9 @@ START_TEST(no_other_thread_asks)
 	ck_assert_uint_eq(adds, 0);
 	ck_assert(pending_add(count_call));
 	ck_assert_uint_eq(adds, 1);
+	ck_assert_int_eq(pthread_create(&id, NULL, add_elsewhere, &id), 0);
+	pthread_join(id, NULL);
+	ck_assert_uint_eq(adds, 2); /* since 3.13 nothing is lost by it */
 }
 END_TEST
 
