@@ -53,7 +53,7 @@ static const struct {
 	[VIEW_PYTHON] = { rows_python,
 			  "Functions of Python; own: without the functions inside",
 			  "it has no Python there: record with proflaunch "
-			  "--with-stack, or torch.profiler(with_stack=True)" },
+			  "--with-stack=full, or torch.profiler(with_stack=True)" },
 	[VIEW_WORKERS] = { rows_workers,
 			   "Child processes in these steps; busy: in operators, as plain "
 			   "Python is not recorded",
