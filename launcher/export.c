@@ -38,8 +38,9 @@ static const struct verb_option rows[] = {
 	{ NULL, NULL, NULL },
 };
 
-#define FORMATS \
-	"--chrome, --sqlite, --events, --csv, --md, --stacks, --folded or --speedscope"
+#define FORMATS                                                                        \
+	"--chrome, --sqlite, --events, --csv, --md, --stacks, --folded, --speedscope " \
+	"or --pstats"
 
 /* What is said of all formats stands here; the rows of options have the rest. */
 static void print_help(const struct verb_options *o)
@@ -48,7 +49,8 @@ static void print_help(const struct verb_options *o)
 	       "\n"
 	       "Trace files of proflaunch and of torch.profiler in another form: a part of them for\n"
 	       "viewers (chrome), tables for questions (sqlite, events), views of several traces (csv, md),\n"
-	       "stacks for flame graphs (stacks, folded, speedscope). Of a directory all traces below it.\n"
+	       "stacks for flame graphs (stacks, folded, speedscope), functions of Python for pstats and\n"
+	       "snakeviz (pstats). Of a directory all traces below it.\n"
 	       "\n");
 	verb_options_print(o);
 	printf("\nOf stacks: lines of Python are there with --with-stack (torch: with_stack=True). Bytes are\n"
@@ -120,9 +122,10 @@ static const char *take_option(void *arg, const char *name, const char *value)
 					       [EXPORTER_SQLITE] = "sqlite",
 					       [EXPORTER_EVENTS] = "events",
 					       [EXPORTER_CSV] = "csv",
-					       [EXPORTER_MD] = "md" };
+					       [EXPORTER_MD] = "md",
+					       [EXPORTER_PSTATS] = "pstats" };
 	struct request *r = arg;
-	int format = verb_options_word(formats, EXPORTER_MD + 1, name);
+	int format = verb_options_word(formats, EXPORTER_PSTATS + 1, name);
 
 	if (format >= 0)
 		return take_format(r, format);
@@ -141,7 +144,9 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		return verb_options_number(value, 0, INT64_MAX, &r->rank)
 			       ? NULL
 			       : "not a number from 0 on";
-	if (!strcmp(name, "output"))
+	if (!strcmp(name, "operators"))
+		r->exporter.pstats.operators = true;
+	else if (!strcmp(name, "output"))
 		r->output = value;
 	else
 		r->help = true;
@@ -162,8 +167,11 @@ static bool fits_format(const struct request *r)
 		say_warn("--view: is of tables: --csv or --md");
 	else if (x->cut.first != INT64_MIN && x->format != EXPORTER_CHROME && !table)
 		say_warn("--steps: is of --chrome, --csv and --md");
-	else if (x->cut.threads_n && x->format != EXPORTER_CHROME)
-		say_warn("--threads: is of --chrome");
+	else if (x->cut.threads_n && x->format != EXPORTER_CHROME &&
+		 x->format != EXPORTER_PSTATS)
+		say_warn("--threads: is of --chrome and --pstats");
+	else if (x->pstats.operators && x->format != EXPORTER_PSTATS)
+		say_warn("--operators: is of --pstats");
 	else if (x->format == EXPORTER_SQLITE && !r->output)
 		say_warn("--sqlite: a database is a file: name it by -o FILE");
 	else

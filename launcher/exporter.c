@@ -47,6 +47,7 @@ bool exporter_begin(struct exporter *x, FILE *out, const char *path)
 		chrome_begin(&x->chrome, &x->cut, x->several, out);
 	else if (x->format == EXPORTER_CSV || x->format == EXPORTER_MD)
 		sheet_begin(&x->sheet, x->view, &o);
+	x->pstats.options = &x->cut;
 	if (x->format != EXPORTER_SQLITE ||
 	    database_open(&x->database, path, why, sizeof(why)))
 		return true;
@@ -150,6 +151,27 @@ static bool add_events(struct exporter *x, const char *path, bool *any, char *wh
 	return fine;
 }
 
+/* Adds a trace's functions of Python. Its threads may have none. */
+static bool add_functions(struct exporter *x, const char *path, bool *any, char *why,
+			  size_t size)
+{
+	struct pstats_found found;
+
+	if (!pstats_add(&x->pstats, path, &found, why, size))
+		return false;
+	say_damage(&found.damage, path);
+	*any = found.any;
+	if (!found.functions)
+		say_warn("%s: it has no functions of Python: record with proflaunch "
+			 "--with-stack=full, or torch.profiler(with_stack=True)",
+			 path);
+	else if (!found.any)
+		say_warn("%s: there is nothing to export: no function of Python ran on "
+			 "these threads",
+			 path);
+	return true;
+}
+
 /* The reason is written by whoever failed, and said once, here. */
 bool exporter_add(struct exporter *x, const char *path, bool *any)
 {
@@ -163,6 +185,8 @@ bool exporter_add(struct exporter *x, const char *path, bool *any)
 		fine = add_chrome(x, path, any, why, sizeof(why));
 	else if (x->format == EXPORTER_SQLITE || x->format == EXPORTER_EVENTS)
 		fine = add_events(x, path, any, why, sizeof(why));
+	else if (x->format == EXPORTER_PSTATS)
+		fine = add_functions(x, path, any, why, sizeof(why));
 	else
 		fine = add_rows(x, path, any, why, sizeof(why));
 	if (!fine)
@@ -197,6 +221,8 @@ bool exporter_end(struct exporter *x, bool any)
 	} else if (x->format == EXPORTER_SQLITE) {
 		fine = !any || database_finish(&x->database, why, sizeof(why));
 		database_close(&x->database);
+	} else if (x->format == EXPORTER_PSTATS) {
+		fine = pstats_end(&x->pstats, x->out);
 	} else if (x->format != EXPORTER_EVENTS) {
 		if (any)
 			end_table(x);

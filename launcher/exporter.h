@@ -13,6 +13,7 @@
 #include "report/export/chrome.h"
 #include "report/export/database_rows.h"
 #include "report/export/export.h"
+#include "report/export/pstats.h"
 #include "report/view/sheet.h"
 
 enum exporter_format { /* the first are those of enum export_format */
@@ -21,6 +22,7 @@ enum exporter_format { /* the first are those of enum export_format */
 		       EXPORTER_EVENTS,
 		       EXPORTER_CSV,
 		       EXPORTER_MD,
+		       EXPORTER_PSTATS,
 };
 
 struct exporter {
@@ -34,6 +36,7 @@ struct exporter {
 	struct chrome chrome;
 	struct database database;
 	struct sheet sheet;
+	struct pstats pstats;
 };
 
 /* `path`: the name of the file that `out` writes; NULL = standard output. */

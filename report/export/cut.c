@@ -4,6 +4,7 @@
 #include "report/export/cut.h"
 #include "base/order.h"
 #include "base/search.h"
+#include "report/export/thread_list.h"
 #include "report/figures/event_tree.h"
 #include "report/kept.h"
 #include "report/texts.h"
@@ -85,70 +86,20 @@ static bool choose_steps(struct cut *c, const char *path, const struct cut_optio
 
 /* ---- threads ---- */
 
-/* "main" of "thread 7 (main)". */
-static bool is_inside_brackets(const char *name, const char *word)
-{
-	const char *open = strrchr(name, '(');
-	size_t len = strlen(word);
-
-	return open && !strncmp(open + 1, word, len) && !strcmp(open + 1 + len, ")");
-}
-
-/* Is it the name of the thread, what its brackets have, or its number? */
-static bool is_called(const struct model *m, const struct thread *t, const char *word)
-{
-	const char *name = t->name == TEXT_NONE ? "" : texts_get(&m->texts, t->name);
-	char number[32];
-
-	snprintf(number, sizeof(number), "%lld", (long long)t->tid);
-	return !strcmp(word, name) || (t->tid >= 0 && !strcmp(word, number)) ||
-	       is_inside_brackets(name, word);
-}
-
-/* Lists a few of the threads that there are. */
-static bool no_thread(const struct cut *c, const char *path, const char *word, char *why,
-		      size_t size)
-{
-	const struct model *m = &c->model;
-	size_t n = (size_t)snprintf(why, size, "%s: has no thread %.100s: it has", path,
-				    word);
-
-	for (size_t i = 0; i < m->threads_n && i < 8 && n < size; i++) {
-		const struct thread *t = &m->threads[i];
-
-		n += (size_t)snprintf(
-			why + n, size - n, "%s %lld%s%.40s%s", i ? "," : "",
-			(long long)t->tid, t->name == TEXT_NONE ? "" : " (",
-			t->name == TEXT_NONE ? "" : texts_get(&m->texts, t->name),
-			t->name == TEXT_NONE ? "" : ")");
-	}
-	if (m->threads_n > 8 && n < size)
-		snprintf(why + n, size - n, ", ...");
-	return false;
-}
-
-/* Each word must name some thread: one that was mistyped would cut all away. */
+/* A row that nobody asked for stays with all the others. */
 static bool choose_threads(struct cut *c, const char *path, const struct cut_options *o,
 			   char *why, size_t size)
 {
-	const struct model *m = &c->model;
+	size_t n = c->model.threads_n;
+	bool *listed = calloc(n + 1, sizeof(*listed)), fine;
 
 	c->by_threads = o->threads_n > 0;
-	for (size_t i = 0; i < m->threads_n; i++)
-		c->rows[i].listed = !c->by_threads;
-	for (size_t k = 0; k < o->threads_n; k++) {
-		bool any = false;
-
-		for (size_t i = 0; i < m->threads_n; i++) {
-			bool mine = is_called(m, &m->threads[i], o->threads[k]);
-
-			c->rows[i].listed |= mine;
-			any |= mine;
-		}
-		if (!any)
-			return no_thread(c, path, o->threads[k], why, size);
-	}
-	return true;
+	fine = listed && (!c->by_threads ||
+			  thread_list_find(&c->model, path, o, listed, why, size));
+	for (size_t i = 0; fine && i < n; i++)
+		c->rows[i].listed = !c->by_threads || listed[i];
+	free(listed);
+	return fine;
 }
 
 /* The row of an event is searched by its process and thread, in this order. */

@@ -5,6 +5,7 @@
 #include "base/frame_text.h"
 #include "base/order.h"
 #include "base/text.h"
+#include "report/figures/function_names.h"
 #include "report/figures/module_tree.h"
 #include "report/figures/self_time.h"
 #include "report/figures/sum.h"
@@ -19,6 +20,7 @@ struct adding {
 	int64_t from, to;
 	uint32_t *row_of; /* by text; NO_ROW = none yet */
 	size_t texts_n;
+	uint32_t *names; /* by text: its function's; NULL where lines are added */
 	uint32_t *python; /* by slice: the innermost function around */
 	bool *called; /* by slice: an operator lies between that function and it */
 	struct outermost { /* by row: the call that no other of it is around */
@@ -156,7 +158,7 @@ static bool is_outermost(struct adding *a, size_t row, const struct slice *s)
 static bool add_function(struct adding *a, uint32_t i)
 {
 	const struct slice *s = &a->m->slices[i];
-	struct function_figures *r = row_named(a, s->name);
+	struct function_figures *r = row_named(a, a->names[s->name]);
 	int64_t length = length_within(a, s);
 
 	if (!r)
@@ -182,12 +184,13 @@ static bool add_function(struct adding *a, uint32_t i)
 static void tell_around(struct adding *a, uint32_t i)
 {
 	const struct slice *s = &a->m->slices[i];
-	uint32_t around = a->python[i];
+	uint32_t around = a->python[i], row;
 	struct function_figures *r;
 
-	if (around == NO_ROW || a->row_of[a->m->slices[around].name] == NO_ROW)
+	row = around == NO_ROW ? NO_ROW : a->row_of[a->names[a->m->slices[around].name]];
+	if (row == NO_ROW)
 		return;
-	r = &a->f->row[a->row_of[a->m->slices[around].name]];
+	r = &a->f->row[row];
 	if (s->kind == SLICE_PYTHON)
 		sum_take(&r->own, length_within(a, s));
 	if (s->kind == SLICE_PYTHON && a->called[i])
@@ -309,19 +312,19 @@ bool functions_have_lines(const struct model *m)
 
 bool functions_make(struct functions *f, struct model *m, int64_t from, int64_t to)
 {
-	struct adding a = {
-		.f = f, .m = m, .from = from, .to = to, .texts_n = m->texts.n
-	};
-	bool fine;
+	struct adding a = { .f = f, .m = m, .from = from, .to = to };
+	bool named = functions_are_there(m), fine;
 
 	*f = (struct functions){ 0 };
+	a.names = named ? function_names_make(m) : NULL;
+	a.texts_n = m->texts.n;
 	a.row_of = malloc((a.texts_n + 1) * sizeof(*a.row_of));
 	a.python = malloc((m->slices_n + 1) * sizeof(*a.python));
 	a.called = calloc(m->slices_n + 1, sizeof(*a.called));
-	fine = a.row_of && a.python && a.called;
+	fine = (a.names || !named) && a.row_of && a.python && a.called;
 	if (fine) {
 		memset(a.row_of, 0xff, (a.texts_n + 1) * sizeof(*a.row_of));
-		fine = functions_are_there(m) ? add_functions(&a) : add_lines(&a);
+		fine = named ? add_functions(&a) : add_lines(&a);
 	}
 	for (size_t i = 0; i < f->n; i++)
 		sum_add(&f->own, f->row[i].own);
@@ -329,6 +332,7 @@ bool functions_make(struct functions *f, struct model *m, int64_t from, int64_t 
 		qsort(f->row, f->n, sizeof(*f->row), by_own_time);
 	if (!fine)
 		functions_free(f);
+	free(a.names);
 	free(a.row_of);
 	free(a.python);
 	free(a.called);

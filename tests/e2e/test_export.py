@@ -370,7 +370,7 @@ def test_a_signal_leaves_no_part():
 
 
 def test_options():
-    for words, say in (([], "no format: --chrome, --sqlite, --events, --csv, --md, --stacks, --folded or --speedscope"),
+    for words, say in (([], "no format: --chrome, --sqlite, --events, --csv, --md, --stacks, --folded, --speedscope or --pstats"),
                        (["--folded"], "no trace"), (["--folded", "--stacks", "x"], "only one of"),
                        (["--stacks", "--by", "live", "x"], "--stacks has times only"),
                        (["--folded", "--by", "gpu", "x"], "--by gpu: none of cpu, cuda, allocated, live"),
