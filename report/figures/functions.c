@@ -72,18 +72,36 @@ static enum function_whose whose_is(const char *name, const char *line)
 	return WHOSE_PROGRAM;
 }
 
+/* "mm of Tensor" is what "<built-in method mm of Tensor object>" says: whose it is has a
+ * column. Without a sign of a built-in all of a name stays. */
+static uint32_t name_builtin(struct model *m, const char *name)
+{
+	const char *inner = text_after(name, "<built-in method ")
+				    ?: text_after(name, "<built-in function ");
+	size_t len = strlen(name);
+
+	if (!inner || name[len - 1] != '>')
+		return texts_add(&m->texts, name, len);
+	len -= (size_t)(inner - name) + 1;
+	if (len > 7 && !memcmp(inner + len - 7, " object", 7))
+		len -= 7;
+	return texts_add(&m->texts, inner, len);
+}
+
 /* Gives a row its function, and "file:line" where its name says them. */
 static bool name_row(struct adding *a, struct function_figures *r, const char *name)
 {
-	const char *line = frame_place(name, strlen(name)),
-		   *function = line ? strchr(line, ' ') + 1 : name;
+	const char *line = frame_place(name, strlen(name)), *function;
 	char place[4096 + 32];
 	int n;
 
 	r->whose = whose_is(name, line);
 	r->place = TEXT_NONE;
-	r->name = texts_add(&a->m->texts, function, strlen(function));
-	if (line) {
+	if (!line) {
+		r->name = name_builtin(a->m, name);
+	} else {
+		function = strchr(line, ' ') + 1;
+		r->name = texts_add(&a->m->texts, function, strlen(function));
 		n = snprintf(place, sizeof(place), "%.*s:%llu",
 			     (int)(line - name < 4096 ? line - name : 4096), name,
 			     (unsigned long long)text_number(line + 1));
@@ -175,8 +193,10 @@ static bool add_function(struct adding *a, uint32_t i)
 	}
 	r->count++;
 	sum_add(&r->own, length);
-	if (is_outermost(a, (size_t)(r - a->f->row), s))
+	if (is_outermost(a, (size_t)(r - a->f->row), s)) {
+		r->outermost++;
 		sum_add(&r->total, length);
+	}
 	return true;
 }
 

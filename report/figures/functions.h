@@ -7,7 +7,7 @@
  * outside of [from, to) is cut off, so that a loop that began long ago counts.
  *
  * Threads  one at a time.
- * Memory   64 bytes a row; while they are made 25 bytes a slice and 16 a text of the
+ * Memory   72 bytes a row; while they are made 26 bytes a slice and 21 a text of the
  *          model; functions_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds; sums stay at their ends.
@@ -23,6 +23,7 @@ struct function_figures {
 	uint32_t name, place; /* texts of the model; place: file:line, TEXT_NONE = none */
 	enum function_whose whose;
 	uint64_t count; /* calls; of a line: operators that it called itself */
+	uint64_t outermost; /* calls that are in no other call of it; of a line 0 */
 	int64_t own; /* without the functions inside; of a line: of its operators */
 	int64_t operators; /* of that: operators that it called itself */
 	int64_t total; /* once where a function calls itself; of a line: as own */

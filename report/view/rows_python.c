@@ -12,6 +12,7 @@ enum column {
 	COLUMN_SHARE,
 	COLUMN_OPERATORS, /* of the own time */
 	COLUMN_TOTAL, /* with the functions inside */
+	COLUMN_CALL, /* of it, for a call that is in no other of the function */
 	COLUMN_SOURCE, /* functions, or stacks of operators */
 	COLUMNS
 };
@@ -25,6 +26,7 @@ static const struct table_column columns[] = {
 	[COLUMN_SHARE] = { "self_share", "of all", TABLE_SHARE, 1 },
 	[COLUMN_OPERATORS] = { "operator_time", "in operators", TABLE_TIME, 4 },
 	[COLUMN_TOTAL] = { "total_time", "Total", TABLE_TIME, 3 },
+	[COLUMN_CALL] = { "per_call", "a call", TABLE_TIME, 5 },
 	[COLUMN_SOURCE] = { "source", "Source", TABLE_TEXT, TABLE_DATA },
 };
 
@@ -46,6 +48,8 @@ static void fill_row(struct table_cell *c, const struct functions *all,
 		return;
 	c[COLUMN_OPERATORS].n = f->operators;
 	c[COLUMN_TOTAL].n = f->total;
+	if (f->outermost)
+		c[COLUMN_CALL].n = f->total / (int64_t)f->outermost;
 }
 
 bool rows_python(struct table *t, struct subject *s)
