@@ -158,6 +158,10 @@ static const char export_description[] =
 	"\\fB\\-\\-stacks\\fR is as torch has it instead: Python alone, a line for each event whose value is a\n"
 	"microsecond or more.\n"
 	".PP\n"
+	"\\fB\\-\\-pstats\\fR is a file as cProfile saves it, of traces whose calls of functions of Python are events\n"
+	"(torch.profiler: \\fIwith_stack=True\\fR): \\fBpython3 \\-m pstats\\fR and snakeviz open it. Threads and traces\n"
+	"are added up.\n"
+	".PP\n"
 	"Bytes are those of tensors (\\fB\\-\\-profile\\-memory on\\fR) and of the heap's call sites\n"
 	"(\\fB\\-\\-malloc all\\fR or \\fBsample\\fR) within the window. Tensors of the CPU lie in the heap, too.\n";
 
@@ -179,6 +183,9 @@ static const char export_examples[] =
 	".PP\n.nf\nproflaunch export \\-\\-csv \\-\\-view ops log > ops.csv\n.fi\n"
 	".PP\nA flame graph for a browser, a profile for each process and window:\n"
 	".PP\n.nf\nproflaunch export \\-\\-speedscope \\-o time.speedscope.json log\n.fi\n"
+	".PP\nThe functions of Python, for pstats and snakeviz:\n"
+	".PP\n.nf\nproflaunch export \\-\\-pstats \\-o train.prof trace.json\n"
+	"printf 'sort tottime\\\\nstats 10\\\\n' | python3 \\-m pstats train.prof\n.fi\n"
 	".PP\nWho allocated what is still there at the end:\n"
 	".PP\n.nf\nproflaunch export \\-\\-folded \\-\\-by live trace.pt.trace.json\n.fi\n";
 

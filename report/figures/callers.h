@@ -8,7 +8,7 @@
  *
  * Threads  one at a time.
  * Memory   40 bytes a function with its name once, 48 a pair of functions; while a trace
- *          is added 20 bytes a slice and 8 a text of it; callers_free.
+ *          is added 16 bytes a slice and 8 a text of it; callers_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds; sums stay at their ends.
  */

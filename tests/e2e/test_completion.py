@@ -28,6 +28,7 @@ LINES = [
     ("memory uniq", ["memory", "unique.txt"]),
     ("report --format js", ["report", "--format", "json"]),
     ("export --by alloc", ["export", "--by", "allocated"]),
+    ("export --ps", ["export", "--pstats"]),
     ("-- cat uniq", ["--", "cat", "unique.txt"]),
     ("--quiet cat uniq", ["--quiet", "cat", "unique.txt"]),
     ("--malloc all --logdir folder cat uniq", ["--malloc", "all", "--logdir", "folder", "cat", "unique.txt"]),

@@ -355,9 +355,10 @@ def test_what_is_missing_is_said():
         export("-o", out, path, good)                              # one of them has some
         assert len(pstats.Stats(out).stats) > 3
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": [event, {**module, "name": "a.py(1): f", "tid": 2}]}, file)
-        run = export("--threads", "1", "-o", out, path, status=2)
-        assert "thread" in run.stderr, run
+            json.dump({"traceEvents": [{"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "main"}},
+                                       event, {**module, "name": "a.py(1): f", "tid": 2}]}, file)
+        run = export("--threads", "main", "-o", out, path, status=2)
+        assert "no function of Python ran on these threads" in run.stderr, run
         assert "has no thread 9: it has" in export("--threads", "9", "-o", out, good, status=2).stderr
         with open(good, "rb") as file:
             whole = file.read()
