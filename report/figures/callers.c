@@ -171,23 +171,25 @@ static bool enter_call(struct adding *a, uint32_t i)
 	return true;
 }
 
-/* The parent of a slice is the one before it, or around that. */
+/* The parent of a slice is the one before it, or around that. Where memory ends all that
+ * is open is left: what other traces add is counted right. */
 static bool add_calls(struct adding *a, const bool *listed)
 {
+	bool fine = true;
+
 	a->top = NO_ROW;
-	for (uint32_t i = 0; i < a->m->slices_n; i++) {
+	for (uint32_t i = 0; fine && i < a->m->slices_n; i++) {
 		const struct slice *s = &a->m->slices[i];
 
 		if (listed && !listed[s->thread])
 			continue;
 		while (a->top != NO_ROW && a->top != s->parent)
 			leave_call(a);
-		if (!enter_call(a, i))
-			return false;
+		fine = enter_call(a, i);
 	}
 	while (a->top != NO_ROW)
 		leave_call(a);
-	return true;
+	return fine;
 }
 
 bool callers_add(struct callers *c, struct model *m, const bool *listed)

@@ -79,7 +79,7 @@ static bool make_plain(struct naming *n, size_t texts)
 		const struct slice *s = &n->m->slices[i];
 		uint32_t *of = &n->of[s->name];
 
-		if (s->kind != SLICE_PYTHON || s->name >= texts || *of != TEXT_NONE)
+		if (s->kind != SLICE_PYTHON || *of != TEXT_NONE)
 			continue;
 		*of = plain_name(n->m, s->name);
 		if (*of == TEXT_NONE)
