@@ -10,6 +10,7 @@
 #include "report/export/chrome.h"
 #include "report/export/event_lines.h"
 #include "report/export/export.h"
+#include "report/export/pstats.h"
 #include "report/memory/memory.h"
 #include "report/memory/timeline.h"
 #include "report/scan/find.h"
@@ -97,6 +98,18 @@ static void look_at_stacks(const char *path, FILE *out)
 	for (uint64_t n = 1 + fuzz_below(2); n; n--)
 		fuzz_require(export_add(&x, path, &found, why, sizeof(why)));
 	fuzz_require(export_end(&x, true));
+}
+
+static void look_at_functions(const char *path, FILE *out)
+{
+	const struct cut_options all = { 0 };
+	struct pstats p = { .options = &all, .operators = fuzz_below(2) };
+	struct pstats_found found;
+	char why[256];
+
+	for (uint64_t n = 1 + fuzz_below(2); n; n--)
+		fuzz_require(pstats_add(&p, path, &found, why, sizeof(why)));
+	fuzz_require(pstats_end(&p, out));
 }
 
 /* ---- JSON that is written is JSON ---- */
@@ -279,6 +292,7 @@ int main(int argc, char **argv)
 		read++;
 		look(&m, out);
 		look_at_stacks(path, out);
+		look_at_functions(path, out);
 		look_at_chrome(path, true);
 		look_at_lines(path);
 		look_at_report(path, out);
