@@ -169,6 +169,7 @@ static bool add_slice(struct model *m, const struct event *e)
 				.shapes = e->shapes,
 				.work = work,
 				.path = e->path,
+				.continued = e->continued,
 				.kind = (uint8_t)kind,
 				.sort = (uint8_t)sort,
 				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,

@@ -68,6 +68,7 @@ struct event {
 	uint32_t stack; /* the argument "Call stack", TEXT_NONE = none */
 	bool of_forward; /* ... which is the forward operator's */
 	uint32_t path; /* "Module path" */
+	bool continued; /* "Call" */
 	uint32_t shapes, grid, block; /* texts of "Input Dims", ... */
 	uint32_t group, members; /* "Process Group Name", "Process Group Ranks" */
 	double blocks_per_sm, occupancy; /* below 0 = not said */

@@ -131,6 +131,8 @@ static void one_arg(struct reader *r)
 		text_value(r, &r->e.stack);
 	else if (parse_is(r->p, "Call stack of"))
 		r->e.of_forward = parse_value(r->p, TOKEN_STRING);
+	else if (parse_is(r->p, "Call"))
+		r->e.continued = parse_value(r->p, TOKEN_STRING);
 	else if (parse_is(r->p, "Module path"))
 		text_value(r, &r->e.path);
 	else if (arg < ARGS)

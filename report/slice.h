@@ -57,7 +57,9 @@ struct slice {
 	uint32_t work; /* row of `works`; NO_ROW = no GPU work */
 	uint32_t path; /* "Module path", of a module or what it calls; TEXT_NONE = none */
 	uint8_t kind, sort;
-	bool backward, of_forward; /* "Fwd thread id" > 0; whose the stack is */
+	bool backward : 1; /* "Fwd thread id" > 0 */
+	bool of_forward : 1; /* whose the stack is */
+	bool continued : 1; /* a call's later piece (docs/trace.md), and no call more */
 };
 
 struct work { /* what is known of a kernel, a copy or a set; -1 = not said */

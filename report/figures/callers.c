@@ -113,14 +113,15 @@ static uint32_t find_pair(struct callers *c, uint32_t caller, uint32_t callee)
 
 /* ---- calls ---- */
 
-static void add_call(struct call_sums *sums, uint32_t *open, int64_t length, int64_t own)
+static void add_call(struct call_sums *sums, uint32_t *open, const struct slice *s,
+		     int64_t own)
 {
-	sums->calls++;
+	sums->calls += !s->continued;
 	sum_add(&sums->own, own);
 	if (--*open)
 		return;
-	sums->primitive++;
-	sum_add(&sums->total, length);
+	sums->primitive += !s->continued;
+	sum_add(&sums->total, s->end - s->begin);
 }
 
 /* A slice may stand out of the one around it by a little: only what lies in that is not
@@ -133,11 +134,11 @@ static void leave_call(struct adding *a)
 	int64_t own = a->inside[i] < length ? length - a->inside[i] : 0;
 	struct callers_row *row = &a->c->row[a->row[i]];
 
-	add_call(&row->sums, &row->open, length, own);
+	add_call(&row->sums, &row->open, s, own);
 	if (a->pair[i] != NO_ROW) {
 		struct callers_pair *pair = &a->c->pair[a->pair[i]];
 
-		add_call(&pair->sums, &pair->open, length, own);
+		add_call(&pair->sums, &pair->open, s, own);
 	}
 	a->top = s->parent;
 	if (a->top != NO_ROW) {

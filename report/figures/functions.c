@@ -191,10 +191,10 @@ static bool add_function(struct adding *a, uint32_t i)
 		while (a->open_n < a->f->room)
 			a->open[a->open_n++] = (struct outermost){ 0, NO_ROW };
 	}
-	r->count++;
+	r->count += !s->continued;
 	sum_add(&r->own, length);
 	if (is_outermost(a, (size_t)(r - a->f->row), s)) {
-		r->outermost++;
+		r->outermost += !s->continued;
 		sum_add(&r->total, length);
 	}
 	return true;
