@@ -102,9 +102,9 @@ def test_the_ways_to_ask():
             assert run.returncode == 0, run.stderr
             trace = prof.Run(run, log).only()
             assert trace.named("aten::add")[-1]["args"]["Call stack"] == "<string>(1): <module>", (words, env)
-    for words, answer in ((["--with-stack=full"], "none of off|ops"), (["--with-stack", "off"], "--with-stack=off"),
+    for words, answer in ((["--with-stack=all"], "none of off|ops|full"), (["--with-stack", "off"], "--with-stack=off"),
                           (["--with_stack", "off"], "--with_stack=off"), (["--with-stak"], "--with-stack?"),
-                          (["--python-stack", "maybe"], "none of off|ops")):
+                          (["--python-stack", "maybe"], "none of off|ops|full")):
         run = prof.plain([prof.LAUNCHER, *words, "--", "true"])
         assert run.returncode == 2 and answer in run.stderr, run.stderr
 
