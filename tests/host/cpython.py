@@ -43,7 +43,8 @@ def read_cases(path):
         tags = {child.tag for child in case}
         result = ("failed" if tags & {"failure", "error"} or case.get("result") == "unexpected-success"
                   else "skipped" if "skipped" in tags else "passed")
-        name = re.sub(r"0x[0-9a-f]+", "0x", case.get("name"))
+        # What fails before a class's first case has no name.
+        name = re.sub(r"0x[0-9a-f]+", "0x", case.get("name") or case.get("classname") or "?")
         if cases.get(name) != "failed":
             cases[name] = result
     return cases
