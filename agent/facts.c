@@ -51,7 +51,7 @@ void agent_facts(void)
 	if (!torch_found() || facts_settled || !spool.head ||
 	    atomic_exchange(&facts_busy, true))
 		return;
-	facts_settled = abi_settled(agent.config.record_shapes);
+	facts_settled = abi_settled(config_wants_inputs(&agent.config));
 	agent_ranks();
 	abi_facts(json, sizeof(json));
 	spool_fact("torch", json);

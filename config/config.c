@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "base/fmt.h"
 #include "base/text.h"
+#include "config/alias.h"
 #include "config/several.h"
 
 #include <string.h>
@@ -69,25 +70,11 @@ size_t config_quote(const char *value, size_t len, char *buf, size_t size)
 	return fmt(buf, size, "%.*s", (int)len, value);
 }
 
-static bool same_name(const char *name, const char *option)
-{
-	for (; *name && (*name == '-' ? '_' : *name) == *option; option++)
-		name++;
-	return !*name && !*option;
-}
-
-static const char *full_name(const char *name)
-{
-	if (same_name(name, CONFIG_WITH_STACK))
-		return "python_stack";
-	return same_name(name, CONFIG_WITH_MODULES) ? "modules" : name;
-}
-
 const struct config_option *config_find(const char *name)
 {
-	name = full_name(name);
+	name = alias_option(name);
 	for (const struct config_option *o = config_options; *o->name; o++)
-		if (same_name(name, o->name))
+		if (alias_same(name, o->name))
 			return o;
 	return several_is_old(name) ? config_find("native_stacks") : NULL;
 }
@@ -96,6 +83,12 @@ bool config_is_switch(const struct config_option *o)
 {
 	return o->type == CFG_flag || o->type == CFG_set ||
 	       (o->type == CFG_choice && o->high);
+}
+
+/* flops is computed from them. */
+bool config_wants_inputs(const struct config *c)
+{
+	return c->record_shapes || c->flops;
 }
 
 bool config_marker_is(const struct config *c, const char *by)

@@ -67,14 +67,12 @@ struct config_option {
 };
 extern const struct config_option config_options[]; /* ends with name "" */
 const char *config_help(const struct config_option *o);
-/* torch.profiler's name of python_stack: means the same wherever a name is read. */
-#define CONFIG_WITH_STACK   "with_stack"
-#define CONFIG_WITH_MODULES "with_modules"
 /* A dash in `name` is an underscore; NULL: there is no such option. */
 const struct config_option *config_find(const char *name);
 bool config_is_metadata(const char *name); /* metadata.<key> */
 /* Takes on and off in each spelling, and may stand alone. */
 bool config_is_switch(const struct config_option *o);
+bool config_wants_inputs(const struct config *c); /* of operators? */
 
 /* The word before a marker's text that tells its kind; auto and none have none. */
 #define MARKER_BY_TORCH  "torch:"

@@ -4,6 +4,7 @@
 #include "base/fmt.h"
 #include "base/near.h"
 #include "base/text.h"
+#include "config/alias.h"
 #include "config/config.h"
 
 #include <string.h>
@@ -18,8 +19,8 @@ const char *config_nearest(const char *name)
 
 	for (const struct config_option *o = config_options; *o->name; o++)
 		near_try(&near, o->name);
-	near_try(&near, CONFIG_WITH_STACK);
-	near_try(&near, CONFIG_WITH_MODULES);
+	for (size_t i = 0; i < ALIASES; i++)
+		near_try(&near, alias_all[i].name);
 	return near.best;
 }
 

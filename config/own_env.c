@@ -5,6 +5,7 @@
  * vfork uses these, in its parent's memory. */
 #include "config/own_env.h"
 #include "base/text.h"
+#include "config/alias.h"
 #include "config/config.h"
 #include "config/several.h"
 
@@ -49,9 +50,11 @@ bool own_env_is(const char *row)
 		return false;
 	row += 5;
 	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
-	    is_option(row, CONFIG_WITH_STACK) || is_option(row, CONFIG_WITH_MODULES) ||
 	    is_option(row, SEVERAL_CUDA_STACKS) || is_option(row, SEVERAL_MALLOC_STACKS))
 		return true;
+	for (size_t i = 0; i < ALIASES; i++)
+		if (is_option(row, alias_all[i].name))
+			return true;
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (is_option(row, o->name))
 			return true;

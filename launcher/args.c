@@ -9,6 +9,7 @@
 #include "agent/sched/schedule.h"
 #include "base/near.h"
 #include "base/text.h"
+#include "config/alias.h"
 #include "config/config_file.h"
 #include "config/several.h"
 
@@ -101,8 +102,8 @@ static bool is_word_of(const char *name, const char *word)
 	struct config scratch;
 
 	scratch.native_stacks = 0; /* an option of old changes a bit of it */
-	return word && *word && strcmp(name, CONFIG_WITH_STACK) &&
-	       strcmp(name, CONFIG_WITH_MODULES) && !config_set(&scratch, name, word);
+	return word && *word && alias_option(name) == name &&
+	       !config_set(&scratch, name, word);
 }
 
 /* cuda_stacks had no "on". */

@@ -76,7 +76,7 @@ static double own_ticks(const struct trace *t)
 
 static double torch_ticks(const struct trace *t)
 {
-	double each = t->config->record_shapes ? TORCH_INPUTS : TORCH_OP;
+	double each = config_wants_inputs(t->config) ? TORCH_INPUTS : TORCH_OP;
 	uint64_t events = events_of(t, REC_OP) + events_of(t, REC_ANNOTATION);
 
 	return mean_of(t, COST_OP) *

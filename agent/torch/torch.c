@@ -27,7 +27,7 @@ void torch_start(const struct config *cfg, const struct torch_listener *l)
 {
 	config = cfg;
 	listener = *l;
-	observe_start(&listener, cfg->record_shapes, called_start(cfg));
+	observe_start(&listener, config_wants_inputs(cfg), called_start(cfg));
 	observe_collect(cfg->activities != ACTIVITIES_CUDA);
 }
 
@@ -38,7 +38,7 @@ static struct torch_callback make_callback(void *start)
 		.start = start,
 		.end = (void *)observe_end,
 		.probability = 1.0,
-		.needs_inputs = (uint8_t)config->record_shapes,
+		.needs_inputs = (uint8_t)config_wants_inputs(config),
 	};
 }
 

@@ -78,6 +78,7 @@ void word_each(word_put *put)
 		put_option(o, put);
 	put_row(put, "", "with-stack", "", "", "record which line of Python called");
 	put_row(put, "", "with-modules", "", "", "record each call of a module");
+	put_row(put, "", "with-flops", "", "", "compute floating-point operations");
 	put_row(put, "", "no-linger", "", "", "the same as --linger off");
 	put_row(put, "", "help", "", "", "all options");
 	put_row(put, "", "version", "", "", "the version");

@@ -71,7 +71,7 @@ static const char *last_line(char *out)
 /* With an unknown build of PyTorch its own functions give names and times. */
 static void judge_calibration(const struct config *c, const char *fact)
 {
-	bool shapes = c->record_shapes || c->profile_memory;
+	bool shapes = config_wants_inputs(c) || c->profile_memory;
 
 	command_will_record(command_of_torch(c));
 	if (strstr(fact, "record: good") && strstr(fact, "values: good"))
