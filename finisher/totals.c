@@ -130,6 +130,20 @@ static void add_merges(struct writer_merges *t, const struct writer_merges *m)
 	t->deepest = m->deepest > t->deepest ? m->deepest : t->deepest;
 }
 
+static void add_saturated(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+static void add_flops(struct flops_total *t, const struct flops_total *f)
+{
+	add_bounded(&t->operators, f->operators);
+	add_bounded(&t->unknown, f->unknown);
+	add_saturated(&t->total, f->total);
+	add_saturated(&t->window_ns, f->window_ns);
+}
+
 void totals_add_result(struct totals *t, const struct writer_result *r)
 {
 	add_plain(t->cuda, r->cuda, CUDA_COUNTS); /* what is lost may be all there was */
@@ -147,5 +161,6 @@ void totals_add_result(struct totals *t, const struct writer_result *r)
 	add_plain(t->heap, r->heap, HEAP_COUNTS);
 	add_plain(t->python, r->python, PYTHON_COUNTS);
 	add_merges(&t->merges, &r->merges);
+	add_flops(&t->flops, &r->flops);
 	keep_last(t, r->path, r->peak);
 }

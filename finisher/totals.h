@@ -40,6 +40,7 @@ struct totals {
 	uint64_t cap; /* bytes of the smallest spool that was full; 0 = none was */
 	uint64_t cuda[CUDA_COUNTS], heap[HEAP_COUNTS], python[PYTHON_COUNTS];
 	struct writer_merges merges;
+	struct flops_total flops;
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
 	uint64_t heap_rows; /* allocations that files show one by one */

@@ -67,6 +67,35 @@ static void say_processes(const struct totals *s)
 			 say_count(s->rows, "process"));
 }
 
+static const char *flops_text(char text[32], double n)
+{
+	static const char prefixes[][2] = { "", "k", "M", "G", "T", "P", "E" };
+	unsigned i = 0;
+
+	for (; n >= 999.5 && i < sizeof(prefixes) / sizeof(*prefixes) - 1; i++)
+		n /= 1000;
+	snprintf(text, 32, "%.3g %sFLOP", n, prefixes[i]);
+	return text;
+}
+
+/* Writes "1.24 GFLOP in 520 ms of windows, 2.38 GFLOP/s; of 3 operators ...". */
+static void say_flops(const struct flops_total *f)
+{
+	char all[32], rate[32], time[COSTS_TIME], unknown[96] = "";
+
+	if (!f->operators && !f->unknown)
+		return;
+	if (f->unknown)
+		snprintf(unknown, sizeof(unknown), "; those of %s could not be computed",
+			 say_count(f->unknown, "operator"));
+	say_note("%s in %s of windows, %s/s%s", flops_text(all, (double)f->total),
+		 costs_time(time, (double)f->window_ns),
+		 flops_text(rate, f->window_ns
+					  ? (double)f->total * 1e9 / (double)f->window_ns
+					  : 0),
+		 unknown);
+}
+
 static void say_files(const struct closing *c)
 {
 	const struct totals *s = c->totals;
@@ -87,6 +116,7 @@ static void say_files(const struct closing *c)
 			 say_count(s->events[REC_ALLOC], "allocation"),
 			 say_count(s->events[REC_FREE], "free"),
 			 c->config->malloc == MALLOC_SAMPLE ? " (a sample)" : "");
+	say_flops(&s->flops);
 	if (*s->chosen && closing_marker(c) == MARKER_AUTO)
 		say_note("%s ended (%s)", say_count(s->boundaries, "step"), s->chosen);
 }

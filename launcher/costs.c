@@ -6,14 +6,12 @@
 
 #include <stdio.h>
 
-#define TIME_TEXT 32
-
-static const char *time_text(char text[TIME_TEXT], double ns)
+const char *costs_time(char text[COSTS_TIME], double ns)
 {
 	if (ns < 999.5e6)
-		snprintf(text, TIME_TEXT, "%.3g ms", ns / 1e6);
+		snprintf(text, COSTS_TIME, "%.3g ms", ns / 1e6);
 	else
-		snprintf(text, TIME_TEXT, ns < 999.5e9 ? "%.3g s" : "%.0f s", ns / 1e9);
+		snprintf(text, COSTS_TIME, ns < 999.5e9 ? "%.3g s" : "%.0f s", ns / 1e9);
 	return text;
 }
 
@@ -27,21 +25,21 @@ static bool has_cupti(const struct totals *t)
 static size_t put_overhead(const struct closing *c, char *text, size_t size)
 {
 	const struct totals *t = c->totals;
-	char all[TIME_TEXT], part[TIME_TEXT], torch[80] = "";
+	char all[COSTS_TIME], part[COSTS_TIME], torch[80] = "";
 	double percent = (double)t->cost_ns / 1e7 / c->seconds;
 
 	if (t->torch_ns)
 		snprintf(torch, sizeof(torch), "; libtorch's part, %s, is estimated",
-			 time_text(part, (double)t->torch_ns));
+			 costs_time(part, (double)t->torch_ns));
 	return (size_t)snprintf(
 		text, size, ", about %s of overhead (%.*g %% of the run%s%s)",
-		time_text(all, (double)t->cost_ns), percent < 99.5 ? 2 : 4, percent,
+		costs_time(all, (double)t->cost_ns), percent < 99.5 ? 2 : 4, percent,
 		torch, has_cupti(t) ? "; without CUPTI's own in CUDA calls" : "");
 }
 
 void costs_text(const struct closing *c, char *text, size_t size)
 {
-	char time[TIME_TEXT];
+	char time[COSTS_TIME];
 	size_t n = 0;
 
 	*text = '\0';
@@ -49,8 +47,8 @@ void costs_text(const struct closing *c, char *text, size_t size)
 		n = put_overhead(c, text, size);
 	if (c->finisher_ns && n < size)
 		n += (size_t)snprintf(text + n, size - n, ", %s in a helper process",
-				      time_text(time, (double)c->finisher_ns));
+				      costs_time(time, (double)c->finisher_ns));
 	if (c->waited_ns > 0 && n < size)
 		snprintf(text + n, size - n, "; you waited %s for the files",
-			 time_text(time, (double)c->waited_ns));
+			 costs_time(time, (double)c->waited_ns));
 }

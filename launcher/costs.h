@@ -14,5 +14,8 @@
 
 /* The text is put behind a list: it begins with a comma. */
 void costs_text(const struct closing *c, char *text, size_t size);
+/* "520 ms", "1.2 s". Returns `text`. */
+#define COSTS_TIME 32
+const char *costs_time(char text[COSTS_TIME], double ns);
 
 #endif

@@ -148,6 +148,8 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	else
 		slice_overload(j, n);
 	put_arguments(t, op);
+	if (op->r.kind == REC_OP)
+		flops_sum_write(t, c, op);
 	if (collective)
 		put_collective(t, c, op);
 	if (op->r.flags & OP_STACK || t->config->python_stack)
@@ -325,6 +327,7 @@ static int put_thread(struct trace *t, size_t first, size_t last)
 
 	row_start(&t->row);
 	nn_thread(t);
+	flops_sum_thread(t);
 	if (t->cuda)
 		gpu_thread(t);
 	err = put_entered(t, tid);

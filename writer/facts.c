@@ -102,14 +102,23 @@ void facts_lines(struct json *j, const char *lines, size_t size, bool as_json)
 static bool is_reserved_key(const struct line *l)
 {
 	static const char *const keys[] = {
-		"schemaVersion",       "deviceProperties",
-		"cupti_version",       "cuda_runtime_version",
-		"cuda_driver_version", "record_shapes",
-		"profile_memory",      "with_stack",
-		"with_modules",        "trace_id",
-		"host_name",           "distributedInfo",
-		"proflaunch",          "displayTimeUnit",
-		"traceEvents",         "baseTimeNanoseconds",
+		"schemaVersion",
+		"deviceProperties",
+		"cupti_version",
+		"cuda_runtime_version",
+		"cuda_driver_version",
+		"record_shapes",
+		"profile_memory",
+		"with_stack",
+		"with_modules",
+		"with_flops",
+		"trace_id",
+		"host_name",
+		"distributedInfo",
+		"proflaunch",
+		"displayTimeUnit",
+		"traceEvents",
+		"baseTimeNanoseconds",
 		"traceName",
 	};
 

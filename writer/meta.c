@@ -161,6 +161,7 @@ static void put_proflaunch_object(struct trace *t)
 		gpu_facts(t);
 	python_counts(t);
 	nn_counts(t);
+	flops_sum_counts(t);
 	heap_summary(t);
 	json_lit(j, "},\n");
 }
@@ -178,7 +179,7 @@ void meta_head(struct trace *t)
 	json_lit(j, "],\n");
 	if (t->cuda)
 		gpu_versions(t);
-	if (t->config->record_shapes)
+	if (config_wants_inputs(t->config))
 		json_lit(j, "\"record_shapes\": 1,\n");
 	if (t->config->profile_memory)
 		json_lit(j, "\"profile_memory\": 1,\n");
@@ -186,6 +187,8 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"with_stack\": 1,\n");
 	if (config_has_modules(t->config))
 		json_lit(j, "\"with_modules\": 1,\n");
+	if (t->config->flops)
+		json_lit(j, "\"with_flops\": 1,\n");
 	put_trace_id(t);
 	json_lit(j, "\"host_name\": ");
 	json_string(j, h->host, strnlen(h->host, sizeof(h->host)));

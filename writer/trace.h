@@ -48,6 +48,7 @@ struct trace {
 	struct symbols *symbols; /* of native stacks */
 	struct python *python;
 	struct nn *nn; /* NULL: none was called */
+	struct flops_sum flops;
 	struct json json;
 	struct output out;
 	int64_t base_ns;

@@ -208,7 +208,8 @@ static int write_cycle(struct trace *t)
 		return 0;
 	t->result->peak = heap_peak(t);
 	err = err ?: name_stacks(t) ?: fwdbwd_find(&t->links, &t->cycle) ?: nn_start(t);
-	if (!err && t->config->record_shapes && !(t->inputs = inputs_new()))
+	flops_sum_start(t);
+	if (!err && config_wants_inputs(t->config) && !(t->inputs = inputs_new()))
 		err = -ENOMEM;
 	err = err ?: pattern_path(t, path, sizeof(path), &timed) ?: write_file(t, path, timed);
 	if (!err) {

@@ -15,6 +15,7 @@
 #include "agent/core/record_heap.h"
 #include "agent/core/spool_view.h"
 #include "config/config.h"
+#include "writer/flops_sum.h"
 
 /* A process too small for a file of its own: it becomes a row in a common one. */
 struct writer_small {
@@ -44,6 +45,7 @@ struct writer_result {
 	uint64_t cuda[CUDA_COUNTS];
 	uint64_t heap[HEAP_COUNTS], python[PYTHON_COUNTS];
 	struct writer_merges merges;
+	struct flops_total flops;
 	uint64_t overhead_ns; /* estimate for the whole cycle (writer/cost.c) */
 	uint64_t torch_ns; /* libtorch's part of it, calculated */
 };
@@ -64,8 +66,7 @@ struct writer_plan {
 	bool (*small)(void *arg);
 	/* Called before a window is read. May be NULL. */
 	void (*begins)(const struct cycle_info *info, void *arg);
-	/* Called after it. err: 0 or why there is no file. `state`: offset of its state
-	 * in the spool. */
+	/* After it. err: 0 or why there is no file; `state`: its offset in the spool. */
 	void (*done)(const struct cycle_info *info, uint64_t state, int err,
 		     const struct writer_result *r, void *arg);
 	/* The finisher's own samples of the process, by time. */
@@ -112,8 +113,7 @@ void writer_forget(void); /* child after fork */
  * one is still there, as a file is being written. */
 bool writer_pause(void);
 void writer_resume(void);
-/* The same, but nothing is started. True: a keeper is needed, so writer_wake is to
- * follow. */
+/* The same, but nothing is started. True: a keeper is needed: writer_wake follows. */
 bool writer_unpause(void);
 void writer_wanted(void); /* a thread takes new memory: is a keeper there? */
 
