@@ -160,6 +160,7 @@ static bool add_slice(struct model *m, const struct event *e)
 				.end = e->ts + e->dur,
 				.seq = event_number(e, ARG_SEQUENCE, -1),
 				.input_bytes = e->input_bytes,
+				.flops = event_number(e, ARG_FLOPS, 0),
 				.name = e->name,
 				.thread = thread,
 				.parent = NO_ROW,
@@ -173,7 +174,8 @@ static bool add_slice(struct model *m, const struct event *e)
 				.kind = (uint8_t)kind,
 				.sort = (uint8_t)sort,
 				.backward = event_number(e, ARG_FWD_THREAD, 0) > 0,
-				.of_forward = e->of_forward };
+				.of_forward = e->of_forward,
+				.flops_ours = e->flops_ours };
 	return true;
 }
 

@@ -74,7 +74,7 @@ struct model {
 	int64_t recording; /* when it began; TIME_NONE = the file does not say */
 	int64_t base_ns;
 	bool ours, says_memory; /* written by proflaunch; memory was asked for */
-	bool says_shapes; /* shapes were asked for */
+	bool says_shapes, says_flops; /* these were asked for */
 	struct whose whose;
 	struct damage damage; /* of the file */
 	struct sites *heap; /* NULL = the file has none */

@@ -306,6 +306,8 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, "record_shapes")) {
 		m->says_shapes = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, "with_flops")) {
+		m->says_flops = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, KEPT_MEMBER) && !m->kept) {
 		m->kept = kept_read(p, &enough);
 	} else if (!strcmp(key, "deviceProperties")) {

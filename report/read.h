@@ -41,7 +41,8 @@
 	X("peak", PEAK)                       \
 	X("allocations", ALLOCATIONS)         \
 	X("frees", FREES)                     \
-	X("resident", RESIDENT)
+	X("resident", RESIDENT)               \
+	X("flops", FLOPS)
 
 enum event_arg {
 #define ARG(json, c) ARG_##c,
@@ -67,6 +68,7 @@ struct event {
 	int64_t input_bytes; /* of the first input, a tensor; -1 = not known */
 	uint32_t stack; /* the argument "Call stack", TEXT_NONE = none */
 	bool of_forward; /* ... which is the forward operator's */
+	bool flops_ours; /* torch has no formula for "flops" */
 	uint32_t path; /* "Module path" */
 	bool continued; /* "Call" */
 	uint32_t shapes, grid, block; /* texts of "Input Dims", ... */

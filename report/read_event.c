@@ -133,6 +133,8 @@ static void one_arg(struct reader *r)
 		r->e.of_forward = parse_value(r->p, TOKEN_STRING);
 	else if (parse_is(r->p, "Call"))
 		r->e.continued = parse_value(r->p, TOKEN_STRING);
+	else if (parse_is(r->p, "flops_source"))
+		r->e.flops_ours = parse_value(r->p, TOKEN_STRING);
 	else if (parse_is(r->p, "Module path"))
 		text_value(r, &r->e.path);
 	else if (arg < ARGS)
@@ -230,7 +232,7 @@ void read_event_begin(struct reader *r)
 	e->group = e->members = TEXT_NONE;
 	e->blocks_per_sm = e->occupancy = -1;
 	e->pid = e->tid = e->ts = e->dur = 0;
-	e->has_ts = e->has_dur = e->of_forward = false;
+	e->has_ts = e->has_dur = e->of_forward = e->flops_ours = false;
 	e->has = e->series = 0;
 	r->elements = -1;
 	r->element = 0;

@@ -49,6 +49,7 @@ struct slice {
 	int64_t begin, end;
 	int64_t seq; /* -1 = none */
 	int64_t input_bytes; /* of the first input; -1 = not known */
+	int64_t flops; /* 0 = none */
 	uint32_t name, thread;
 	uint32_t parent; /* NO_ROW = none */
 	uint32_t stack, external; /* "Call stack"; "External id", 0 = none */
@@ -60,6 +61,7 @@ struct slice {
 	bool backward : 1; /* "Fwd thread id" > 0 */
 	bool of_forward : 1; /* whose the stack is */
 	bool continued : 1; /* a call's later piece (docs/trace.md), and no call more */
+	bool flops_ours : 1; /* torch has no formula for them */
 };
 
 struct work { /* what is known of a kernel, a copy or a set; -1 = not said */

@@ -165,6 +165,9 @@ static bool take_event(void *arg, uint32_t slice, const struct event_sums *sums)
 	sum_add(&r->self_cpu_memory, sums->self_moved.cpu);
 	sum_add(&r->device_memory, sums->moved.device);
 	sum_add(&r->self_device_memory, sums->self_moved.device);
+	sum_add(&r->flops, k->m->slices[slice].flops);
+	if (!k->m->slices[slice].flops_ours)
+		sum_add(&r->torch_flops, k->m->slices[slice].flops);
 	k->own[slice] = (struct own_times){ sums->self_cpu_us, sums->device_us,
 					    sums->self_device_us };
 	return true;
@@ -278,6 +281,7 @@ static void sum_up(struct operators *o)
 		if (r->kind == SLICE_DEVICE)
 			sum_add(&o->self_device, r->self_device);
 		o->device |= r->self_device > 0;
+		o->flops |= r->flops > 0;
 	}
 	if (o->n)
 		qsort(o->row, o->n, sizeof(*o->row), by_self_time);

@@ -12,7 +12,7 @@
  * Shapes are torch's: a list of tensors is [] in them, as no shapes at all are.
  *
  * Threads  one at a time.
- * Memory   144 bytes a row; while they are made at most 70 bytes a slice;
+ * Memory   160 bytes a row; while they are made at most 70 bytes a slice;
  *          operators_free.
  * Errors   false: not enough memory.
  * Units    nanoseconds; sums stay at their ends.
@@ -37,6 +37,7 @@ struct operator_figures {
 	int64_t device, self_device; /* of the GPU work that it launched */
 	int64_t cpu_memory, self_cpu_memory; /* bytes of tensors, signed */
 	int64_t device_memory, self_device_memory;
+	int64_t flops, torch_flops; /* all; those that torch.profiler has, too */
 	uint32_t first; /* by the row's first event: 0 has the earliest */
 	struct {
 		double cpu, self_cpu, device, self_device;
@@ -50,7 +51,7 @@ struct operators {
 	int64_t self_cpu,
 		self_device; /* sums over all rows, as torch's footer has them */
 	bool device; /* some row has time on a device */
-	bool shapes; /* some slice has shapes */
+	bool shapes, flops; /* some slice has these */
 };
 
 /* `from` and `to` bound what counts: slices that begin in [from, to). Names of steps are

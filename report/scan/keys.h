@@ -19,6 +19,7 @@
 	X("Call stack", STACK)                    \
 	X("Call stack of", STACK_OF)              \
 	X("Module path", PATH)                    \
+	X("flops_source", FLOPS_SOURCE)           \
 	X("grid", GRID)                           \
 	X("block", BLOCK)                         \
 	X("blocks per SM", BLOCKS_PER_SM)         \

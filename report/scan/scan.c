@@ -239,7 +239,8 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 	case KEY_STACK:
 		return keep_text(s, at, &e->stack);
 	case KEY_STACK_OF:
-		e->of_forward = *at == '"';
+	case KEY_FLOPS_SOURCE:
+		*(key == KEY_STACK_OF ? &e->of_forward : &e->flops_ours) = *at == '"';
 		return skip_value(s, at);
 	case KEY_PATH:
 		return keep_text(s, at, &e->path);

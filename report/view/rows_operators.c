@@ -16,6 +16,7 @@ enum column {
 	COLUMN_CPU_MEMORY,
 	COLUMN_SELF_DEVICE_MEMORY,
 	COLUMN_DEVICE_MEMORY,
+	COLUMN_FLOPS,
 	COLUMN_GROUP,
 	COLUMNS
 };
@@ -35,6 +36,7 @@ static const struct table_column columns[] = {
 	[COLUMN_SELF_DEVICE_MEMORY] = { "self_device_memory_usage", "Own GPU memory",
 					TABLE_BYTES, 4 },
 	[COLUMN_DEVICE_MEMORY] = { "device_memory_usage", "GPU memory", TABLE_BYTES, 5 },
+	[COLUMN_FLOPS] = { "flops", "FLOPs", TABLE_COUNT, 2 },
 	[COLUMN_GROUP] = { "group", "Where", TABLE_TEXT, 3 },
 };
 
@@ -59,6 +61,8 @@ static void fill_row(struct table_cell *c, const struct operators *o,
 				      : share_of(f->self_cpu, o->self_cpu);
 	c[COLUMN_SELF_DEVICE].n = f->self_device;
 	c[COLUMN_DEVICE].n = f->device;
+	if (o->flops)
+		c[COLUMN_FLOPS].n = f->flops;
 	if (!memory)
 		return;
 	c[COLUMN_SELF_CPU_MEMORY].n = f->self_cpu_memory;

@@ -56,30 +56,35 @@ static void put_part(FILE *out, const char *text, const char *end)
 	free(part);
 }
 
-static void put_frame(FILE *out, const char *frame, const char *end, size_t width)
+static void put_frame(FILE *out, const char *frame, const char *end, size_t width,
+		      size_t right)
 {
 	size_t n = count_characters(frame, (size_t)(end - frame));
 
 	if (n > width) {
+		fprintf(out, "%*s", (int)(width < right ? right - width : 0), "");
 		frame = skip_characters(frame, end, n - width);
 		if (width > 3) {
 			fputs("...", out);
 			frame = skip_characters(frame, end, 3);
 		}
 		n = width;
+	} else if (n < right) {
+		fprintf(out, "%*s", (int)(right - n), "");
 	}
 	put_part(out, frame, end);
-	fprintf(out, "%*s", (int)(width - n) + 2, "");
+	fprintf(out, "%*s", right ? 2 : (int)(width - n) + 2, "");
 }
 
-void torch_source_first(FILE *out, const char *frames, size_t width)
+void torch_source_first(FILE *out, const char *frames, size_t width, size_t right)
 {
 	const char *frame = frames ? frames : "";
 
-	put_frame(out, frame, frame_end(frame), width);
+	put_frame(out, frame, frame_end(frame), width, right);
 }
 
-void torch_source_rest(FILE *out, const char *frames, size_t before, size_t width)
+void torch_source_rest(FILE *out, const char *frames, size_t before, size_t width,
+		       size_t right)
 {
 	const char *end = frames ? frame_end(frames) : "";
 
@@ -88,8 +93,8 @@ void torch_source_rest(FILE *out, const char *frames, size_t before, size_t widt
 
 		end = frame_end(frame);
 		fprintf(out, "%*s", (int)before, "");
-		put_frame(out, frame, end, width);
+		put_frame(out, frame, end, width, right);
 		putc('\n', out);
 	}
-	fprintf(out, "%*s\n", (int)(before + width + 2), "");
+	fprintf(out, "%*s\n", (int)(before + (right ? right : width) + 2), "");
 }

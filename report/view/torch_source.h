@@ -19,9 +19,11 @@
 
 /* How wide the widest of the frames is; 0 = there are none. */
 size_t torch_source_columns(const char *frames);
-/* Writes the row's own cell: the innermost frame. */
-void torch_source_first(FILE *out, const char *frames, size_t width);
+/* Writes the row's own cell: the innermost frame. `right`: 0, or how wide the column is
+ * where torch puts lines of that width at the right of another one. */
+void torch_source_first(FILE *out, const char *frames, size_t width, size_t right);
 /* Writes the lines below a row whose other columns take `before`. */
-void torch_source_rest(FILE *out, const char *frames, size_t before, size_t width);
+void torch_source_rest(FILE *out, const char *frames, size_t before, size_t width,
+		       size_t right);
 
 #endif

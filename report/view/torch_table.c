@@ -3,6 +3,7 @@
 #include "report/view/torch_table.h"
 #include "base/order.h"
 #include "report/out.h"
+#include "report/view/torch_flops.h"
 #include "report/view/torch_source.h"
 
 #include <inttypes.h>
@@ -105,6 +106,7 @@ struct table {
 	size_t source_width; /* 0 = no row has a stack */
 	double self_cpu, self_device; /* sums */
 	bool device, memory, device_memory, shapes;
+	struct torch_flops flops;
 	bool full; /* not enough memory */
 	char cell[CELL];
 };
@@ -203,11 +205,18 @@ static unsigned plain_columns(const struct table *t)
 	return 6 + 4 * t->device + 2 * t->memory + 2 * t->device_memory;
 }
 
-/* How many columns of the terminal stand before the source's. */
+/* The heads of torch's FLOPs stand behind those of the source, their cells before. */
+static size_t source_right(const struct table *t)
+{
+	return t->flops.scale > 0 ? COLUMN : 0;
+}
+
+/* How many columns of the terminal stand before the source's cells. */
 static size_t row_columns(const struct table *t)
 {
 	return t->name_width + 2 + plain_columns(t) * (COLUMN + 2) +
-	       (t->shapes ? t->shapes_width + 2 : 0);
+	       (t->shapes ? t->shapes_width + 2 : 0) +
+	       (source_right(t) ? t->source_width + 2 : 0);
 }
 
 static void put_rule(const struct table *t)
@@ -222,7 +231,8 @@ static void put_rule(const struct table *t)
 	fputs(t->shapes ? "  " : "", t->out);
 	for (size_t i = 0; i < t->source_width; i++)
 		putc('-', t->out);
-	fputs(t->source_width ? "  \n" : "\n", t->out);
+	fputs(t->source_width ? "  " : "", t->out);
+	fputs(t->flops.scale > 0 ? "------------  \n" : "\n", t->out);
 }
 
 static void put_heads(const struct table *t)
@@ -246,7 +256,9 @@ static void put_heads(const struct table *t)
 	if (t->shapes)
 		fprintf(t->out, "%*s  ", (int)t->shapes_width, "Input Shapes");
 	if (t->source_width)
-		torch_source_first(t->out, "Source Location", t->source_width);
+		torch_source_first(t->out, "Source Location", t->source_width, 0);
+	if (t->flops.scale > 0)
+		fprintf(t->out, "%*s  ", COLUMN, t->flops.head);
 	putc('\n', t->out);
 }
 
@@ -289,12 +301,16 @@ static void put_row(struct table *t, const struct operator_figures *r)
 		put_text(t, shapes_text(t, r), t->shapes_width, t->shapes_width);
 		fputs("  ", t->out);
 	}
+	if (t->flops.scale > 0)
+		torch_flops_put(t->out, &t->flops, r->torch_flops,
+				t->source_width ? -(int)t->source_width : COLUMN);
 	if (t->source_width)
-		torch_source_first(t->out, source_text(t, r), t->source_width);
+		torch_source_first(t->out, source_text(t, r), t->source_width,
+				   source_right(t));
 	putc('\n', t->out);
 	if (t->source_width)
 		torch_source_rest(t->out, source_text(t, r), row_columns(t),
-				  t->source_width);
+				  t->source_width, source_right(t));
 }
 
 /* ---- the table ---- */
@@ -362,6 +378,7 @@ bool torch_table_print(FILE *out, const struct model *m, const struct operators 
 	if (o->n)
 		qsort_r(t.row, o->n, sizeof(*t.row), by_key, (void *)key);
 	measure_table(&t, options);
+	t.flops = torch_flops_column(m, o);
 	if (o->n) {
 		put_rule(&t);
 		put_heads(&t);

@@ -3,12 +3,12 @@
  * torch_table - the table that torch prints for key_averages().table(), byte for byte.
  *
  * It is that of torch 2.13 under Python 3.12 or later, whose sum() rounds less. Columns
- * of what a file does not hold (node ids, FLOPs, overload names) are left out; source
- * locations are there where operators are grouped by them, and bytes that a terminal
- * would obey are '?'. Not as torch's are: CUPTI's overhead, which has no row; a call
- * outside of any operator on another thread than that which stopped the profiler, which
- * torch takes for one of the latter's; events that end on another thread; names that
- * Kineto did not write as they are.
+ * of what a file does not hold (node ids, overload names; FLOPs in torch's own files) are
+ * left out; source locations are there where operators are grouped by them, and bytes
+ * that a terminal would obey are '?'. Not as torch's are: CUPTI's overhead, which has no
+ * row; a call outside of any operator on another thread than that which stopped the
+ * profiler, which torch takes for one of the latter's; events that end on another thread;
+ * names that Kineto did not write as they are.
  *
  * The model has to be read with all kinds of slices and WANT_DETAILS.
  *
