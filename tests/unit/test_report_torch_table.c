@@ -6,6 +6,21 @@
 
 static bool fine;
 
+/* The table by name of the model as it is. */
+static const char *table_read(void)
+{
+	FILE *out;
+
+	operators_free(&found);
+	ck_assert(
+		operators_make(&found, &model, OPERATORS_BY_NAME, INT64_MIN, INT64_MAX));
+	free(said);
+	out = open_memstream(&said, &said_len);
+	fine = torch_table_print(out, &model, &found, &TORCH_TABLE_OPTIONS);
+	fclose(out);
+	return said;
+}
+
 /* The table by name; options of torch's own where `o` is NULL. */
 static const char *table_by(enum operators_by by, const struct torch_table_options *o)
 {
@@ -186,6 +201,71 @@ START_TEST(a_share_of_nothing_is_no_number)
 }
 END_TEST
 
+/* What torch 2.13 prints of two such events: the heads of the last two columns are the
+ * wrong way round. */
+START_TEST(flops_stand_where_torch_puts_them)
+{
+	static const char frames[] = "x.py(3): f\nlong/name/of/a/file.py(4): g";
+	uint32_t group[2] = { TEXT_NONE, TEXT_NONE };
+	FILE *out;
+
+	slice(1, "cpu_op", "a", 0, 1.5, "\"flops\":2500");
+	slice(1, "cpu_op", "b", 2, 0.5, "\"flops\":70,\"flops_source\":\"proflaunch\"");
+	read_model();
+	model.says_flops = true;
+	group[0] = texts_add(&model.texts, frames, strlen(frames));
+	ck_assert(operators_make_grouped(&found, &model, group, INT64_MIN, INT64_MAX));
+	out = open_memstream(&said, &said_len);
+	ck_assert(torch_table_print(out, &model, &found, &TORCH_TABLE_OPTIONS));
+	fclose(out);
+	ck_assert_str_eq(
+		said, "-----  ------------  ------------  ------------  ------------  -"
+		      "-----------  ------------  --------------------------------  ---"
+		      "---------  \n"
+		      " Name    Self CPU %      Self CPU   CPU total %     CPU total  C"
+		      "PU time avg    # of Calls  Source Location                   Tot"
+		      "al KFLOPs  \n"
+		      "-----  ------------  ------------  ------------  ------------  -"
+		      "-----------  ------------  --------------------------------  ---"
+		      "---------  \n"
+		      "    a        75.00%       1.500us        75.00%       1.500us   "
+		      "    1.500us             1     2.500                            x"
+		      ".py(3): f  \n"
+		      "                                                                "
+		      "                                                             lon"
+		      "g/name/of/a/file.py(4): g  \n"
+		      "                                                                "
+		      "                                                                "
+		      "           \n"
+		      "    b        25.00%       0.500us        25.00%       0.500us   "
+		      "    0.500us             1  --                                   "
+		      "           \n"
+		      "                                                                "
+		      "                                                                "
+		      "           \n"
+		      "-----  ------------  ------------  ------------  ------------  -"
+		      "-----------  ------------  --------------------------------  ---"
+		      "---------  \n"
+		      "Self CPU time total: 2.000us\n");
+	ck_assert(found.flops);
+}
+END_TEST
+
+START_TEST(flops_have_the_least_ones_unit)
+{
+	slice(1, "cpu_op", "a", 0, 1, "\"flops\":1000000");
+	slice(1, "cpu_op", "b", 2, 1, "\"flops\":-5");
+	slice(1, "cpu_op", "c", 4, 1, "\"flops\":9000000000000000000");
+	read_model();
+	ck_assert(!strstr(table_read(), "FLOPs"));
+	model.says_flops = true;
+	ck_assert(strstr(table_read(), "Total MFLOPs"));
+	ck_assert(strstr(said, "       1.000  \n"));
+	ck_assert(strstr(said, "          --  \n"));
+	ck_assert(strstr(said, "9000000000000.000  \n"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("report_torch_table");
@@ -203,5 +283,7 @@ int main(void)
 	tcase_add_test(tc, shapes_are_there_by_shape);
 	tcase_add_test(tc, no_shapes_at_all_are_no_column);
 	tcase_add_test(tc, a_share_of_nothing_is_no_number);
+	tcase_add_test(tc, flops_stand_where_torch_puts_them);
+	tcase_add_test(tc, flops_have_the_least_ones_unit);
 	return unit_run(tc, "report_torch_table");
 }

@@ -118,6 +118,7 @@ class Made:
         self.r, self.events, self.written, self.ids = random.Random(seed), [], [], 0
         self.start = BASE + self.r.randrange(1000)
         self.gpu, self.memory = self.r.random() < 0.8, self.r.random() < 0.6
+        self.flops = 10 ** (seed % 19) if seed % 3 else 0       # the largest
         # Whole units make equal times likely, any others times that are rounded. A thread has beginnings of
         # its own, as nothing says which of two threads' equal events comes first.
         self.unit, self.odd = self.r.choice((16, 16000, 1_000_016)), self.r.choice((1, 16))
@@ -151,11 +152,13 @@ class Made:
         if name.startswith(("Optimizer", "ProfilerStep")):
             note = True
         shapes = [] if note else self.r.choice(SHAPES)
-        self.events.append(Event(name=name, start_ns=self.start + begin, end_ns=self.start + end, start_thread_id=thread,
+        flops, ours = 0 if note else int(self.flops ** self.r.random()), self.r.random() < 0.2
+        self.events.append(Event(name=name, flops=0 if ours else flops, start_ns=self.start + begin, end_ns=self.start + end, start_thread_id=thread,
                                  correlation_id=number, is_user_annotation=note,
                                  shapes=[[] if shape and isinstance(shape[0], list) else shape for shape in shapes]))
         self.write("user_annotation" if note else "cpu_op", name, 1, thread, begin, end,
-                   **{"External id": number}, **({"Input Dims": shapes} if shapes else {}))
+                   **{"External id": number}, **({"Input Dims": shapes} if shapes else {}),
+                   **({"flops": flops} if flops else {}), **({"flops_source": "proflaunch"} if flops and ours else {}))
         if self.gpu and self.r.random() < 0.4:
             self.launch(thread, number, name if note else None, begin, end)
         elif depth < 6 and end - begin > self.unit:
@@ -202,6 +205,7 @@ class Made:
 
     def trace(self):
         return {"baseTimeNanoseconds": BASE, **({"profile_memory": 1} if self.memory else {}),
+                **({"with_flops": 1} if self.flops else {}),
                 "traceEvents": [{"ph": "i", "s": "g", "name": "Iteration Start: PyTorch Profiler", "pid": "Traces",
                                  "tid": "Trace PyTorch Profiler", "ts": self.moment(0)}, *self.written]}
 
@@ -211,7 +215,7 @@ class Made:
         asked = type("Profile", (), {"use_device": "cuda" if called else None})()
         result = type("Result", (), {"events": lambda _: self.events, "trace_start_ns": lambda _: self.start})()
         events = util.EventList(profiler.profile._parse_kineto_results(asked, result), use_device=asked.use_device,
-                                profile_memory=self.memory)
+                                profile_memory=self.memory, with_flops=bool(self.flops))
         events._build_tree()
         return lambda shapes: events.key_averages(group_by_input_shapes=shapes)
 
