@@ -326,8 +326,8 @@ static int put_thread(struct trace *t, size_t first, size_t last)
 	int err = 0;
 
 	row_start(&t->row);
-	nn_thread(t);
 	flops_sum_thread(t);
+	nn_thread(t);
 	if (t->cuda)
 		gpu_thread(t);
 	err = put_entered(t, tid);

@@ -299,8 +299,7 @@ static int64_t of_torch_convolution(const struct flops_row *row,
 	return n < 0 ? n : n / groups->last;
 }
 
-/* Each gradient that is asked for, but that of the bias, is as much as the convolution.
- */
+/* Each gradient but the bias's, if it is asked for, is as much as the convolution. */
 static int64_t of_convolution_back(const struct flops_row *row,
 				   const struct arguments *all)
 {

@@ -207,13 +207,21 @@ END_TEST
 START_TEST(no_key_hides_the_files_own)
 {
 	static const char *const own[] = {
-		"schemaVersion",       "deviceProperties",
-		"cupti_version",       "cuda_runtime_version",
-		"cuda_driver_version", "record_shapes",
-		"profile_memory",      "trace_id",
-		"host_name",           "distributedInfo",
-		"proflaunch",          "displayTimeUnit",
-		"baseTimeNanoseconds", "traceEvents",
+		"schemaVersion",
+		"deviceProperties",
+		"cupti_version",
+		"cuda_runtime_version",
+		"cuda_driver_version",
+		"record_shapes",
+		"profile_memory",
+		"with_flops",
+		"trace_id",
+		"host_name",
+		"distributedInfo",
+		"proflaunch",
+		"displayTimeUnit",
+		"baseTimeNanoseconds",
+		"traceEvents",
 		"traceName",
 	};
 	char lines[2048] = "mine = 1\nbaseTime = 2\n", want[64];
