@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#define TABLE_COLUMNS 16u
+#define TABLE_COLUMNS 20u
 #define TABLE_ALL     SIZE_MAX /* a limit: all rows */
 #define TABLE_DATA    UINT32_MAX /* a drop: for programs alone */
 #define TABLE_DEEPEST 20 /* so far a text is moved in */

@@ -65,10 +65,10 @@ static inline bool put_event(void *arg, const struct event *e)
 	struct event_dump *d = arg;
 
 	d->n++;
-	fprintf(d->out, "%c ts=%d:%lld dur=%d:%lld bytes=%lld of=%d %.17g %.17g",
+	fprintf(d->out, "%c ts=%d:%lld dur=%d:%lld bytes=%lld of=%d%d %.17g %.17g",
 		e->ph ? e->ph : '-', e->has_ts, (long long)e->ts, e->has_dur,
 		(long long)e->dur, (long long)e->input_bytes, e->of_forward,
-		e->blocks_per_sm, e->occupancy);
+		e->flops_ours, e->blocks_per_sm, e->occupancy);
 	put_named(d, "name", e->name);
 	put_named(d, "cat", e->cat);
 	put_named(d, "label", e->label);

@@ -283,6 +283,29 @@ START_TEST(where_the_time_went_is_said_of_operators)
 }
 END_TEST
 
+START_TEST(flops_are_said_with_their_rate)
+{
+	totals.files = 1;
+	say();
+	ck_assert_ptr_null(strstr(said, "FLOP"));
+	strcpy(result.path, "/tmp/log/a.pt.trace.json");
+	result.is_small = false;
+	result.flops = (struct flops_total){ 3, 0, 1240000000, 260000000 };
+	totals_add_result(&totals, &result);
+	totals_add_result(&totals, &result);
+	says("2.48 GFLOP in 520 ms of windows, 4.77 GFLOP/s\n");
+	result.flops = (struct flops_total){ 0, 1, 0, 0 };
+	totals_add_result(&totals, &result);
+	says("4.77 GFLOP/s; those of 1 operator could not be computed\n");
+	result.flops = (struct flops_total){ 1, 0, UINT64_MAX, UINT64_MAX };
+	totals_add_result(&totals, &result);
+	says("18.4 EFLOP in 18446744074 s of windows, 1 GFLOP/s");
+	ck_assert_uint_eq(totals.flops.total, UINT64_MAX);
+	totals.flops = (struct flops_total){ 1, 0, 999500, 0 };
+	says("1 MFLOP in 0 ms of windows, 0 FLOP/s\n");
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("closing");
@@ -304,6 +327,7 @@ int main(void)
 	tcase_add_test(tc, costs_are_of_the_run);
 	tcase_add_test(tc, the_finisher_and_the_wait_are_numbers_of_their_own);
 	tcase_add_test(tc, what_goes_on_is_told);
+	tcase_add_test(tc, flops_are_said_with_their_rate);
 	tcase_add_test(tc, where_the_time_went_is_said_of_operators);
 	return unit_run(tc, "closing");
 }

@@ -28,10 +28,31 @@ START_TEST(pythons_stacks_have_torchs_name_too)
 }
 END_TEST
 
+START_TEST(flops_have_torchs_name_too)
+{
+	static const char *const names[] = { "flops", "with_flops", "with-flops" };
+	struct config mine;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		config_defaults(&mine);
+		ck_assert(!mine.flops && !config_wants_inputs(&mine));
+		ck_assert_ptr_null(config_set(&mine, names[i], "on"));
+		ck_assert(mine.flops && config_wants_inputs(&mine));
+		ck_assert_uint_eq(mine.record_shapes, 0);
+	}
+	config_defaults(&mine);
+	mine.record_shapes = 1;
+	ck_assert(config_wants_inputs(&mine));
+	ck_assert_ptr_nonnull(
+		strstr(config_unknown("with-flop", CONFIG_WORD), "--with-flops"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("names of options");
 
 	tcase_add_test(tc, pythons_stacks_have_torchs_name_too);
+	tcase_add_test(tc, flops_have_torchs_name_too);
 	return unit_run(tc, "names of options");
 }

@@ -174,6 +174,8 @@ static const char *const places[] = {
 	"grid",
 	"blocks per SM",
 	"Call stack of",
+	"flops",
+	"flops_source",
 	"other",
 	"Sequence number",
 	"block",
