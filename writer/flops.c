@@ -62,6 +62,7 @@ static const struct flops_row rows[] = {
 	{ "aten::_convolution", CONVOLUTION, true, { 0, 1, 3, 4, 5, 6 } },
 	{ "aten::convolution_overrideable", CONVOLUTION, true, { 0, 1, 3, 4, 5, 6 } },
 	{ "aten::mkldnn_convolution", CONVOLUTION, true, { 0, 1, 4, 3, 5, 0 } },
+	{ "aten::cudnn_convolution", CONVOLUTION, true, { 0, 1, 3, 2, 4, 0 } },
 	{ "aten::cudnn_convolution_relu", CONVOLUTION, true, { 0, 1, 3, 4, 5, 0 } },
 	{ "aten::cudnn_convolution_add_relu", CONVOLUTION, true, { 0, 1, 5, 6, 7, 0 } },
 	{ "mkldnn::_convolution_pointwise.binary",

@@ -24,8 +24,7 @@ START_TEST(rows_that_are_ours_are_told_from_others)
 		"PROF_METADATA_a=b",  "PROF_BUFFER_MB=1",
 		"PROF_QUIET=",        "CUDA_INJECTION64_PATH=/a/libproflaunch.so",
 		"PROF_logdir=/tmp",   "PROF_Buffer-MB=1",
-		"PROF_WITH_STACK=on",
-		"PROF_WITH_FLOPS=on",
+		"PROF_WITH_STACK=on", "PROF_WITH_FLOPS=on",
 	};
 	static const char *const others[] = {
 		"PROF_",

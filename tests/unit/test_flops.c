@@ -93,6 +93,7 @@ static const struct {
 	{ "aten::convolution", "f2,4,9,9 f4,6,3 - [1,1 [0,0 [1,1 F [0,0 i1", -1 },
 	{ "aten::convolution", "f4,9 f4,6 - [1 [0 [1 F [0 i1", -1 },
 	{ "aten::convolution", "f1,1,1,1,1,1 f1,1,1,1,1,1 - [1 [0 [1 F [0 i1", -1 },
+	{ "aten::cudnn_convolution", "f2,4,9,9 f6,2,3,3 [1,1 [2,2 [1,1 i2", 10800 },
 	{ "aten::mkldnn_convolution", "f2,4,9,9 f6,2,3,3 - [1,1 [2,2 [1,1 i2", 10800 },
 	{ "aten::convolution_backward",
 	  "f2,6,5,5 f2,4,9,9 f6,2,3,3 [6 [2,2 [1,1 [1,1 F [0,0 i2 {1,1,1", 21600 },
@@ -148,6 +149,27 @@ START_TEST(no_cut_description_is_read_beyond_its_end)
 			flops_of(row, cut + 1, n);
 			free(cut);
 		}
+	}
+}
+END_TEST
+
+/* Sanitizers see what reads or wraps where it must not. */
+START_TEST(no_damaged_description_does_harm)
+{
+	uint64_t x = 88172645463325252ull;
+
+	for (size_t i = 0; i < 2000 * sizeof(rows) / sizeof(*rows); i++) {
+		const char *name = rows[i % (sizeof(rows) / sizeof(*rows))].name;
+		const struct flops_row *row = flops_find(name, strlen(name), "", 0);
+
+		described_as(rows[i % (sizeof(rows) / sizeof(*rows))].inputs);
+		for (unsigned n = 0; n < 3; n++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			described[(x >> 16) % described_n] = (uint8_t)x;
+		}
+		ck_assert(!row || flops_of(row, described, described_n) >= -1);
 	}
 }
 END_TEST
@@ -300,6 +322,7 @@ int main(void)
 
 	tcase_add_loop_test(tc, each_formula, 0, sizeof(rows) / sizeof(*rows));
 	tcase_add_test(tc, no_cut_description_is_read_beyond_its_end);
+	tcase_add_test(tc, no_damaged_description_does_harm);
 	tcase_add_test(tc, others_have_no_formula);
 	tcase_add_test(tc, work_is_counted_once);
 	tcase_add_test(tc, what_cannot_be_computed_is_counted);
