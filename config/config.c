@@ -6,7 +6,6 @@
 #include "config/config.h"
 #include "base/fmt.h"
 #include "base/text.h"
-#include "config/alias.h"
 #include "config/several.h"
 
 #include <string.h>
@@ -70,11 +69,26 @@ size_t config_quote(const char *value, size_t len, char *buf, size_t size)
 	return fmt(buf, size, "%.*s", (int)len, value);
 }
 
+static bool same_name(const char *name, const char *option)
+{
+	for (; *name && (*name == '-' ? '_' : *name) == *option; option++)
+		name++;
+	return !*name && !*option;
+}
+
+const char *config_alias(const char *name)
+{
+	for (const struct config_alias *a = config_aliases; *a->name; a++)
+		if (same_name(name, a->name))
+			return a->option;
+	return name;
+}
+
 const struct config_option *config_find(const char *name)
 {
-	name = alias_option(name);
+	name = config_alias(name);
 	for (const struct config_option *o = config_options; *o->name; o++)
-		if (alias_same(name, o->name))
+		if (same_name(name, o->name))
 			return o;
 	return several_is_old(name) ? config_find("native_stacks") : NULL;
 }

@@ -27,8 +27,7 @@
 #undef NUMBER
 
 enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_set, CFG_text };
-/* Has a set that choice? */
-#define CONFIG_HAS(set, choice) ((set) >> (choice)&1u)
+#define CONFIG_HAS(set, choice) ((set) >> (choice)&1u) /* has a set that choice? */
 
 /* The members are the names of config.def, plus the metadata lines. Numbers first: a page
  * of texts that nobody set is touched by nobody. */
@@ -67,6 +66,11 @@ struct config_option {
 };
 extern const struct config_option config_options[]; /* ends with name "" */
 const char *config_help(const struct config_option *o);
+/* torch.profiler's names of options: each means the same wherever a name is read. */
+extern const struct config_alias {
+	char name[16], option[16];
+} config_aliases[]; /* ends with name "" */
+const char *config_alias(const char *name); /* the option's name; else `name` itself */
 /* A dash in `name` is an underscore; NULL: there is no such option. */
 const struct config_option *config_find(const char *name);
 bool config_is_metadata(const char *name); /* metadata.<key> */
@@ -88,8 +92,7 @@ bool config_has_modules(const struct config *c); /* are calls of modules recorde
 extern const char *(*config_check)(const char *name, const char *value);
 
 void config_defaults(struct config *c);
-/* The same where all is zero: memory that no default needs is not touched. */
-void config_defaults_zeroed(struct config *c);
+void config_defaults_zeroed(struct config *c); /* all is zero: less is touched */
 /* Sets one option from text; `metadata.<key>` too. */
 const char *config_set(struct config *c, const char *name, const char *value);
 /* One line of a profile.conf, its comment cut off: blank lines and those that begin with
@@ -101,8 +104,7 @@ void config_lines(struct config *c, char *text);
 /* Reads PROF_* of `env` (as environ); calls bad(name, why) for each row that is wrong. */
 void config_env(struct config *c, char *const *env,
 		void (*bad)(const char *name, const char *why, void *arg), void *arg);
-/* The option name nearest to a misspelt one, or NULL. */
-const char *config_nearest(const char *name);
+const char *config_nearest(const char *name); /* to a misspelt one; may be NULL */
 /* Why a name is refused that no option has, with the nearest as it is spelt there: in a
  * file, on the command line (without its dashes), in the environment. */
 enum config_where { CONFIG_LINE, CONFIG_WORD, CONFIG_ROW };

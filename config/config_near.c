@@ -4,7 +4,6 @@
 #include "base/fmt.h"
 #include "base/near.h"
 #include "base/text.h"
-#include "config/alias.h"
 #include "config/config.h"
 
 #include <string.h>
@@ -19,8 +18,8 @@ const char *config_nearest(const char *name)
 
 	for (const struct config_option *o = config_options; *o->name; o++)
 		near_try(&near, o->name);
-	for (size_t i = 0; i < ALIASES; i++)
-		near_try(&near, alias_all[i].name);
+	for (const struct config_alias *a = config_aliases; *a->name; a++)
+		near_try(&near, a->name);
 	return near.best;
 }
 

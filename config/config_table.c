@@ -34,6 +34,13 @@ const struct config_option config_options[] = {
 	{ "" }
 };
 
+const struct config_alias config_aliases[] = {
+	{ "with_stack", "python_stack" },
+	{ "with_modules", "modules" },
+	{ "with_flops", "flops" },
+	{ "" },
+};
+
 /* A text that fills its member would have no end. */
 #define FITS(text, member) \
 	_Static_assert(sizeof(text) <= sizeof(config_options[0].member), #member);

@@ -5,7 +5,6 @@
  * vfork uses these, in its parent's memory. */
 #include "config/own_env.h"
 #include "base/text.h"
-#include "config/alias.h"
 #include "config/config.h"
 #include "config/several.h"
 
@@ -52,8 +51,8 @@ bool own_env_is(const char *row)
 	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
 	    is_option(row, SEVERAL_CUDA_STACKS) || is_option(row, SEVERAL_MALLOC_STACKS))
 		return true;
-	for (size_t i = 0; i < ALIASES; i++)
-		if (is_option(row, alias_all[i].name))
+	for (const struct config_alias *a = config_aliases; *a->name; a++)
+		if (is_option(row, a->name))
 			return true;
 	for (const struct config_option *o = config_options; *o->name; o++)
 		if (is_option(row, o->name))

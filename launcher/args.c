@@ -9,7 +9,6 @@
 #include "agent/sched/schedule.h"
 #include "base/near.h"
 #include "base/text.h"
-#include "config/alias.h"
 #include "config/config_file.h"
 #include "config/several.h"
 
@@ -102,7 +101,7 @@ static bool is_word_of(const char *name, const char *word)
 	struct config scratch;
 
 	scratch.native_stacks = 0; /* an option of old changes a bit of it */
-	return word && *word && alias_option(name) == name &&
+	return word && *word && config_alias(name) == name &&
 	       !config_set(&scratch, name, word);
 }
 

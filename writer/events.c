@@ -148,7 +148,7 @@ static int put_op(struct trace *t, const struct cursor *c, const struct rec_op *
 	else
 		slice_overload(j, n);
 	put_arguments(t, op);
-	if (op->r.kind == REC_OP)
+	if (t->config->flops && op->r.kind == REC_OP)
 		flops_sum_write(t, c, op);
 	if (collective)
 		put_collective(t, c, op);

@@ -120,11 +120,8 @@ void flops_sum_thread(struct trace *t)
 void flops_sum_write(struct trace *t, const struct cursor *c, const struct rec_op *op)
 {
 	struct json *j = &t->json;
-	struct found found;
+	struct found found = find_flops(t, c, op);
 
-	if (!t->config->flops)
-		return;
-	found = find_flops(t, c, op);
 	if (found.flops <= 0)
 		return;
 	json_text_number(j, "\"flops\":", found.flops);
