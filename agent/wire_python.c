@@ -91,6 +91,25 @@ void wire_python_ending(void)
 		entered_ending();
 }
 
+/* Without torch a window for the whole run opens when the interpreter is met. */
+static void begin_without_torch(void)
+{
+	if (config_marker_is(&agent.config, MARKER_BY_TIME))
+		sched_used();
+	else
+		sched_first_block();
+}
+
+/* The interpreter has just started. */
+static void look_first(void)
+{
+	if (!python_look())
+		return;
+	begin_without_torch();
+	modules_look();
+	functions_look();
+}
+
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
 void wire_python_look(const char *name)
 {
@@ -103,6 +122,8 @@ void wire_python_look(const char *name)
 		return;
 	if (torch_known())
 		python_path();
+	else if (wants_functions() && !sched_begun())
+		begin_without_torch();
 	objects_look();
 	modules_look();
 	functions_look();
@@ -134,20 +155,6 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 {
 	ask_if_unknown();
 	return interpreter_on ? pair_call(t, native) : native;
-}
-
-/* The interpreter has just started: without torch a window for the whole run opens here.
- */
-static void look_first(void)
-{
-	if (!python_look())
-		return;
-	if (config_marker_is(&agent.config, MARKER_BY_TIME))
-		sched_used();
-	else
-		sched_first_block();
-	modules_look();
-	functions_look();
 }
 
 void wire_python_start(void)

@@ -140,7 +140,10 @@ static void say_no_spool(const struct closing *c)
 		(waits && c->config->malloc ? say_warn : say_note)(
 			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s%s proflaunch doctor -- <command> says more%s%s",
 			say_number(n), names,
-			waits && c->config->malloc ? "PyTorch" : "PyTorch or CUDA",
+			waits && c->config->malloc ? "PyTorch"
+			: c->config->python_stack == PYTHON_FULL
+				? "PyTorch, CUDA or Python"
+				: "PyTorch or CUDA",
 			c->aside[ASIDE_CLEARED]
 				? ", and others started without it: was the environment cleared (env -i, sudo)?"
 				: ".",

@@ -101,7 +101,7 @@ EXPORT bool watch_flip(callback *back)
 /* With the interpreter's lock, as when a module of C's is imported. */
 EXPORT void modules_begin_look(void)
 {
-	modules_want();
+	modules_want(false);
 	modules_look();
 }
 
