@@ -147,7 +147,8 @@ static void note_record(struct scan *s, const struct record *r, uint64_t at)
 		s->last = r->end;
 	/* REC_HEAP counters taken as the window closed belong to it. */
 	if (!s->open && r->begin >= s->c->end && r->kind != REC_HEAP) {
-		s->c->late[r->kind] += !s->follows;
+		/* A function that was called a moment later is no loss. */
+		s->c->late[r->kind] += !s->follows && r->kind != REC_FUNCTION;
 		return;
 	}
 	/* A block that was moved while the window opened does not belong to it. */

@@ -179,6 +179,20 @@ START_TEST(one_that_begins_with_the_step_moves_into_it)
 }
 END_TEST
 
+/* The gate closes a moment after the window's end. */
+START_TEST(one_behind_the_window_is_no_loss)
+{
+	struct spool_image *m = image_of_functions();
+
+	call_of(m, "f", 0, AT(10), AT(20));
+	call_of(m, "g", 0, 101000001, 101000002);
+	image_write(m);
+	ck_assert_ptr_null(image_event(m, "x.py(3): g", 0));
+	ck_assert_ptr_nonnull(strstr(m->text, "\"drops\": {}"));
+	image_free(m);
+}
+END_TEST
+
 /* A spool may say anything. */
 START_TEST(code_that_is_not_there_has_no_name)
 {
@@ -202,6 +216,7 @@ int main(void)
 	tcase_add_test(tc, one_that_outlasts_a_step_goes_on_behind_it);
 	tcase_add_test(tc, an_annotation_that_begins_in_one_and_outlasts_it_ends_it);
 	tcase_add_test(tc, one_that_begins_with_the_step_moves_into_it);
+	tcase_add_test(tc, one_behind_the_window_is_no_loss);
 	tcase_add_test(tc, code_that_is_not_there_has_no_name);
 	return unit_run(tc, "functions");
 }
