@@ -171,9 +171,9 @@ void wire_python_start(void)
 	if (!is_wanted())
 		return;
 	interpreter_want(agent.config.python_stack != PYTHON_OFF,
-			 config_has_modules(&agent.config));
+			 config_wants_modules(&agent.config));
 	python_prepare();
-	if (config_has_modules(&agent.config))
+	if (config_wants_modules(&agent.config))
 		modules_want(wants_functions());
 	if (wants_functions()) {
 		functions_want();

@@ -99,21 +99,20 @@ bool config_is_switch(const struct config_option *o)
 	       (o->type == CFG_choice && o->high);
 }
 
-/* flops is computed from them. */
+/* One option asks for another: FLOPs are computed from inputs. */
 bool config_wants_inputs(const struct config *c)
 {
 	return c->record_shapes || c->flops;
 }
 
+bool config_wants_modules(const struct config *c)
+{
+	return c->modules || c->python_stack == PYTHON_FULL;
+}
+
 bool config_marker_is(const struct config *c, const char *by)
 {
 	return text_after(c->marker, by);
-}
-
-/* With each call of a function those of modules are, too. */
-bool config_has_modules(const struct config *c)
-{
-	return c->modules || c->python_stack == PYTHON_FULL;
 }
 
 bool config_is_metadata(const char *name)

@@ -86,7 +86,7 @@ bool config_wants_inputs(const struct config *c); /* of operators? */
 #define MARKER_BY_TIME   "time:"
 #define MARKER_BY_PYTHON "python:"
 bool config_marker_is(const struct config *c, const char *by); /* is it of that kind? */
-bool config_has_modules(const struct config *c); /* are calls of modules recorded? */
+bool config_wants_modules(const struct config *c); /* are calls of modules recorded? */
 
 /* Refuses texts that the table cannot judge (a plan, a marker); NULL = not set. */
 extern const char *(*config_check)(const char *name, const char *value);

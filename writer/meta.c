@@ -185,7 +185,7 @@ void meta_head(struct trace *t)
 		json_lit(j, "\"profile_memory\": 1,\n");
 	if (t->config->python_stack)
 		json_lit(j, "\"with_stack\": 1,\n");
-	if (config_has_modules(t->config))
+	if (config_wants_modules(t->config))
 		json_lit(j, "\"with_modules\": 1,\n");
 	if (t->config->flops)
 		json_lit(j, "\"with_flops\": 1,\n");

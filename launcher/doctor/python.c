@@ -92,7 +92,7 @@ static void judge_calibration(const struct config *c, const char *fact)
 /* The agent had the interpreter confirm its layout, and said so. */
 static void judge_stacks(const struct config *c, const char *facts)
 {
-	const char *what = !config_has_modules(c)          ? "call stacks"
+	const char *what = !config_wants_modules(c)        ? "call stacks"
 			   : c->python_stack == PYTHON_OFF ? "modules"
 							   : "call stacks and modules";
 

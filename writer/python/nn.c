@@ -149,7 +149,7 @@ void nn_counts(struct trace *t)
 	struct cycle_info *info = (struct cycle_info *)t->info;
 	struct json *j = &t->json;
 
-	if (!config_has_modules(t->config))
+	if (!config_wants_modules(t->config))
 		return;
 	json_text_unsigned(j, ", \"modules\": {\"calls\": ", t->cycle.events[REC_MODULE]);
 	json_text_unsigned(j, ", \"objects\": ", t->nn ? t->nn->objects.all.n : 0);
