@@ -204,6 +204,15 @@ bool read_chunk(const struct spool_view *v, uint64_t offset, enum chunk_kind kin
 	return true;
 }
 
+/* Any thread may record GPU work, long after it was done; and what a thread is in when
+ * the window begins is recorded at its first event. */
+static bool tells_older(const struct record *r)
+{
+	return r->kind == REC_KERNEL ||
+	       ((r->kind == REC_MODULE || r->kind == REC_FUNCTION) &&
+		r->flags & FUNCTION_ENTERED);
+}
+
 static int scan_chunk(uint64_t offset, void *arg)
 {
 	struct scan *s = arg;
@@ -221,8 +230,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 				s->c->runs.n--; /* said nothing */
 			run = note_thread(s, (const struct rec_thread *)r, here, at);
 		} else if (run && r->kind != REC_NONE) {
-			/* Any thread may record GPU work, long after it was done. */
-			if (run->at == run->end && r->kind != REC_KERNEL)
+			if (run->at == run->end && !tells_older(r))
 				run->begin = r->begin;
 			/* REC_HEAP belongs to the process, and gives a thread no row. */
 			if (r->kind != REC_HEAP)

@@ -179,6 +179,25 @@ START_TEST(one_that_begins_with_the_step_moves_into_it)
 }
 END_TEST
 
+/* The thread's first chunk had no room any more. */
+START_TEST(those_from_before_the_window_may_come_late)
+{
+	struct spool_image *m = image_of_functions();
+
+	image_op(m, "aten::add", AT(10), AT(20));
+	image_chunk(m);
+	image_thread(m, 7, 1, "main");
+	((struct rec_thread *)((uint8_t *)m->data + m->data->used) - 1)->r.begin = AT(30);
+	call_of(m, "main", FUNCTION_ENTERED, AT(0), 0);
+	call_of(m, "f", 0, AT(30), AT(40));
+	image_write(m);
+	ck_assert(lies(m, "x.py(3): main", 0, 0, 100000));
+	ck_assert(lies(m, "aten::add", 0, 10, 20));
+	ck_assert(lies(m, "x.py(3): f", 0, 30, 40));
+	image_free(m);
+}
+END_TEST
+
 /* The gate closes a moment after the window's end. */
 START_TEST(one_behind_the_window_is_no_loss)
 {
@@ -216,6 +235,7 @@ int main(void)
 	tcase_add_test(tc, one_that_outlasts_a_step_goes_on_behind_it);
 	tcase_add_test(tc, an_annotation_that_begins_in_one_and_outlasts_it_ends_it);
 	tcase_add_test(tc, one_that_begins_with_the_step_moves_into_it);
+	tcase_add_test(tc, those_from_before_the_window_may_come_late);
 	tcase_add_test(tc, one_behind_the_window_is_no_loss);
 	tcase_add_test(tc, code_that_is_not_there_has_no_name);
 	return unit_run(tc, "functions");
