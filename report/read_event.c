@@ -232,7 +232,8 @@ void read_event_begin(struct reader *r)
 	e->group = e->members = TEXT_NONE;
 	e->blocks_per_sm = e->occupancy = -1;
 	e->pid = e->tid = e->ts = e->dur = 0;
-	e->has_ts = e->has_dur = e->of_forward = e->flops_ours = false;
+	e->has_ts = e->has_dur = false;
+	e->of_forward = e->flops_ours = e->continued = false;
 	e->has = e->series = 0;
 	r->elements = -1;
 	r->element = 0;

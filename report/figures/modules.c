@@ -86,7 +86,8 @@ static bool add_module(struct adding *a, uint32_t i, uint32_t around)
 	if (row == NO_ROW)
 		return false;
 	r = &a->s->row[row];
-	r->path = r->count++ ? r->path : slice->path;
+	r->path = r->count ? r->path : slice->path;
+	r->count += !slice->continued;
 	sum_add(&r->host, slice->end - slice->begin);
 	sum_add(&r->self_host, a->tree.host[i]);
 	sum_add(&r->device, a->tree.device[i]);

@@ -139,7 +139,7 @@ static bool count_slice(struct making *k, uint32_t slice, uint32_t *row)
 	*row = k->row_of[slice] = row_of(k, name, part_of_slice(k, slice), s->kind);
 	if (*row == NO_ROW)
 		return false;
-	k->o->row[*row].count++;
+	k->o->row[*row].count += !s->continued;
 	k->o->shapes |= s->shapes != TEXT_NONE;
 	return true;
 }

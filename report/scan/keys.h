@@ -18,6 +18,7 @@
 	X("Input type", INPUT_TYPE)               \
 	X("Call stack", STACK)                    \
 	X("Call stack of", STACK_OF)              \
+	X("Call", CALL)                           \
 	X("Module path", PATH)                    \
 	X("flops_source", FLOPS_SOURCE)           \
 	X("grid", GRID)                           \

@@ -240,7 +240,10 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 		return keep_text(s, at, &e->stack);
 	case KEY_STACK_OF:
 	case KEY_FLOPS_SOURCE:
-		*(key == KEY_STACK_OF ? &e->of_forward : &e->flops_ours) = *at == '"';
+	case KEY_CALL:
+		*(key == KEY_STACK_OF       ? &e->of_forward
+		  : key == KEY_FLOPS_SOURCE ? &e->flops_ours
+					    : &e->continued) = *at == '"';
 		return skip_value(s, at);
 	case KEY_PATH:
 		return keep_text(s, at, &e->path);
