@@ -7,7 +7,9 @@
 #include "writer/flops.h"
 #include "writer/trace.h"
 
-#define LOOK_AHEAD 256 /* records inside an operator that are looked at */
+/* What is looked at inside an operator: operators, and records of any kind. */
+#define OPS_AHEAD     256
+#define RECORDS_AHEAD 16384
 
 static const struct flops_row *row_of(struct trace *t, uint32_t id)
 {
@@ -30,12 +32,16 @@ static bool has_product(struct trace *t, const struct cursor *c, uint64_t end, b
 	struct cursor ahead = *c;
 	const struct record *r;
 	uint64_t offset;
+	unsigned ops = 0;
 
-	for (int i = 0; i < LOOK_AHEAD && (r = read_next(&ahead, &offset)); i++) {
+	for (unsigned i = 0;
+	     i < RECORDS_AHEAD && ops < OPS_AHEAD && (r = read_next(&ahead, &offset));
+	     i++) {
 		const struct flops_row *row;
 
 		if (r->begin >= end)
 			return false;
+		ops += r->kind == REC_OP;
 		row = r->kind == REC_OP ? row_of(t, r->name) : NULL;
 		if (row && flops_is_product(row) && (any || !row->ours))
 			return true;
