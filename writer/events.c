@@ -216,7 +216,7 @@ static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
 	json_text_unsigned(j, ",\"tid\":", tid);
 	slice_times(t, begin, end);
 	json_lit(j, ",\"args\":{");
-	err = m ? nn_begin(t, m, piece->end) : nn_function(t, piece);
+	err = nn_begin(t, piece);
 	put_tail(t, read_is_open(&t->cycle, r));
 	return err;
 }
@@ -229,8 +229,7 @@ static int put_call(struct trace *t, uint32_t tid, const struct record *r)
 
 	if (!t->nn || (p && pieces_is_entered(r)))
 		return 0;
-	piece.end = r->kind == REC_MODULE ? nn_end(t, (const struct rec_module *)r)
-					  : pieces_end(p, r);
+	piece.end = p ? pieces_end(p, r) : nn_end(t, (const struct rec_module *)r);
 	return put_python(t, tid, &piece);
 }
 

@@ -2,6 +2,7 @@
 /* Calls of modules and functions of one thread lie within each other. */
 #include "writer/python/nn.h"
 #include "agent/core/names.h"
+#include "agent/core/record_function.h"
 #include "writer/python/objects.h"
 #include "writer/python/pieces.h"
 #include "writer/python/returned.h"
@@ -252,21 +253,6 @@ static void put_called(struct trace *t, const struct record *r)
 		json_lit(&t->json, "\"Called\":\"before the window\",");
 }
 
-int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end)
-{
-	const struct level *outer = open_module(t->nn, m->r.begin);
-	struct level new = { .end = end, .path = path_of(t->nn, m) };
-	struct json *j = &t->json;
-
-	put_ids(t, outer);
-	new.id = t->nn->ids;
-	json_text_unsigned(j, "\"Python module id\":", number_of(t->nn, m));
-	json_lit(j, ",");
-	put_path(t, new.path);
-	put_called(t, &m->r);
-	return pile_add(&t->nn->open, &new, sizeof(new));
-}
-
 /* The caller of a call in pieces is that of the first one. */
 static const struct level *find_outer(struct nn *m, const struct piece *piece)
 {
@@ -280,20 +266,28 @@ static const struct level *find_outer(struct nn *m, const struct piece *piece)
 	return n ? &level[n - 1] : NULL;
 }
 
-/* A function is in the module that is around it. What it calls lies in it, whichever
+/* A function is in the module that is around it. What a call calls lies in it, whichever
  * piece is on the row. */
-int nn_function(struct trace *t, const struct piece *piece)
+int nn_begin(struct trace *t, const struct piece *piece)
 {
 	const struct level *outer = find_outer(t->nn, piece);
-	struct level new = { .end = read_end(&t->cycle, piece->call),
+	const struct record *r = piece->call;
+	const struct rec_module *m = r->kind == REC_MODULE ? (const void *)r : NULL;
+	struct level new = { .end = nn_pieces(t) ? read_end(&t->cycle, r) : piece->end,
 			     .path = outer ? outer->path : 0,
-			     .call = piece->call };
+			     .call = r };
 
 	put_ids(t, outer);
 	new.id = t->nn->ids;
-	put_called(t, piece->call);
-	if (!piece->later)
-		return pile_add(&t->nn->open, &new, sizeof(new));
-	json_lit(&t->json, "\"Call\":\"continued\",");
-	return 0;
+	if (m) {
+		new.path = path_of(t->nn, m);
+		json_text_unsigned(&t->json,
+				   "\"Python module id\":", number_of(t->nn, m));
+		json_lit(&t->json, ",");
+		put_path(t, new.path);
+	}
+	put_called(t, r);
+	if (piece->later || (!m && r->flags & FUNCTION_AGAIN))
+		json_lit(&t->json, "\"Call\":\"continued\",");
+	return piece->later ? 0 : pile_add(&t->nn->open, &new, sizeof(new));
 }

@@ -26,10 +26,9 @@ struct pieces *nn_pieces(const struct trace *t);
 void nn_thread(struct trace *t); /* a new row */
 /* Where the call ends in the window. */
 uint64_t nn_end(const struct trace *t, const struct rec_module *m);
-/* A module begins: writes the members of its args, each with a comma behind it. */
-int nn_begin(struct trace *t, const struct rec_module *m, uint64_t end);
-/* The same for a call of a function. */
-int nn_function(struct trace *t, const struct piece *piece);
+/* A call of a module or a function begins, or a piece of it: writes the members of its
+ * args, each with a comma behind it. */
+int nn_begin(struct trace *t, const struct piece *piece);
 /* "Module path" of the module around an operator, as a member with a comma behind it;
  * nothing where there is none. A backward one that is in none has that of its forward
  * operator, which is found by the numbers of `numbered`, and the file says so. 0 or

@@ -8,19 +8,22 @@
 
 #include <errno.h>
 
-_Static_assert((int)FUNCTION_ENTERED == (int)MODULE_ENTERED, "flags of both");
+#define WAITING 4096 /* rests of calls that cross edges at a time */
+
+_Static_assert((int)FUNCTION_ENTERED == (int)MODULE_ENTERED &&
+		       (int)FUNCTION_GONE == (int)MODULE_GONE,
+	       "flags of both");
 
 static struct piece *nth_piece(const struct pile *p, size_t i)
 {
 	return (struct piece *)p->mem + i;
 }
 
-static bool is_function(const struct record *r)
+static bool is_call(const struct record *r)
 {
-	return r->kind == REC_FUNCTION;
+	return r->kind == REC_FUNCTION || r->kind == REC_MODULE;
 }
 
-/* Nothing but a function can be cut: a module lies in its functions. */
 static bool is_edge(const struct record *r)
 {
 	return r->kind == REC_ANNOTATION || r->kind == REC_STEP;
@@ -28,7 +31,31 @@ static bool is_edge(const struct record *r)
 
 bool pieces_is_entered(const struct record *r)
 {
-	return (r->kind == REC_MODULE || is_function(r)) && r->flags & FUNCTION_ENTERED;
+	return is_call(r) && r->flags & FUNCTION_ENTERED;
+}
+
+/* The innermost edge that is open, + 1: edges lie within each other, so that it ends
+ * first. */
+static size_t edge_around(const struct pieces *p)
+{
+	const struct piece *top = p->open.n ? nth_piece(&p->open, p->open.n - 1) : NULL;
+
+	return !top ? 0 : is_edge(top->call) ? p->open.n : top->edge;
+}
+
+/* The innermost rest that is open, + 1. */
+static size_t rest_around(const struct pieces *p)
+{
+	const struct piece *top = p->open.n ? nth_piece(&p->open, p->open.n - 1) : NULL;
+
+	return !top ? 0 : top->at ? p->open.n : top->around;
+}
+
+static int push_piece(struct pieces *p, struct piece piece)
+{
+	piece.edge = edge_around(p);
+	piece.around = rest_around(p);
+	return pile_add(&p->open, &piece, sizeof(piece));
 }
 
 static void close_ended(struct pieces *p, uint64_t now)
@@ -47,17 +74,15 @@ static int cut_piece(struct pieces *p, struct piece *piece, uint64_t end)
 	return 0;
 }
 
-/* Is what follows of a call behind an edge long enough? */
-static bool is_rest(const struct pieces *p, uint64_t begin, uint64_t end)
-{
-	return end > begin && end - begin >= p->least;
-}
-
-/* Those that wait for their time stay in its order. */
+/* What follows of a call behind an edge. Those that wait for their time stay in its
+ * order; a spool may be hostile: of more than can wait nothing follows. */
 static int add_rest(struct pieces *p, struct piece rest)
 {
 	size_t i = p->rest.n;
 
+	if (rest.end <= rest.begin || i - p->next_rest >= WAITING)
+		return 0;
+	rest.used = rest.end - rest.begin >= p->least;
 	if (!pile_push(&p->rest, sizeof(rest)))
 		return -ENOMEM;
 	for (; i > p->next_rest; i--) {
@@ -71,61 +96,62 @@ static int add_rest(struct pieces *p, struct piece rest)
 	return 0;
 }
 
-/* A function begins: the innermost edge around it ends first. */
+/* A call begins: the edge around it may end first. */
 static int open_piece(struct pieces *p, struct piece piece)
 {
 	struct piece rest = piece;
+	size_t edge = edge_around(p);
+	uint64_t end = edge ? nth_piece(&p->open, edge - 1)->end : UINT64_MAX;
 	int err = 0;
 
-	for (size_t i = p->open.n; i--;) {
-		const struct piece *around = nth_piece(&p->open, i);
-
-		if (!is_edge(around->call) || around->end >= piece.end)
-			continue;
-		rest.begin = around->end;
+	if (end < piece.end) {
+		rest.begin = end;
 		rest.inside = false;
 		rest.later = true;
-		err = cut_piece(p, &piece, around->end);
-		if (!err && is_rest(p, rest.begin, rest.end))
-			err = add_rest(p, rest);
-		break;
+		err = cut_piece(p, &piece, end);
+		err = err ? err : add_rest(p, rest);
 	}
-	return err ? err : pile_add(&p->open, &piece, sizeof(piece));
+	return err ? err : push_piece(p, piece);
 }
 
-/* An edge begins: the functions around it that it outlasts end here, and their rest lies
- * in it. The outermost of those comes first. */
+/* An edge begins: the calls around it that it outlasts end here, and their rest lies in
+ * it. The outermost of those comes first. One that begins here, too, moves into it. */
 static int open_edge(struct pieces *p, struct piece edge)
 {
-	size_t first = p->open.n, n = p->open.n;
-	bool moves;
+	size_t first = p->open.n, n = p->open.n, around = edge_around(p);
 	int err = 0;
 
-	for (size_t i = n; i--;)
-		if (is_edge(nth_piece(&p->open, i)->call)) {
-			uint64_t end = nth_piece(&p->open, i)->end;
-
-			edge.end = edge.end < end ? edge.end : end;
-			break;
-		}
-	while (first && is_function(nth_piece(&p->open, first - 1)->call) &&
+	if (around && nth_piece(&p->open, around - 1)->end < edge.end)
+		edge.end = nth_piece(&p->open, around - 1)->end;
+	while (first && is_call(nth_piece(&p->open, first - 1)->call) &&
 	       nth_piece(&p->open, first - 1)->end < edge.end)
 		first--;
 	for (size_t i = first; !err && i < n; i++) {
 		struct piece *piece = nth_piece(&p->open, i), rest = *piece;
+		bool moves = piece->begin == edge.begin && piece->end > edge.begin;
 
 		rest.begin = edge.begin;
 		rest.inside = true;
-		moves = is_rest(p, rest.begin, rest.end);
-		/* One that begins here, too, moves into the edge. */
-		rest.later = piece->later || piece->begin < edge.begin;
-		err = cut_piece(p, piece,
-				moves && piece->begin == edge.begin ? 0 : edge.begin);
-		if (!err && moves)
-			err = add_rest(p, rest);
+		rest.later = piece->later || !moves;
+		err = cut_piece(p, piece, moves ? 0 : edge.begin);
+		err = err ? err : add_rest(p, rest);
 	}
 	p->open.n = first;
-	return err ? err : pile_add(&p->open, &edge, sizeof(edge));
+	return err ? err : push_piece(p, edge);
+}
+
+/* Something begins in the innermost piece: if that is a rest, or lies in one, that is
+ * written, however short it is, and so is each around it. */
+static void use_rests(struct pieces *p)
+{
+	for (size_t i = rest_around(p); i; i = nth_piece(&p->open, i - 1)->around) {
+		struct piece *rest =
+			nth_piece(&p->rest, nth_piece(&p->open, i - 1)->at - 1);
+
+		if (rest->used)
+			break;
+		rest->used = true;
+	}
 }
 
 /* The rests that begin until `now` are open from then on. */
@@ -160,7 +186,8 @@ static int note_record(struct pieces *p, const struct record *r, uint32_t tid)
 	if (err)
 		return err;
 	close_ended(p, piece.begin);
-	if (is_function(r))
+	use_rests(p);
+	if (is_call(r))
 		return open_piece(p, piece);
 	if (is_edge(r))
 		err = open_edge(p, piece);
@@ -195,8 +222,7 @@ static int begin_thread(struct pieces *p, uint32_t tid)
 
 	p->open.n = 0;
 	while (!err && (piece = pieces_entered(p, tid)))
-		if (is_function(piece->call))
-			err = open_piece(p, *piece);
+		err = open_piece(p, *piece);
 	return err;
 }
 
@@ -262,18 +288,26 @@ const struct piece *pieces_entered(struct pieces *p, uint32_t tid)
 	return piece;
 }
 
+/* One that moved is all that there is of its call. */
+static bool is_written(const struct piece *piece)
+{
+	return piece->used || !piece->later;
+}
+
 const struct piece *pieces_before(struct pieces *p, uint32_t tid, uint64_t now)
 {
-	const struct piece *piece;
+	for (; p->next_rest < p->rest.n; p->next_rest++) {
+		const struct piece *piece = nth_piece(&p->rest, p->next_rest);
 
-	while (p->next_rest < p->rest.n && nth_piece(&p->rest, p->next_rest)->tid < tid)
+		if (piece->tid < tid || (piece->tid == tid && !is_written(piece)))
+			continue;
+		if (piece->tid != tid || piece->begin > now ||
+		    (piece->begin == now && piece->inside))
+			return NULL;
 		p->next_rest++;
-	piece = p->next_rest < p->rest.n ? nth_piece(&p->rest, p->next_rest) : NULL;
-	if (!piece || piece->tid != tid || piece->begin > now ||
-	    (piece->begin == now && piece->inside))
-		return NULL;
-	p->next_rest++;
-	return piece;
+		return piece;
+	}
+	return NULL;
 }
 
 uint64_t pieces_end(const struct pieces *p, const struct record *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pieces - calls of functions on a row on which slices nest: those that an annotation's
- * or a step's edge cuts are written in pieces.
+ * pieces - calls of functions and modules on a row on which slices nest: those that an
+ * annotation's or a step's edge cuts are written in pieces.
  *
  * An annotation begins and ends in functions (`__enter__`, an optimizer's wrapper) that
  * do not lie in it. And a step ends in the middle of many: of an epoch's function it
@@ -11,7 +11,7 @@
  *   function          |----- 1 -----| 2 |            1 and 2 are pieces of one call
  *
  * Threads  one at a time.
- * Memory   40 bytes for each piece, 24 for each call that was there before the window;
+ * Memory   56 bytes for each piece, and each call that was there before the window;
  *          pieces_free.
  * Errors   0 or -ENOMEM.
  * Units    ticks.
@@ -28,12 +28,15 @@ struct piece {
 	uint32_t tid;
 	bool inside; /* of what begins at the same time */
 	bool later; /* another piece of the call came before */
+	bool used; /* of one in `rest`: it is long, or something begins in it */
 	size_t at; /* of one in `rest`: where, + 1 */
+	size_t edge; /* of an open one: the edge around it, + 1 ... */
+	size_t around; /* ... and the rest around it, + 1 */
 };
 
 struct pieces {
 	const struct cycle_read *cycle;
-	uint64_t least; /* a shorter rest is left out */
+	uint64_t least; /* a shorter rest is left out if nothing begins in it */
 	struct pile entered; /* struct piece: calls from before the window */
 	struct pile open; /* struct piece: of the thread that is looked at */
 	struct pile first; /* struct piece: those that end sooner, by their calls */
@@ -50,7 +53,7 @@ const struct piece *pieces_entered(struct pieces *p, uint32_t tid);
 const struct piece *pieces_before(struct pieces *p, uint32_t tid, uint64_t now);
 /* Was the record written by pieces_entered? */
 bool pieces_is_entered(const struct record *r);
-/* Where the first piece of a function's call ends. */
+/* Where the first piece of a call ends. */
 uint64_t pieces_end(const struct pieces *p, const struct record *r);
 
 #endif
