@@ -17,6 +17,7 @@ enum function_flag {
 	FUNCTION_ENTERED = 1, /* called before the window, whose begin is the record's */
 	FUNCTION_GONE = 2, /* it had returned when the thread did something else, at `end`
 			    */
+	FUNCTION_AGAIN = 4, /* no call: the thread was in it before, and is again */
 };
 
 /* REC_FUNCTION; its name is its code's. */

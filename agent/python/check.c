@@ -20,6 +20,7 @@ static struct {
 	void (*release)(void *object);
 	void *(*error)(void); /* borrowed */
 	void (*clear_error)(void);
+	void *(*current)(void), *(*main)(void); /* interpreter; since 3.9 */
 	int (*gc_off)(void), (*gc_on)(void); /* 3.10 and later */
 } api;
 
@@ -38,6 +39,8 @@ bool check_start(void)
 		{ "Py_DecRef", &api.release, false },
 		{ "PyErr_Occurred", &api.error, false },
 		{ "PyErr_Clear", &api.clear_error, false },
+		{ "PyInterpreterState_Get", &api.current, true },
+		{ "PyInterpreterState_Main", &api.main, true },
 		{ "PyGC_Disable", &api.gc_off, true },
 		{ "PyGC_Enable", &api.gc_on, true },
 	};
@@ -53,7 +56,7 @@ bool check_holds_lock(void)
 	void *mine = interpreter.thread_state();
 
 	return mine && interpreter.holder() == mine && !interpreter.finalizing() &&
-	       !api.error();
+	       (!api.current || api.current() == api.main()) && !api.error();
 }
 
 /* ---- one frame ---- */

@@ -21,6 +21,7 @@ const char *check_all(const struct walk *w, unsigned *frames);
 bool check_entries(const struct walk *w);
 /* Frames, and where each is: in the middle of an operator. */
 bool check_frames(const struct walk *w);
-bool check_holds_lock(void); /* does this thread hold the lock, with no exception set? */
+/* Does this thread hold the main interpreter's lock, with no exception set? */
+bool check_holds_lock(void);
 
 #endif

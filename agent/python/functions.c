@@ -4,10 +4,10 @@
 #include "agent/python/functions.h"
 #include "agent/core/emit.h"
 #include "agent/python/check.h"
+#include "agent/python/goodbye.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/monitor.h"
 #include "agent/python/pending.h"
-#include "agent/python/profile.h"
 #include "base/guard.h"
 #include "base/log.h"
 
@@ -18,11 +18,19 @@
 
 enum state { UNWANTED, WANTED, LEFT };
 static _Atomic int state; /* enum state */
-_Atomic bool functions_wish;
+_Atomic int functions_wish;
+
+/* The interpreter ends: its main thread has come to the end of what it does. */
+static void check_last(void)
+{
+	if (functions_wish & FUNCTIONS_CHECK)
+		profile_check();
+}
 
 void functions_want(void)
 {
 	atomic_store(&state, WANTED);
+	goodbye_add(check_last);
 }
 
 static void note_begin(void)
@@ -51,18 +59,22 @@ static void ask_now(void)
 		interpreter.layout->minor < MONITORED ? profile_begin() : monitor_begin();
 
 	guard_leave(guard);
-	if (why)
+	if (why) {
 		leave_functions(why);
-	else
-		note_begin();
+		return;
+	}
+	if (interpreter.layout->minor < MONITORED)
+		atomic_fetch_or(&functions_wish, FUNCTIONS_CHECK);
+	note_begin();
 }
 
 void functions_look(void)
 {
 	int saved = errno;
 
-	if (functions_wish && atomic_load(&interpreter_on) && gate_cycle() &&
-	    check_holds_lock() && atomic_exchange(&functions_wish, false))
+	if (functions_wish & FUNCTIONS_ASK && atomic_load(&interpreter_on) &&
+	    gate_cycle() && check_holds_lock() &&
+	    atomic_fetch_and(&functions_wish, ~FUNCTIONS_ASK) & FUNCTIONS_ASK)
 		ask_now();
 	errno = saved;
 }
@@ -78,7 +90,7 @@ void functions_opened(void)
 {
 	if (atomic_load(&state) != WANTED || !gate_cycle())
 		return;
-	atomic_store(&functions_wish, true);
+	atomic_fetch_or(&functions_wish, FUNCTIONS_ASK);
 	if (atomic_load(&interpreter_on) && !interpreter.finalizing())
 		pending_add_any(look_pending);
 }
@@ -95,7 +107,8 @@ static void say_missing(struct cycle_info *info)
 	if (!atomic_load(&info->python[PYTHON_FUNCTIONS]) &&
 	    !atomic_flag_test_and_set(&said))
 		log_warn("a window without calls of Python functions: no thread that "
-			 "runs Python came by that could ask for them");
+			 "could ask for them came by (up to 3.12 a window that begins by "
+			 "the clock waits for an operator of PyTorch)");
 }
 
 /* The next window may be open already. */
@@ -104,15 +117,16 @@ void functions_ended(struct cycle_info *info, bool kept)
 	if (atomic_load(&state) != WANTED)
 		return;
 	if (!gate_cycle()) {
-		atomic_store(&functions_wish, false);
+		atomic_store(&functions_wish, 0);
 		profile_end();
 	}
-	if (kept && atomic_load(&interpreter_on))
+	if ((kept || info->flags & CYCLE_TIMED) &&
+	    (atomic_load(&interpreter_on) || interpreter_ended()))
 		say_missing(info);
 }
 
 void functions_fork_child(void)
 {
-	atomic_store(&functions_wish, false);
+	atomic_store(&functions_wish, 0);
 	profile_end();
 }

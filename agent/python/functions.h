@@ -19,11 +19,16 @@
 
 #include "agent/core/cycle_info.h"
 #include "agent/python/entered.h"
+#include "agent/python/profile.h"
 
 #include <stdbool.h>
 
 void functions_want(void); /* else nothing happens */
-extern _Atomic bool functions_wish; /* a window is open, and nobody has asked yet */
+enum {
+	FUNCTIONS_ASK = 1, /* a window is open, and nobody has asked yet */
+	FUNCTIONS_CHECK = 2, /* another tool may take a thread's calls from us */
+};
+extern _Atomic int functions_wish;
 void functions_look(void);
 void functions_opened(void); /* a window has opened, by this thread */
 void functions_ended(struct cycle_info *info, bool kept);
@@ -33,8 +38,10 @@ void functions_fork_child(void);
  * somebody waits for it: functions_wish, entered_found. */
 static inline void functions_event(void)
 {
-	if (__builtin_expect(functions_wish, 0))
+	if (__builtin_expect(functions_wish & FUNCTIONS_ASK, 0))
 		functions_look();
+	if (__builtin_expect(functions_wish & FUNCTIONS_CHECK, 0))
+		profile_check();
 	if (__builtin_expect(entered_found, 0))
 		entered_event();
 }

@@ -27,14 +27,19 @@ static struct {
 	void *none, *builtin, *module;
 } api;
 
-void (*goodbye_also)(void);
+static void (*also[2])(void);
+
+void goodbye_add(void (*call)(void))
+{
+	also[also[0] != NULL] = call;
+}
 
 static void *say_goodbye(void *self, void *arguments)
 {
 	(void)self;
 	(void)arguments;
-	if (goodbye_also)
-		goodbye_also();
+	for (unsigned i = 0; i < 2 && also[i]; i++)
+		also[i]();
 	interpreter_end();
 	/* A fork's child that is not recorded has its parent's threads in the list. */
 	if (atomic_load(&gate->alive)) {

@@ -37,7 +37,10 @@ void levels_find_caller(struct levels *k, const void *frame)
 /* An end that has no begin, or lies below others: those have returned unseen. */
 void levels_end_below(struct levels *k, const void *frame, uint64_t now)
 {
-	for (unsigned n = k->n; n; n--)
+	unsigned lowest =
+		k->beyond ? k->n : 1; /* not all of them for each that is too deep */
+
+	for (unsigned n = k->n; n >= lowest && n; n--)
 		if (k->level[n - 1].frame == frame) {
 			struct record *r = level_record(&k->level[n - 1]);
 

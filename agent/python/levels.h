@@ -26,6 +26,7 @@ struct levels { /* of a thread */
 	uint32_t tid; /* whose it is: a state is used again */
 	unsigned n;
 	unsigned beyond; /* calls that lie deeper than there is room for */
+	uint64_t last; /* when a call ended */
 	struct level level[TRACK_LEVELS];
 };
 
@@ -35,7 +36,8 @@ static inline bool levels_are_current(const struct levels *k, const struct threa
 	return k && k->cycle == cycle && k->tid == t->tid;
 }
 
-/* Those above the nth have returned, and nobody has told of it. */
+/* Those above the nth have returned, and nobody has told of it: at `now` at the latest.
+ */
 void levels_end(struct levels *k, unsigned n, uint64_t now);
 /* Leaves those that are callers of the frame, or the frame itself. */
 void levels_find_caller(struct levels *k, const void *frame);

@@ -48,28 +48,35 @@ static inline void fill_module(struct rec_module *r, const struct paths_module *
 	r->r.end = 0;
 }
 
+struct record *modules_put(struct thread *t, const void *self, uint8_t flags)
+{
+	uintptr_t guard = guard_enter();
+	const struct paths_module *m = paths_learn(self, atomic_load(&t->emitting));
+	struct rec_module *r;
+
+	guard_leave(guard);
+	r = emit_reserve(t, REC_MODULE, sizeof(*r));
+	if (!r)
+		return NULL;
+	fill_module(r, m, self);
+	r->r.begin = clock_ticks();
+	emit_commit(t, &r->r, REC_MODULE, flags, sizeof(*r));
+	return &r->r;
+}
+
 static __attribute__((noinline)) struct record *begin_slowly(struct open_call *o,
 							     const void *self)
 {
 	struct thread *t = entered_enter(REC_MODULE);
-	const struct paths_module *m;
-	struct rec_module *r;
-	uintptr_t guard;
+	struct record *r;
 
 	if (!t)
 		return NULL;
-	guard = guard_enter();
-	m = paths_learn(self, atomic_load(&t->emitting));
-	guard_leave(guard);
-	r = emit_reserve(t, REC_MODULE, sizeof(*r));
-	if (r) {
-		fill_module(r, m, self);
+	r = modules_put(t, self, 0);
+	if (r)
 		o->cycle = t->cycle;
-		r->r.begin = clock_ticks();
-		emit_commit(t, &r->r, REC_MODULE, 0, sizeof(*r));
-	}
 	emit_leave(t);
-	return r ? &r->r : NULL;
+	return r;
 }
 
 /* With nothing in the way, as observe.c's begin_at_once; NULL: there is something. */

@@ -16,6 +16,8 @@
 #ifndef PYTHON_MODULES_H
 #define PYTHON_MODULES_H
 
+#include "agent/core/thread.h"
+
 #include <stdbool.h>
 
 /* From the agent's constructor: else nothing happens. by_frames: their calls are seen by
@@ -26,5 +28,8 @@ void modules_opened(void); /* a window is about to open */
 void modules_opened_now(void); /* one has, by this thread */
 void modules_ended(void); /* one has ended; the next may be open */
 void modules_fork_child(void);
+/* A record of a call that begins now, and whose end is stored later; by a thread that
+ * holds the interpreter's lock, between emit_enter and emit_leave. NULL: no room. */
+struct record *modules_put(struct thread *t, const void *self, uint8_t flags);
 
 #endif

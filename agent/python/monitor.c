@@ -53,25 +53,25 @@ static long bits[LENGTH(events)]; /* of the events, as set_events takes them */
 /* ---- events ---- */
 
 /* None lives for ever since 3.12. */
-static inline void *tell_track(void (*what)(void))
+static inline void *tell_track(void (*what)(const void *code), const void *code)
 {
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
 		end_tool();
 	else
-		what();
+		what(code);
 	return api.none;
 }
 
 static void *on_begin(void *self, void *const *args, long count)
 {
-	(void)self, (void)args, (void)count;
-	return tell_track(track_begin);
+	(void)self, (void)count;
+	return tell_track(track_begin, args[0]);
 }
 
 static void *on_end(void *self, void *const *args, long count)
 {
-	(void)self, (void)args, (void)count;
-	return tell_track(track_end);
+	(void)self, (void)count;
+	return tell_track(track_end, args[0]);
 }
 
 /* ---- the tool ---- */
@@ -182,11 +182,25 @@ static const char *begin_tool(void *monitoring)
 	return "sys.monitoring refused our functions";
 }
 
+/* Another interpreter may have begun since. */
+static bool is_registered(void *monitoring)
+{
+	void *owner = monitoring ? api.call(monitoring, "get_tool", "i", tool) : NULL;
+	bool named = owner && owner != api.none;
+
+	return is_done(owner) && named;
+}
+
 const char *monitor_begin(void)
 {
+	void *monitoring;
+
 	if (!find_functions())
 		return "the interpreter lacks functions that are needed";
-	return tool == NO_TOOL ? begin_tool(api.system("monitoring")) : NULL;
+	monitoring = api.system("monitoring");
+	if (tool != NO_TOOL && !is_registered(monitoring))
+		tool = NO_TOOL;
+	return tool == NO_TOOL ? begin_tool(monitoring) : NULL;
 }
 
 /* An exception may be on its way. */

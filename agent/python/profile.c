@@ -10,6 +10,9 @@
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
 #include "agent/python/track.h"
+#include "base/sys.h"
+
+#include <string.h>
 
 /* What a profile function is told (Include/cpython/pystate.h). */
 enum { TOLD_CALL = 0, TOLD_RETURN = 3 };
@@ -17,59 +20,167 @@ enum { TOLD_CALL = 0, TOLD_RETURN = 3 };
 typedef int profile_function(void *self, void *frame, int what, void *argument);
 
 static struct {
-	void (*set)(profile_function *to, void *self); /* the calling thread's */
-	int (*set_of)(void *state, profile_function *to, void *self); /* since 3.9 */
-	void *(*swap)(void *state);
 	void *(*interpreter)(void);
 	void *(*first)(void *interpreter), *(*next)(void *state);
+	void *(*system)(const char *name); /* borrowed */
+	const void *builtin; /* PyCFunction_Type */
 } api;
+
+#define METHOD 16 /* of a builtin: its PyMethodDef */
+
 static struct slot begins, imports;
+
+/* ---- a thread's state ---- */
+
+/* PyThreadState (Include/cpython/pystate.h of 3.8 to 3.11). What the interpreter's own
+ * function for it does is done here: that one asks the program's audit hooks, which may
+ * raise, and let the lock go, so that the states of other threads go away. */
+enum {
+	STATE_TRACING = 44, /* it is in a profile function */
+	STATE_TRACED = 48, /* are there any? In 3.10 and later where that is */
+	STATE_TRACED_311 = 56,
+	STATE_FUNCTION = 56,
+	STATE_FUNCTION_311 = 64,
+	NEXT_FUNCTION = 8, /* from there: the trace function */
+};
+
+static unsigned function_at(void)
+{
+	return interpreter.layout->minor < 11 ? STATE_FUNCTION : STATE_FUNCTION_311;
+}
+
+static profile_function *function_of(const void *state)
+{
+	return (profile_function *)(uintptr_t)layout_at(state, function_at());
+}
+
+static void put_function(void *state, profile_function *to)
+{
+	memcpy((char *)state + function_at(), &to, sizeof(to));
+}
+
+/* Does what is there say of functions what is right? */
+static bool is_as_expected(const void *state)
+{
+	unsigned minor = interpreter.layout->minor;
+	bool any = function_of(state) || layout_at(state, function_at() + NEXT_FUNCTION);
+	const void *traced = minor < 10    ? (const char *)state + STATE_TRACED
+			     : minor == 10 ? layout_at(state, STATE_TRACED)
+					   : layout_at(state, STATE_TRACED_311);
+
+	if (minor >= 10 && !sys_can_read(traced))
+		return false;
+	return layout_word(state, STATE_TRACING) ||
+	       any == (minor < 11 ? layout_word(traced, 0) != 0
+				  : *(const uint8_t *)traced != 0);
+}
+
+/* While the thread is in a profile function the interpreter looks again behind it. */
+static void turn_on(void *state)
+{
+	char *traced = (char *)state + STATE_TRACED;
+	int on = 1;
+
+	if (layout_word(state, STATE_TRACING))
+		return;
+	if (interpreter.layout->minor == 11)
+		*(uint8_t *)(uintptr_t)layout_at(state, STATE_TRACED_311) = 255;
+	else if (interpreter.layout->minor == 10)
+		memcpy((void *)(uintptr_t)layout_at(state, STATE_TRACED), &on,
+		       sizeof(on));
+	else
+		memcpy(traced, &on, sizeof(on));
+}
+
+/* ---- events ---- */
 
 static int on_event(void *self, void *frame, int what, void *argument)
 {
-	(void)self;
-	(void)frame;
-	(void)argument;
+	(void)self, (void)frame, (void)argument;
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
-		api.set(NULL, NULL);
+		put_function(interpreter.thread_state(), NULL);
 	else if (what == TOLD_CALL)
-		track_begin();
+		track_begin(NULL);
 	else if (what == TOLD_RETURN)
-		track_end();
+		track_end(NULL);
 	return 0;
-}
-
-/* c_profilefunc of PyThreadState (Include/cpython/pystate.h). */
-static const void *function_of(const void *state)
-{
-	return layout_at(state, interpreter.layout->minor < 11 ? 56 : 64);
-}
-
-/* 3.8 knows the calling thread's alone. */
-static void set_function(void *state)
-{
-	void *mine;
-
-	if (api.set_of) {
-		api.set_of(state, on_event, NULL);
-		return;
-	}
-	mine = api.swap(state);
-	api.set(on_event, NULL);
-	api.swap(mine);
 }
 
 static bool is_ours(const void *state)
 {
-	return function_of(state) == (const void *)(uintptr_t)on_event;
+	return function_of(state) == on_event;
 }
 
 /* False: another tool is told of its calls. */
 static bool take_thread(void *state)
 {
-	if (!function_of(state))
-		set_function(state);
+	if (!function_of(state)) {
+		put_function(state, on_event);
+		turn_on(state);
+	}
 	return is_ours(state);
+}
+
+/* ---- sys.setprofile ---- */
+
+struct method { /* PyMethodDef */
+	const char *name;
+	void *(*_Atomic call)(void *module, void *argument);
+};
+static struct method *setter;
+static void *(*real_setter)(void *module, void *argument);
+static __thread profile_function *theirs __attribute__((tls_model("initial-exec")));
+
+/* As we were told of the call of sys.setprofile, the interpreter tells what that has put
+ * there of its end; without us nobody would have been told. */
+static int pass_by(void *self, void *frame, int what, void *argument)
+{
+	put_function(interpreter.thread_state(), theirs);
+	(void)self, (void)frame, (void)what, (void)argument;
+	return 0;
+}
+
+static void *on_setter(void *module, void *argument)
+{
+	void *state = interpreter.thread_state();
+	bool before = is_ours(state);
+	void *result = real_setter(module, argument);
+
+	if (!result || !before || is_ours(state))
+		return result;
+	track_leave();
+	theirs = function_of(state);
+	if (theirs)
+		put_function(state, pass_by);
+	return result;
+}
+
+static void watch_setter(void)
+{
+	void *function = api.system("setprofile");
+
+	if (!setter && function && layout_at(function, LAYOUT_TYPE) == api.builtin) {
+		setter = (struct method *)(uintptr_t)layout_at(function, METHOD);
+		real_setter = atomic_load(&setter->call);
+	}
+	if (setter && atomic_load(&setter->call) == real_setter)
+		atomic_store(&setter->call, on_setter);
+}
+
+static void leave_setter(void)
+{
+	if (setter && atomic_load(&setter->call) == on_setter)
+		atomic_store(&setter->call, real_setter);
+}
+
+/* ---- threads ---- */
+
+void profile_check(void)
+{
+	const void *state = interpreter.thread_state();
+
+	if (state && !is_ours(state) && gate_cycle())
+		track_leave();
 }
 
 static void *on_bootstrap(void *function, void *const *args, size_t count, void *names)
@@ -113,38 +224,31 @@ static void watch_begins(void)
 static bool find_functions(void)
 {
 	static const struct interpreter_symbol symbols[] = {
-		{ "PyEval_SetProfile", &api.set, false },
-		{ "_PyEval_SetProfile", &api.set_of, true },
-		{ "PyThreadState_Swap", &api.swap, false },
 		{ "PyInterpreterState_Main", &api.interpreter, false },
 		{ "PyInterpreterState_ThreadHead", &api.first, false },
 		{ "PyThreadState_Next", &api.next, false },
+		{ "PySys_GetObject", &api.system, false },
+		{ "PyCFunction_Type", &api.builtin, false },
 	};
 
-	return api.next || interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
+	return api.builtin ||
+	       interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
 }
 
-/* The calling thread comes first: what is there afterwards says whether threads are laid
- * out as expected. */
 const char *profile_begin(void)
 {
-	void *mine = interpreter.thread_state();
-	unsigned away = 0;
+	void *state;
 
 	if (!find_functions() || !imported_find() || !paths_find())
 		return "the interpreter lacks functions that are needed";
-	if (!function_of(mine)) {
-		set_function(mine);
-		if (!is_ours(mine)) {
-			api.set(NULL, NULL);
+	for (state = api.first(api.interpreter()); state; state = api.next(state))
+		if (!is_as_expected(state))
 			return "its threads are laid out in another way than expected";
-		}
-	}
-	for (void *state = api.first(api.interpreter()); state; state = api.next(state))
-		away += !take_thread(state);
+	for (state = api.first(api.interpreter()); state; state = api.next(state))
+		if (!take_thread(state))
+			last_count(PYTHON_AWAY);
+	watch_setter();
 	watch_begins();
-	while (away--)
-		last_count(PYTHON_AWAY);
 	return NULL;
 }
 
@@ -152,4 +256,5 @@ void profile_end(void)
 {
 	slot_unset(&imports);
 	slot_unset(&begins);
+	leave_setter();
 }

@@ -4,9 +4,9 @@
  * 3.11.
  *
  * One that has another's is left alone. Ours takes itself away at its first event after
- * the window.
+ * the window. No audit hook of the program's is asked.
  *
- * Threads  profile_begin: one with the interpreter's lock. profile_end: any.
+ * Threads  profile_begin: one with the interpreter's lock. The others: any.
  * Memory   a reference to threading.Thread._bootstrap, and to the importer's function.
  * Errors   text that says why calls cannot be had.
  * Units    none.
@@ -17,5 +17,7 @@
 /* All threads get it, and those that begin until profile_end. NULL: done. */
 const char *profile_begin(void);
 void profile_end(void);
+/* Does another tool have this thread's calls by now? Then those that are open end. */
+void profile_check(void);
 
 #endif

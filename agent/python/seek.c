@@ -325,7 +325,7 @@ void seek_prepare(const char *wanted, const struct seek_listener *to)
 {
 	name = wanted;
 	listener = to;
-	goodbye_also = see_end;
+	goodbye_add(see_end);
 	found_all = find_all();
 	if (found_all && pending_find())
 		first_ask(seek_look);

@@ -6,15 +6,15 @@
 #include "agent/core/emit_short.h"
 #include "agent/core/rare.h"
 #include "agent/core/record_function.h"
-#include "agent/core/record_module.h"
 #include "agent/python/entered.h"
 #include "agent/python/last.h"
 #include "agent/python/levels.h"
-#include "agent/python/paths.h"
+#include "agent/python/modules.h"
 #include "base/arena.h"
-#include "base/guard.h"
 
 #include <errno.h>
+
+#define SOON_US 1000 /* asked so soon after the begin: at the begin */
 
 /* The calling thread holds the interpreter's lock, and is in one of its frames. */
 static inline const void *find_frame(const struct python_layout *l)
@@ -37,29 +37,14 @@ static bool is_shown(const struct python_layout *l, const void *frame)
 	       !walk_is_early(l, frame, code, walk_offset(l, frame, code));
 }
 
-/* ---- records ---- */
-
-/* Its end is stored later. */
-static struct record *put_module(struct thread *t, const void *self, uint8_t flags)
+/* C that tells of calls of its own (Cython) has no frame: the innermost is its caller's.
+ */
+static bool is_of(const void *frame, const void *code)
 {
-	const struct paths_module *m;
-	struct rec_module *r;
-	uintptr_t guard = guard_enter();
-
-	m = paths_learn(self, atomic_load(&t->emitting));
-	guard_leave(guard);
-	r = emit_reserve(t, REC_MODULE, sizeof(*r));
-	if (!r)
-		return NULL;
-	*r = (struct rec_module){
-		.r = { .name = m ? m->name : 0 },
-		.self = (uintptr_t)self,
-		.path = m ? m->path : 0,
-	};
-	r->r.begin = clock_ticks();
-	emit_commit(t, &r->r, REC_MODULE, flags, sizeof(*r));
-	return &r->r;
+	return !code || walk_code(interpreter.layout, frame) == code;
 }
+
+/* ---- records ---- */
 
 static inline struct record *put_function(struct thread *t, struct last *known,
 					  const void *frame, const void *code,
@@ -97,40 +82,47 @@ static inline struct record *push_level(struct thread *t, struct levels *k,
 	}
 	if (__builtin_expect(entered_is_call(code), 0))
 		self = entered_self(frame);
-	r = self ? put_module(t, self, flags)
+	r = self ? modules_put(t, self, flags)
 		 : put_function(t, last_of(t), frame, code, flags);
 	v = &k->level[k->n++];
 	*v = (struct level){ frame, code, (uintptr_t)r };
 	return r;
 }
 
-_Static_assert((int)FUNCTION_ENTERED == (int)MODULE_ENTERED &&
-		       (int)FUNCTION_GONE == (int)MODULE_GONE,
-	       "flags of both");
-
-/* Where the whole process is one window the interpreter began later. */
+/* What a thread is in at its first event was there when the window began, unless the
+ * interpreter was asked for events later. Where nobody had to ask, in a window that
+ * follows another one, they have come from its begin on. */
 static uint64_t entered_begin(void)
 {
 	struct cycle_info *info = emit_info();
+	uint64_t asked = 0, soon;
 
 	if (!info)
 		return 0;
-	return info->flags & CYCLE_WHOLE ? atomic_load(&info->python[PYTHON_FUNCTIONS])
-					 : info->begin;
+	if (atomic_compare_exchange_strong(&info->python[PYTHON_FUNCTIONS], &asked,
+					   info->begin))
+		return info->begin;
+	soon = info->begin + (uint64_t)(clock_rate(spool.head) * SOON_US / 1e6);
+	return asked > soon ? asked : info->begin;
 }
 
-/* The outermost first. More than there is room for are left out, with all that they call.
- */
-static void push_entered(struct thread *t, struct levels *k, const void *frame)
+/* What the thread is in, the outermost first; of more than there is room for the inner
+ * ones. begin 0: now. */
+static void push_frames(struct thread *t, struct levels *k, const void *frame,
+			uint8_t flags, uint64_t begin)
 {
 	const struct python_layout *l = interpreter.layout;
-	uint64_t begin = entered_begin();
 	unsigned n = 0;
 	struct record *r;
 
-	for (; frame && n < TRACK_LEVELS; frame = layout_at(frame, l->caller))
-		if (is_shown(l, frame))
+	for (; frame; frame = layout_at(frame, l->caller)) {
+		if (!is_shown(l, frame))
+			continue;
+		if (n < TRACK_LEVELS)
 			k->level[n++].frame = frame;
+		else
+			last_count(PYTHON_DEEP);
+	}
 	for (unsigned i = 0; i < n / 2; i++) {
 		const void *other = k->level[i].frame;
 
@@ -138,7 +130,7 @@ static void push_entered(struct thread *t, struct levels *k, const void *frame)
 		k->level[n - 1 - i].frame = other;
 	}
 	for (unsigned i = 0; i < n; i++) {
-		r = push_level(t, k, k->level[i].frame, FUNCTION_ENTERED);
+		r = push_level(t, k, k->level[i].frame, flags);
 		if (r && begin)
 			r->begin = begin;
 	}
@@ -159,7 +151,8 @@ static __attribute__((noinline)) struct levels *track_anew(struct thread *t,
 		k->cycle = atomic_load(&t->emitting);
 		k->tid = t->tid;
 		k->n = k->beyond = 0;
-		push_entered(t, k, frame);
+		k->last = 0;
+		push_frames(t, k, frame, FUNCTION_ENTERED, entered_begin());
 	} else {
 		last_count(PYTHON_DEEP);
 	}
@@ -167,9 +160,18 @@ static __attribute__((noinline)) struct levels *track_anew(struct thread *t,
 	return k;
 }
 
+/* A thread that executes other frames than it did before is on another stack of its own
+ * (greenlet). */
+static void settle_levels(struct thread *t, struct levels *k, const void *caller)
+{
+	levels_settle(k, caller);
+	if (__builtin_expect(!k->n && caller, 0))
+		push_frames(t, k, caller, FUNCTION_AGAIN, 0);
+}
+
 /* ---- events ---- */
 
-static inline void begin_call(struct thread *t)
+static inline void begin_call(struct thread *t, const void *code)
 {
 	const struct python_layout *l = interpreter.layout;
 	const void *frame = find_frame(l), *caller;
@@ -178,7 +180,7 @@ static inline void begin_call(struct thread *t)
 	struct cost_span span;
 	struct record *r;
 
-	if (!frame)
+	if (!frame || !is_of(frame, code))
 		return;
 	timed = emit_is_timed(t);
 	if (__builtin_expect(timed, 0))
@@ -191,7 +193,7 @@ static inline void begin_call(struct thread *t)
 		    0))
 		k = track_anew(t, caller);
 	else
-		levels_settle(k, caller);
+		settle_levels(t, k, caller);
 	if (!k)
 		return;
 	r = push_level(t, k, frame, 0);
@@ -202,13 +204,13 @@ static inline void begin_call(struct thread *t)
 	}
 }
 
-static __attribute__((noinline)) void begin_slowly(void)
+static __attribute__((noinline)) void begin_slowly(const void *code)
 {
 	int saved = errno;
 	struct thread *t = emit_enter(REC_FUNCTION);
 
 	if (t) {
-		begin_call(t);
+		begin_call(t, code);
 		emit_leave(t);
 	}
 	errno = saved;
@@ -239,7 +241,7 @@ static inline struct levels *find_ready(const struct thread *t, const void *fram
 
 /* begin_call with nothing in the way, as observe.c's begin_at_once. False: there is
  * something, and nothing was done. */
-static inline bool begin_at_once(void)
+static inline bool begin_at_once(const void *known)
 {
 	const struct python_layout *l = interpreter.layout;
 	struct thread *t = emit_ready(sizeof(struct rec_function));
@@ -253,7 +255,7 @@ static inline bool begin_at_once(void)
 		return false;
 	if (frame && t->due > 1) {
 		code = walk_code(l, frame);
-		k = find_ready(t, frame, code, &id);
+		k = !known || known == code ? find_ready(t, frame, code, &id) : NULL;
 	}
 	if (__builtin_expect(!k, 0)) {
 		emit_leave(t);
@@ -275,21 +277,21 @@ static inline bool begin_at_once(void)
 	return true;
 }
 
-void track_begin(void)
+void track_begin(const void *code)
 {
-	if (__builtin_expect(!begin_at_once(), 0))
-		begin_slowly();
+	if (__builtin_expect(!begin_at_once(code), 0))
+		begin_slowly(code);
 }
 
 /* As emit_end; the window may have been sealed meanwhile. */
-static inline void end_call(struct thread *t, uint64_t now)
+static inline void end_call(struct thread *t, const void *code, uint64_t now)
 {
 	const struct python_layout *l = interpreter.layout;
 	const void *frame = find_frame(l);
 	struct levels *k = t->slot[THREAD_FUNCTIONS];
 	uintptr_t record;
 
-	if (!frame)
+	if (!frame || !is_of(frame, code))
 		return;
 	if (__builtin_expect(
 		    !levels_are_current(
@@ -303,25 +305,26 @@ static inline void end_call(struct thread *t, uint64_t now)
 		return;
 	}
 	record = k->level[--k->n].record;
+	k->last = now;
 	if (record & ~LEVEL_TIMED)
 		((struct record *)(record & ~LEVEL_TIMED))->end = now;
 	if (__builtin_expect(record & LEVEL_TIMED, 0))
 		cost_more(now, COST_FUNCTION);
 }
 
-static __attribute__((noinline)) void end_slowly(uint64_t now)
+static __attribute__((noinline)) void end_slowly(const void *code, uint64_t now)
 {
 	int saved = errno;
 	struct thread *t = emit_enter(REC_FUNCTION);
 
 	if (t) {
-		end_call(t, now);
+		end_call(t, code, now);
 		emit_leave(t);
 	}
 	errno = saved;
 }
 
-static inline bool end_at_once(uint64_t now)
+static inline bool end_at_once(const void *code, uint64_t now)
 {
 	struct thread *t = emit_ready(0);
 	struct levels *k = t ? t->slot[THREAD_FUNCTIONS] : NULL;
@@ -331,21 +334,50 @@ static inline bool end_at_once(uint64_t now)
 		return false;
 	v = levels_are_current(k, t, t->cycle) && k->n ? &k->level[k->n - 1] : NULL;
 	if (__builtin_expect(!v || k->beyond || v->record & LEVEL_TIMED || !v->record ||
-				     v->frame != find_frame(interpreter.layout),
+				     v->frame != find_frame(interpreter.layout) ||
+				     (code && v->code != code),
 			     0)) {
 		emit_leave(t);
 		return false;
 	}
 	k->n--;
+	k->last = now;
 	((struct record *)v->record)->end = now;
 	emit_leave(t);
 	return true;
 }
 
-void track_end(void)
+void track_end(const void *code)
 {
 	uint64_t now = clock_ticks();
 
-	if (__builtin_expect(!end_at_once(now), 0))
-		end_slowly(now);
+	if (__builtin_expect(!end_at_once(code, now), 0))
+		end_slowly(code, now);
+}
+
+/* Calls that are open end with the last thing that is known. */
+static void leave_calls(struct thread *t)
+{
+	struct levels *k = t->slot[THREAD_FUNCTIONS];
+	const struct record *r;
+	uint64_t last;
+
+	if (!levels_are_current(k, t, atomic_load(&t->emitting)) || !k->n)
+		return;
+	r = level_record(&k->level[k->n - 1]);
+	last = r && r->begin > k->last ? r->begin : k->last;
+	last_count(PYTHON_AWAY);
+	levels_end(k, 0, last);
+}
+
+void track_leave(void)
+{
+	int saved = errno;
+	struct thread *t = thread_mine ? emit_enter(REC_FUNCTION) : NULL;
+
+	if (t) {
+		leave_calls(t);
+		emit_leave(t);
+	}
+	errno = saved;
 }

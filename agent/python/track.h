@@ -17,9 +17,12 @@
 
 #define TRACK_LEVELS 4096
 
-/* The innermost frame begins, or goes on: a generator. A window is open. */
-void track_begin(void);
+/* The innermost frame begins, or goes on: a generator. A window is open. code: what it
+ * executes, or NULL where only that frame can be meant. */
+void track_begin(const void *code);
 /* It ends: it returns, yields or lets an exception through. */
-void track_end(void);
+void track_end(const void *code);
+/* No event of this thread's comes any more. */
+void track_leave(void);
 
 #endif
