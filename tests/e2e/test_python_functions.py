@@ -161,6 +161,18 @@ def test_steps_and_annotations_keep_their_length():
         assert trace.facts["python functions"]["late_us"] < 1000000
 
 
+def test_windows_that_follow_each_other():
+    """Nobody asks the interpreter again, and calls are there from the begin on."""
+    with prof.folder() as log:
+        run = prof.launch([VENV, TORCH], log, schedule="active=3,repeat=3,wait=0,warmup=0", **FULL)
+        traces = run.traces()
+        assert len(traces) == 3 and "without calls" not in run.err, run.err
+        for trace in traces[1:]:
+            assert trace.facts["python functions"]["late_us"] < 100000, trace.facts["python functions"]
+            assert trace.facts["python functions"]["calls"] > 200
+            nested(trace)
+
+
 def test_nothing_is_left():
     """Neither a profile function nor a tool; a profiler of the program's own goes on as it was."""
     program = """
