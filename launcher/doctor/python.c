@@ -92,7 +92,8 @@ static void judge_calibration(const struct config *c, const char *fact)
 /* The agent had the interpreter confirm its layout, and said so. */
 static void judge_stacks(const struct config *c, const char *facts)
 {
-	const char *what = !config_wants_modules(c)        ? "call stacks"
+	const char *what = c->python_stack == PYTHON_FULL  ? "calls of functions"
+			   : !c->modules                   ? "call stacks"
 			   : c->python_stack == PYTHON_OFF ? "modules"
 							   : "call stacks and modules";
 
