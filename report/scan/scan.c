@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each function takes the place where it begins and returns the one behind what it took;
- * NULL: the event is left to the parser. */
+/* Functions return the place behind what they took; NULL: the parser takes the event. */
 #include "report/scan/scan.h"
 #include "report/scan/digits.h"
 
@@ -238,13 +237,6 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 		return take_types(s, at);
 	case KEY_STACK:
 		return keep_text(s, at, &e->stack);
-	case KEY_STACK_OF:
-	case KEY_FLOPS_SOURCE:
-	case KEY_CALL:
-		*(key == KEY_STACK_OF       ? &e->of_forward
-		  : key == KEY_FLOPS_SOURCE ? &e->flops_ours
-					    : &e->continued) = *at == '"';
-		return skip_value(s, at);
 	case KEY_PATH:
 		return keep_text(s, at, &e->path);
 	case KEY_GRID:
@@ -261,6 +253,12 @@ static const char *take_odd(struct scan *s, enum key key, const char *at)
 		return take_share(s, at, &e->occupancy);
 	case KEY_LABEL:
 		return e->ph == 'M' ? keep_text(s, at, &e->label) : skip_value(s, at);
+	case KEY_STACK_OF:
+	case KEY_FLOPS_SOURCE:
+	case KEY_CALL:
+		e->of_forward |= key == KEY_STACK_OF && *at == '"';
+		e->flops_ours |= key == KEY_FLOPS_SOURCE && *at == '"';
+		e->continued |= key == KEY_CALL && *at == '"'; /* fall through */
 	default:
 		return skip_value(s, at);
 	}
