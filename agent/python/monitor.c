@@ -193,6 +193,7 @@ static bool is_registered(void *monitoring)
 
 const char *monitor_begin(void)
 {
+	const char *why = NULL;
 	void *monitoring;
 
 	if (!find_functions())
@@ -200,7 +201,11 @@ const char *monitor_begin(void)
 	monitoring = api.system("monitoring");
 	if (tool != NO_TOOL && !is_registered(monitoring))
 		tool = NO_TOOL;
-	return tool == NO_TOOL ? begin_tool(monitoring) : NULL;
+	if (tool == NO_TOOL)
+		why = begin_tool(monitoring);
+	if (why) /* what stands there may be anything, and events no numbers */
+		api.clear_error();
+	return why;
 }
 
 /* An exception may be on its way. */

@@ -57,6 +57,15 @@ for i in range(1000): f(5)
 """
 
 
+MADE_UP = F + """
+import sys, types
+class Any:
+    def __getattr__(self, name): return "no number"
+if hasattr(sys, "monitoring"): sys.monitoring = types.SimpleNamespace(events=Any(), get_tool=lambda i: None)
+for i in range(4): boundary(); print(f(6))
+"""
+
+
 def same(code):
     def one(python):
         bare = prof.plain([python, "-c", code])
@@ -78,6 +87,10 @@ def test_an_audit_hook_that_refuses():
 
 def test_an_audit_hook_that_lets_the_lock_go():
     same(SLEEPS)
+
+
+def test_a_monitoring_that_is_none():
+    same(MADE_UP)
 
 
 def test_after_a_subinterpreter():
