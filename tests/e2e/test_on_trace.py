@@ -155,7 +155,7 @@ def test_the_finisher_is_killed():
             stopped_when(helper, lambda want=turn, seen=looks: seen.append(len(all_files(log)) == want)
                          or seen[-2:] == [True, True])
             os.kill(helper, signal.SIGKILL)     # which ends a stopped one, too
-            until(lambda want=turn: len(told(log)) == want, 10)
+            until(lambda want=turn: len(told(log)) == want)
             until(lambda last=helper: finisher(run) != last)
             with open(os.path.join(log, "go"), "w", encoding="utf-8") as file:
                 file.write("\n")
