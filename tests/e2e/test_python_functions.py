@@ -152,13 +152,14 @@ def test_steps_and_annotations_keep_their_length():
         entered = [e for e in ids.values() if "Called" in e["args"]]
         names = [short(e) for e in entered]
         assert names[:2] == ["<module>", "body"] and "epoch" in names, names
-        assert all(abs(e["ts"] - begin) < 1 for e in entered[:2]), (entered, begin)
+        # As soon as the interpreter was asked, which a busy machine may put off.
+        late = trace.facts["python functions"]["late_us"]
+        assert late < 1000000 and all(-1 < e["ts"] - begin < 1 + late for e in entered[:2]), (entered, begin, late)
         # An epoch is one call, however many pieces: those of an epoch are as long as its steps.
         pieces = [e for e in ids.values() if short(e) == "epoch"]
         calls = [e for e in pieces if "Call" not in e["args"]]
         assert len(calls) == 2 and len(pieces) > 2, pieces
-        assert sum(e["dur"] for e in pieces) > .9 * (end - begin), (pieces, begin, end)
-        assert trace.facts["python functions"]["late_us"] < 1000000
+        assert sum(e["dur"] for e in pieces) > .9 * (end - begin - late), (pieces, begin, end)
 
 
 def test_windows_that_follow_each_other():
