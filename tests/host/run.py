@@ -38,12 +38,13 @@ MODES = {
     "sample": ["--marker", "none", "--malloc", "sample"],
     "all": ["--marker", "none", "--malloc", "all"],
     "stack": ["--marker", "none", "--malloc", "all", "--with-stack"],
+    "full": ["--marker", "none", "--with-stack=full"],
     # Windows open and close at any moment of the program's.
     "often": ["--marker", "time:5", "--schedule", "wait=1,active=1", "--malloc", "all", "--with-stack"],
     "preload": None,
     "bare": None,
 }
-USUAL = [mode for mode in MODES if mode not in ("often", "bare")]
+USUAL = [mode for mode in MODES if mode not in ("full", "often", "bare")]
 # Surroundings that launcher and program share: shell text that ends in the command.
 NEW_MOUNTS = "exec unshare -m --propagation private sh -c '%s' sh \"$@\""
 AROUND = {
