@@ -21,6 +21,7 @@
 #include "agent/python/python.h"
 #include "agent/python/seek.h"
 #include "agent/python/slot.h"
+#include "agent/python/wish.h"
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
@@ -82,7 +83,7 @@ void wire_python_opened_now(void)
 {
 	if (atomic_load(&interpreter_on))
 		modules_opened_now();
-	functions_opened();
+	wish_opened();
 }
 
 void wire_python_ending(void)
@@ -107,7 +108,7 @@ static void look_first(void)
 		return;
 	begin_without_torch();
 	modules_look();
-	functions_look();
+	wish_look();
 }
 
 /* Python's importer asks dlsym for PyInit_*, with the interpreter's lock held. */
@@ -126,7 +127,7 @@ void wire_python_look(const char *name)
 		begin_without_torch();
 	objects_look();
 	modules_look();
-	functions_look();
+	wish_look();
 	if (objects_missing(gate_cycle()))
 		tell_window(objects_begin_late);
 }
@@ -205,6 +206,7 @@ static void say_none(void)
 void wire_python_ended(struct cycle_info *info, bool kept)
 {
 	objects_ended(info);
+	wish_ended();
 	functions_ended(info, kept);
 	if (kept)
 		say_none();
@@ -218,6 +220,7 @@ void wire_python_fork_child(void)
 	objects_fork_child();
 	slot_fork_child();
 	modules_fork_child();
+	wish_fork_child();
 	functions_fork_child();
 	seek_fork_child();
 }

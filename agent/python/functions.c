@@ -3,47 +3,23 @@
  * sys.monitoring: profile.h and monitor.h. */
 #include "agent/python/functions.h"
 #include "agent/core/emit.h"
-#include "agent/python/check.h"
 #include "agent/python/goodbye.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/monitor.h"
-#include "agent/python/pending.h"
-#include "base/guard.h"
 #include "base/log.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 
 #define MONITORED 12 /* since 3.12 */
 
 enum state { UNWANTED, WANTED, LEFT };
 static _Atomic int state; /* enum state */
-_Atomic int functions_wish;
 
 /* The interpreter ends: its main thread has come to the end of what it does. */
 static void check_last(void)
 {
-	if (functions_wish & FUNCTIONS_CHECK)
+	if (wish_now & WISH_CHECK)
 		profile_check();
-}
-
-void functions_want(void)
-{
-	atomic_store(&state, WANTED);
-	goodbye_add(check_last);
-}
-
-static void note_begin(void)
-{
-	struct thread *t = emit_enter(REC_FUNCTION);
-	struct cycle_info *info = t ? emit_info() : NULL;
-	uint64_t none = 0;
-
-	if (info)
-		atomic_compare_exchange_strong(&info->python[PYTHON_FUNCTIONS], &none,
-					       clock_ticks());
-	if (t)
-		emit_leave(t);
 }
 
 static void leave_functions(const char *why)
@@ -52,47 +28,28 @@ static void leave_functions(const char *why)
 	log_warn("calls of Python functions are not recorded: %s", why);
 }
 
+/* A window is open, and this thread holds the lock. */
 static void ask_now(void)
 {
-	uintptr_t guard = guard_enter();
-	const char *why =
-		interpreter.layout->minor < MONITORED ? profile_begin() : monitor_begin();
+	const char *why;
 
-	guard_leave(guard);
+	if (atomic_load(&state) != WANTED)
+		return;
+	why = interpreter.layout->minor < MONITORED ? profile_begin() : monitor_begin();
 	if (why) {
 		leave_functions(why);
 		return;
 	}
 	if (interpreter.layout->minor < MONITORED)
-		atomic_fetch_or(&functions_wish, FUNCTIONS_CHECK);
-	note_begin();
+		atomic_fetch_or(&wish_now, WISH_CHECK);
+	wish_note(PYTHON_FUNCTIONS);
 }
 
-void functions_look(void)
+void functions_want(void)
 {
-	int saved = errno;
-
-	if (functions_wish & FUNCTIONS_ASK && atomic_load(&interpreter_on) &&
-	    gate_cycle() && check_holds_lock() &&
-	    atomic_fetch_and(&functions_wish, ~FUNCTIONS_ASK) & FUNCTIONS_ASK)
-		ask_now();
-	errno = saved;
-}
-
-static int look_pending(void *arg)
-{
-	(void)arg;
-	functions_look();
-	return 0;
-}
-
-void functions_opened(void)
-{
-	if (atomic_load(&state) != WANTED || !gate_cycle())
-		return;
-	atomic_fetch_or(&functions_wish, FUNCTIONS_ASK);
-	if (atomic_load(&interpreter_on) && !interpreter.finalizing())
-		pending_add_any(look_pending);
+	atomic_store(&state, WANTED);
+	goodbye_add(check_last);
+	wish_add(ask_now, NULL);
 }
 
 static void say_missing(struct cycle_info *info)
@@ -117,7 +74,7 @@ void functions_ended(struct cycle_info *info, bool kept)
 	if (atomic_load(&state) != WANTED)
 		return;
 	if (!gate_cycle()) {
-		atomic_store(&functions_wish, 0);
+		atomic_fetch_and(&wish_now, ~WISH_CHECK);
 		profile_end();
 	}
 	if ((kept || info->flags & CYCLE_TIMED) &&
@@ -127,6 +84,6 @@ void functions_ended(struct cycle_info *info, bool kept)
 
 void functions_fork_child(void)
 {
-	atomic_store(&functions_wish, 0);
+	atomic_fetch_and(&wish_now, ~WISH_CHECK);
 	profile_end();
 }

@@ -309,7 +309,7 @@ static ALWAYS_INLINE void start_event(void **slot, const void *rf, enum record_k
 {
 	struct context *c;
 
-	if (__builtin_expect(entered_found | functions_wish, 0))
+	if (__builtin_expect(entered_found | wish_now, 0))
 		functions_event();
 	c = kind == REC_OP && !token ? begin_at_once(rf) : NULL;
 	if (__builtin_expect(c != NULL, 1))
