@@ -5,13 +5,12 @@
  * in a slot of its global offset table, and with no other library that has the name.
  */
 #include "agent/hooks/weak.h"
+#include "agent/hooks/bound.h"
 #include "base/elf.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define PAGE 4096ul
 #define MOST 16384 /* relocations by name that are looked at in an object */
 
 struct object {
@@ -38,35 +37,6 @@ static bool read_object(const struct dl_phdr_info *info, struct object *o)
 		.relative = elf_value(info, DT_RELACOUNT),
 	};
 	return o->symbols && o->names && o->rela && o->relative <= o->count;
-}
-
-/* What the loader has made read-only after it had relocated the object: the whole pages
- * of PT_GNU_RELRO. A program linked with -z now has its slots there. */
-static bool is_sealed(const struct dl_phdr_info *info, uintptr_t slot)
-{
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *p = &info->dlpi_phdr[i];
-		uintptr_t begin = info->dlpi_addr + p->p_vaddr, end = begin + p->p_memsz;
-
-		if (p->p_type == PT_GNU_RELRO && slot >= (begin & ~(PAGE - 1)) &&
-		    slot < (end & ~(PAGE - 1)))
-			return true;
-	}
-	return false;
-}
-
-/* A sealed page is writable for a moment. One that cannot be made so stays as it is. */
-static void clear_slot(const struct dl_phdr_info *info, const Elf64_Rela *r)
-{
-	uintptr_t *slot = (uintptr_t *)(info->dlpi_addr + r->r_offset);
-	void *page = (void *)((uintptr_t)slot & ~(PAGE - 1));
-	bool sealed = is_sealed(info, (uintptr_t)slot);
-
-	if (sealed && mprotect(page, PAGE, PROT_READ | PROT_WRITE))
-		return;
-	*slot = 0;
-	if (sealed)
-		mprotect(page, PAGE, PROT_READ);
 }
 
 static bool has_other(const struct look *l, const char *name)
@@ -98,7 +68,7 @@ static void look_at(const struct look *l, const struct object *o, const Elf64_Re
 	if (ELF64_R_TYPE(r->r_info) == R_X86_64_GLOB_DAT && sym->st_shndx == SHN_UNDEF &&
 	    ELF64_ST_BIND(sym->st_info) == STB_WEAK && is_hook(l, *slot, name) &&
 	    !has_other(l, name))
-		clear_slot(o->info, r);
+		bound_store(o->info, (uintptr_t *)slot, 0);
 }
 
 static int each_object(struct dl_phdr_info *info, size_t size, void *arg)
