@@ -137,6 +137,8 @@ const char *several_read(const struct config_option *o, const char *name, uint32
 
 	if (old)
 		return read_old(old, at, flag, v, len);
+	if (len == 3 && !memcmp(v, "all", 3) && number_of(o, v, len) < 0)
+		flag = 1;
 	if (flag < 0)
 		return read_list(o, at, v, len);
 	*at = flag ? all_of(o) : 0;

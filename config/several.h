@@ -19,8 +19,8 @@
 #define SEVERAL_MALLOC_STACKS "malloc_stacks"
 
 /* `len` bytes of v: choices with commas between. flag: 1 where v is on in one of its
- * spellings, which is all of them, 0 off, below 0 neither. Where `name` is an option's of
- * old, v is what that one took. */
+ * spellings, which is all of them (as the word all), 0 off, below 0 neither. Where `name`
+ * is an option's of old, v is what that one took. */
 const char *several_read(const struct config_option *o, const char *name, uint32_t *at,
 			 int flag, const char *v, size_t len);
 /* As several_read reads it. Returns the length, like fmt. */

@@ -23,10 +23,10 @@
 static uint64_t events_of(const struct totals *s)
 {
 	static const enum record_kind kinds[] = {
-		REC_OP,    REC_ANNOTATION, REC_MEMORY, REC_OOM,
-		REC_CALL,  REC_KERNEL,     REC_COPY,   REC_SET,
-		REC_GRAPH, REC_SYNC,       REC_EVENT,  REC_OVERHEAD,
-		REC_BLOCK, REC_COLLECTIVE, REC_MODULE, REC_FUNCTION,
+		REC_OP,       REC_ANNOTATION, REC_MEMORY, REC_OOM,        REC_CALL,
+		REC_KERNEL,   REC_COPY,       REC_SET,    REC_GRAPH,      REC_SYNC,
+		REC_EVENT,    REC_OVERHEAD,   REC_BLOCK,  REC_COLLECTIVE, REC_MODULE,
+		REC_FUNCTION, REC_PYTHON,
 	};
 	uint64_t n = 0;
 

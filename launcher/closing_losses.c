@@ -35,6 +35,7 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_HEAP] = "memory samples",
 	[REC_MODULE] = "calls of modules",
 	[REC_FUNCTION] = "calls of Python functions",
+	[REC_PYTHON] = "garbage collections, waits for the lock and imports of Python's",
 };
 
 /* A size that the launcher would refuse is no advice: more than the machine's memory. */

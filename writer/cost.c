@@ -61,6 +61,7 @@ static double own_ticks(const struct trace *t)
 		[COST_FREE] = REC_FREE,
 		[COST_MODULE] = REC_MODULE,
 		[COST_FUNCTION] = REC_FUNCTION,
+		[COST_PAUSE] = REC_PYTHON,
 	};
 	double ticks = 0;
 
@@ -128,6 +129,7 @@ void cost_write(struct trace *t)
 		[COST_FREE] = "free",
 		[COST_MODULE] = "module",
 		[COST_FUNCTION] = "function",
+		[COST_PAUSE] = "python event",
 		[COST_SAMPLE] = "sampled block",
 		[COST_CALL] = "cuda call",
 		[COST_PASS] = "passed malloc and free",

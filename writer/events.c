@@ -4,6 +4,7 @@
 #include "agent/core/record_function.h"
 #include "agent/core/record_stack.h"
 #include "writer/collective.h"
+#include "writer/python/pauses.h"
 #include "writer/python/pieces.h"
 #include "writer/trace.h"
 
@@ -259,6 +260,15 @@ static int put_pieces(struct trace *t, uint32_t tid, uint64_t now)
 	return err;
 }
 
+static int put_pause(struct trace *t, uint32_t tid, const struct rec_python *r)
+{
+	int err = pauses_put(t, tid, r);
+
+	if (!err)
+		put_tail(t, read_is_open(&t->cycle, &r->r));
+	return err;
+}
+
 /* ---- instants ---- */
 
 /* "[memory]" as torch writes it. The plugin leaves out an event without "Addr" or
@@ -297,6 +307,7 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 	case REC_ANNOTATION:
 	case REC_MODULE:
 	case REC_FUNCTION:
+	case REC_PYTHON:
 		err = put_pieces(t, run->tid, r->begin);
 		if (t->cuda && !err)
 			err = gpu_calls(t, run->tid, r->begin);
@@ -306,6 +317,8 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 			return put_step(t, run, (const struct rec_step *)r);
 		if (r->kind == REC_MODULE || r->kind == REC_FUNCTION)
 			return put_call(t, run->tid, r);
+		if (r->kind == REC_PYTHON)
+			return put_pause(t, run->tid, (const struct rec_python *)r);
 		return put_op(t, c, (const struct rec_op *)r, offset);
 	case REC_MEMORY:
 	case REC_OOM:

@@ -2,6 +2,7 @@
 /* What a file has before and after its events: head, rows of threads, tail. */
 #include "agent/core/clock.h"
 #include "writer/cost.h"
+#include "writer/python/pauses.h"
 #include "writer/trace.h"
 
 static const char *const kinds[REC_KINDS] = {
@@ -161,6 +162,7 @@ static void put_proflaunch_object(struct trace *t)
 		gpu_facts(t);
 	python_counts(t);
 	nn_counts(t);
+	pauses_counts(t);
 	flops_sum_counts(t);
 	heap_summary(t);
 	json_lit(j, "},\n");

@@ -8,6 +8,7 @@
 #include "agent/core/record_gpu.h"
 #include "agent/core/record_heap.h"
 #include "agent/core/record_module.h"
+#include "agent/core/record_python.h"
 #include "base/search.h"
 #include "writer/sort.h"
 #include "writer/writer.h"
@@ -44,6 +45,7 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_HEAP] = sizeof(struct rec_heap),
 	[REC_MODULE] = sizeof(struct rec_module),
 	[REC_FUNCTION] = sizeof(struct rec_function),
+	[REC_PYTHON] = sizeof(struct rec_python),
 };
 
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)
@@ -163,6 +165,8 @@ static void note_record(struct scan *s, const struct record *r, uint64_t at)
 		note_step(s, r, ((const struct rec_step *)r)->number, false);
 	else if (r->kind == REC_MEMORY)
 		note_memory(s->c, (const struct rec_memory *)r);
+	else if (r->kind == REC_PYTHON)
+		s->c->pauses[r->flags & PAUSE_KIND]++;
 	else if (r->kind == REC_HEAP && pile_add(&s->c->counters, &at, sizeof(at)))
 		s->err = -ENOMEM;
 }

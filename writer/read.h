@@ -60,6 +60,7 @@ struct cycle_read {
 	struct pile counters; /* uint64_t: offsets of REC_HEAP, which is the process's */
 	struct pile blocks; /* struct timed_record: REC_BLOCK, added by gpu_read */
 	uint64_t events[REC_KINDS]; /* in the window */
+	uint64_t pauses[4]; /* of REC_PYTHON, by enum pause_kind */
 	uint64_t late[REC_KINDS]; /* records that begin after the window's end */
 	uint64_t backward; /* operators that can end a flow */
 	uint32_t gpus; /* highest CUDA device with tensor memory, + 1 */

@@ -39,7 +39,8 @@
 	KIND(FREE, "heap_frees")          \
 	KIND(HEAP, "heap_counters")       \
 	KIND(MODULE, "modules")           \
-	KIND(FUNCTION, "functions")
+	KIND(FUNCTION, "functions")       \
+	KIND(PYTHON, "python_events")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
@@ -114,7 +115,5 @@ struct rec_memory {
 	int8_t device_index; /* -1 for CPU */
 	uint8_t spare[6];
 };
-
-_Static_assert(sizeof(struct record) == 24 && sizeof(struct rec_op) == 40, "sizes");
 
 #endif

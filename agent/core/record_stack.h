@@ -14,6 +14,8 @@
 
 #include <stddef.h>
 
+_Static_assert(sizeof(struct record) == 24 && sizeof(struct rec_op) == 40, "sizes");
+
 struct op_stack {
 	uint32_t python; /* codes.h; 0 = none */
 	uint32_t native; /* of the same moment; 0 = none */

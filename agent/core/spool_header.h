@@ -14,7 +14,7 @@
 #include "base/tally.h"
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 18
+#define SPOOL_VERSION 19
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
 #define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
