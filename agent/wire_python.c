@@ -17,6 +17,7 @@
 #include "agent/python/modules.h"
 #include "agent/python/objects.h"
 #include "agent/python/pair.h"
+#include "agent/python/pauses.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
 #include "agent/python/seek.h"
@@ -40,13 +41,20 @@ static bool wants_functions(void)
 
 static bool is_wanted(void)
 {
-	return agent.config.python_stack != PYTHON_OFF || agent.config.modules;
+	return agent.config.python_stack != PYTHON_OFF || agent.config.modules ||
+	       agent.config.python_events;
+}
+
+/* Of any program in Python, without torch. */
+static bool wants_all(void)
+{
+	return wants_functions() || agent.config.python_events;
 }
 
 /* Do windows open without torch, too, for what this interpreter does? */
 static bool is_of_use(void)
 {
-	return torch_known() || heap_wanted() || wants_functions();
+	return torch_known() || heap_wanted() || wants_all();
 }
 
 /* ---- small objects ---- */
@@ -83,6 +91,7 @@ void wire_python_opened_now(void)
 {
 	if (atomic_load(&interpreter_on))
 		modules_opened_now();
+	pauses_opened();
 	wish_opened();
 }
 
@@ -106,6 +115,7 @@ static void look_first(void)
 {
 	if (!python_look())
 		return;
+	pauses_found();
 	begin_without_torch();
 	modules_look();
 	wish_look();
@@ -121,9 +131,10 @@ void wire_python_look(const char *name)
 		return;
 	if (!is_of_use() || !python_look())
 		return;
+	pauses_found();
 	if (torch_known())
 		python_path();
-	else if (wants_functions() && !sched_begun())
+	else if (wants_all() && !sched_begun())
 		begin_without_torch();
 	objects_look();
 	modules_look();
@@ -158,6 +169,13 @@ uint32_t wire_python_call(struct thread *t, uint32_t native)
 	return interpreter_on ? pair_call(t, native) : native;
 }
 
+static unsigned pauses_of(uint32_t events)
+{
+	return (CONFIG_HAS(events, EVENTS_GC) ? PAUSES_GC : 0) |
+	       (CONFIG_HAS(events, EVENTS_GIL) ? PAUSES_GIL : 0) |
+	       (CONFIG_HAS(events, EVENTS_IMPORT) ? PAUSES_IMPORT : 0);
+}
+
 void wire_python_start(void)
 {
 	static const struct seek_listener marker = { sched_function_begin, sched_end,
@@ -174,13 +192,14 @@ void wire_python_start(void)
 	interpreter_want(agent.config.python_stack != PYTHON_OFF,
 			 config_wants_modules(&agent.config));
 	python_prepare();
+	pauses_want(pauses_of(agent.config.python_events));
+	pauses_found();
 	if (config_wants_modules(&agent.config))
 		modules_want(wants_functions());
-	if (wants_functions()) {
+	if (wants_functions())
 		functions_want();
-		if (pending_find())
-			first_ask(look_first);
-	}
+	if (wants_all() && pending_find())
+		first_ask(look_first);
 	if (!heap_wanted() || agent.config.python_stack == PYTHON_OFF)
 		return;
 	heap_also_walk(add_stack);
@@ -200,7 +219,8 @@ static void say_none(void)
 		log_warn("%s of Python: no CPython was found in this process",
 			 agent.config.python_stack != PYTHON_OFF
 				 ? "operators have no call stacks"
-				 : "there are no modules");
+			 : config_wants_modules(&agent.config) ? "there are no modules"
+							       : "there are no events");
 }
 
 void wire_python_ended(struct cycle_info *info, bool kept)
@@ -208,6 +228,7 @@ void wire_python_ended(struct cycle_info *info, bool kept)
 	objects_ended(info);
 	wish_ended();
 	functions_ended(info, kept);
+	pauses_ended(info, kept);
 	if (kept)
 		say_none();
 	modules_ended();
@@ -222,5 +243,6 @@ void wire_python_fork_child(void)
 	modules_fork_child();
 	wish_fork_child();
 	functions_fork_child();
+	pauses_fork_child();
 	seek_fork_child();
 }

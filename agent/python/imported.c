@@ -7,6 +7,7 @@ static struct {
 	void *(*modules)(void); /* borrowed */
 	void *(*item)(void *dict, const char *key); /* borrowed */
 	void *(*contents)(void *module); /* borrowed */
+	void *(*get)(void *dict, void *key); /* borrowed */
 	const void *module_type;
 } api;
 
@@ -15,6 +16,7 @@ bool imported_find(void)
 	static const struct interpreter_symbol symbols[] = {
 		{ "PyImport_GetModuleDict", &api.modules, false },
 		{ "PyDict_GetItemString", &api.item, false },
+		{ "PyDict_GetItem", &api.get, false },
 		{ "PyModule_GetDict", &api.contents, false },
 		{ "PyModule_Type", &api.module_type, false },
 	};
@@ -29,4 +31,9 @@ void *imported_item(const char *module, const char *name)
 	return in && layout_at(in, LAYOUT_TYPE) == api.module_type
 		       ? api.item(api.contents(in), name)
 		       : NULL;
+}
+
+bool imported_is(void *module)
+{
+	return api.get(api.modules(), module);
 }

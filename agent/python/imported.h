@@ -19,5 +19,6 @@
 bool imported_find(
 	void); /* looks up the interpreter's functions; false: one is missing */
 void *imported_item(const char *module, const char *name);
+bool imported_is(void *module); /* is there one of that name, a str? */
 
 #endif

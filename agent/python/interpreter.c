@@ -29,9 +29,10 @@ bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
 void interpreter_want(bool stacks, bool modules)
 {
 	wants_stacks = stacks;
-	wanted = !modules ? "call stacks"
-		 : stacks ? "call stacks and modules"
-			  : "modules";
+	wanted = stacks && modules ? "call stacks and modules"
+		 : stacks          ? "call stacks"
+		 : modules         ? "modules"
+				   : "events";
 }
 
 static void set_on(bool on)
