@@ -88,6 +88,14 @@ bool sys_can_read(const void *at)
 			sizeof(uint64_t)) == -EINVAL;
 }
 
+bool sys_can_write(void *at)
+{
+	static _Atomic uint32_t nobody;
+
+	return SYS_CALL(SYS_futex, &nobody, FUTEX_WAKE_OP_PRIVATE, 0, NULL, at,
+			FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+}
+
 /* Where glibc keeps a thread's id on x86-64; believed when it is right for one. */
 #define TID_AT 0x2d0
 

@@ -76,6 +76,8 @@ bool sys_populates(void *at);
 /* Are there eight bytes to be read at the word that holds `at`? The kernel looks, and
  * nothing changes; false where it may not be asked. */
 bool sys_can_read(const void *at);
+/* May the word of four bytes be written? The kernel adds nothing to it. */
+bool sys_can_write(void *at);
 uint32_t sys_tid(void);
 uint32_t sys_pid(void); /* asks the kernel each time */
 uint64_t sys_start_time(uint32_t pid); /* /proc/pid/stat field 22; 0 = gone */
