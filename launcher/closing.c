@@ -26,7 +26,7 @@ static uint64_t events_of(const struct totals *s)
 		REC_OP,       REC_ANNOTATION, REC_MEMORY, REC_OOM,        REC_CALL,
 		REC_KERNEL,   REC_COPY,       REC_SET,    REC_GRAPH,      REC_SYNC,
 		REC_EVENT,    REC_OVERHEAD,   REC_BLOCK,  REC_COLLECTIVE, REC_MODULE,
-		REC_FUNCTION, REC_PYTHON,
+		REC_FUNCTION, REC_PYTHON,     REC_C_CALL,
 	};
 	uint64_t n = 0;
 

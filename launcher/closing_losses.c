@@ -36,6 +36,7 @@ static const char *const kind_words[REC_KINDS] = {
 	[REC_MODULE] = "calls of modules",
 	[REC_FUNCTION] = "calls of Python functions",
 	[REC_PYTHON] = "garbage collections, waits for the lock and imports of Python's",
+	[REC_C_CALL] = "calls of C functions",
 };
 
 /* A size that the launcher would refuse is no advice: more than the machine's memory. */

@@ -62,6 +62,7 @@ static double own_ticks(const struct trace *t)
 		[COST_MODULE] = REC_MODULE,
 		[COST_FUNCTION] = REC_FUNCTION,
 		[COST_PAUSE] = REC_PYTHON,
+		[COST_C_CALL] = REC_C_CALL,
 	};
 	double ticks = 0;
 
@@ -130,6 +131,7 @@ void cost_write(struct trace *t)
 		[COST_MODULE] = "module",
 		[COST_FUNCTION] = "function",
 		[COST_PAUSE] = "python event",
+		[COST_C_CALL] = "C call",
 		[COST_SAMPLE] = "sampled block",
 		[COST_CALL] = "cuda call",
 		[COST_PASS] = "passed malloc and free",

@@ -46,6 +46,7 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_MODULE] = sizeof(struct rec_module),
 	[REC_FUNCTION] = sizeof(struct rec_function),
 	[REC_PYTHON] = sizeof(struct rec_python),
+	[REC_C_CALL] = sizeof(struct record),
 };
 
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)

@@ -23,6 +23,7 @@ enum cost_kind {
 	COST_MODULE,
 	COST_FUNCTION,
 	COST_PAUSE,
+	COST_C_CALL,
 	COST_WHOLE, /* all are timed from here on: */
 	COST_SAMPLE = COST_WHOLE, /* malloc = sample: blocks that are samples */
 	COST_CALL, /* CUDA calls, where hooks record them or their stacks */

@@ -65,6 +65,7 @@ enum python_count {
 	PYTHON_AWAY, /* threads whose functions another tool is told of */
 	PYTHON_EVENTS, /* ticks: collections and imports are recorded since then; 0: not */
 	PYTHON_LOCK, /* 1: waits for the lock are recorded */
+	PYTHON_C_CALLS, /* ticks: calls of C functions are recorded since then; 0: not */
 	PYTHON_COUNTS
 };
 

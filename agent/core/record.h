@@ -40,7 +40,8 @@
 	KIND(HEAP, "heap_counters")       \
 	KIND(MODULE, "modules")           \
 	KIND(FUNCTION, "functions")       \
-	KIND(PYTHON, "python_events")
+	KIND(PYTHON, "python_events")     \
+	KIND(C_CALL, "c_calls")
 
 enum record_kind {
 #define KIND(name, text) REC_##name,
@@ -66,11 +67,6 @@ static inline void record_mark(struct record *r, enum record_kind kind, uint8_t 
 	r->kind = (uint8_t)kind;
 	r->flags = flags;
 	r->units = (uint16_t)(bytes / 8);
-}
-
-static inline _Bool record_is_heap(enum record_kind kind)
-{
-	return kind == REC_ALLOC || kind == REC_FREE;
 }
 
 /* All records after it in this chunk, up to the next REC_THREAD, are this thread's. */

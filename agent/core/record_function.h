@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record_function - a call of a Python function; of a generator, each stretch between two
- * of its yields.
+ * of its yields. And one of a C function by Python.
  *
  * Threads  as record.h.
  * Memory   plain data.
@@ -26,6 +26,8 @@ struct rec_function {
 	uint32_t code; /* 0 = no room for it */
 	uint32_t offset; /* where it was when the record began */
 };
+
+/* REC_C_CALL is a struct record and no more: r.name is what was called. */
 
 _Static_assert(sizeof(struct rec_function) == 32, "a function's call");
 
