@@ -193,14 +193,26 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 	return tell_slice(t, &step->r, 0);
 }
 
-/* Writes a call of an nn.Module, or of a function of Python's, or a piece of it. No call
- * of CUDA belongs to it: what has an "External id" is an operator. */
+/* A C function has no line. */
+static void put_c_name(struct trace *t, uint32_t id)
+{
+	const struct name *n = names_get(t->view, id);
+
+	if (n)
+		json_escaped(&t->json, n->text, n->len);
+	else
+		json_lit(&t->json, "unknown C function");
+}
+
+/* Writes a call of an nn.Module, or of a function of Python's or C's, or a piece of it.
+ * No call of CUDA belongs to it: what has an "External id" is an operator. */
 static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
 {
 	const struct record *r = piece->call;
 	const struct rec_module *m =
 		r->kind == REC_MODULE ? (const struct rec_module *)r : NULL;
-	const struct rec_function *f = (const struct rec_function *)r;
+	const struct rec_function *f =
+		r->kind == REC_FUNCTION ? (const struct rec_function *)r : NULL;
 	struct json *j = &t->json;
 	int64_t begin, end;
 	int err = piece->end ? row_place(&t->row, piece->begin, piece->end, &begin, &end)
@@ -211,8 +223,10 @@ static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
 	json_lit(j, "{\"ph\":\"X\",\"cat\":\"python_function\",\"name\":\"");
 	if (m)
 		nn_name(t, m);
-	else
+	else if (f)
 		python_name(t, (struct stack_frame){ f->code, f->offset });
+	else
+		put_c_name(t, r->name);
 	json_text_unsigned(j, "\",\"pid\":", t->pid);
 	json_text_unsigned(j, ",\"tid\":", tid);
 	slice_times(t, begin, end);
@@ -308,6 +322,7 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 	case REC_MODULE:
 	case REC_FUNCTION:
 	case REC_PYTHON:
+	case REC_C_CALL:
 		err = put_pieces(t, run->tid, r->begin);
 		if (t->cuda && !err)
 			err = gpu_calls(t, run->tid, r->begin);
@@ -315,7 +330,7 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 			return err;
 		if (r->kind == REC_STEP)
 			return put_step(t, run, (const struct rec_step *)r);
-		if (r->kind == REC_MODULE || r->kind == REC_FUNCTION)
+		if (pieces_is_call(r))
 			return put_call(t, run->tid, r);
 		if (r->kind == REC_PYTHON)
 			return put_pause(t, run->tid, (const struct rec_python *)r);

@@ -213,6 +213,7 @@ static void add_modules(struct part *p)
 static void add_functions(struct part *p)
 {
 	struct rec_function *f;
+	struct record *c;
 
 	for (unsigned i = 0; i < 20; i++) {
 		uint64_t at = p->begin + 500 + i * 20000;
@@ -222,6 +223,11 @@ static void add_functions(struct part *p)
 		f->r.flags = (uint8_t)fuzz_below(4); /* enum function_flag */
 		f->code = fuzz_below(2) ? (uint32_t)fuzz_random() : 0;
 		f->offset = (uint32_t)fuzz_random();
+		c = add(p, REC_C_CALL, sizeof(*c),
+			fuzz_below(2) ? (uint32_t)fuzz_random() : 0,
+			at + fuzz_below(9000),
+			fuzz_below(4) ? at + fuzz_below(40000) : 0);
+		c->flags = (uint8_t)fuzz_below(4);
 	}
 }
 

@@ -226,6 +226,35 @@ START_TEST(code_that_is_not_there_has_no_name)
 }
 END_TEST
 
+/* Those of a spool with calls of C alone, too. */
+START_TEST(functions_of_c_lie_in_what_calls_them)
+{
+	struct spool_image *m = image_of_functions();
+	struct record *r;
+
+	if (_i)
+		call_of(m, "outer", 0, AT(10), AT(1000));
+	image_record(m, REC_C_CALL, sizeof(*r), image_name(m, "numpy.argwhere", 14, ""),
+		     AT(20), AT(300));
+	image_op(m, "aten::add", AT(30), AT(40));
+	image_record(m, REC_C_CALL, sizeof(*r), image_name(m, "numpy.\"add\\", 11, ""),
+		     AT(50), AT(60));
+	note_of(m, "note", AT(200), AT(400));
+	image_record(m, REC_C_CALL, sizeof(*r), 0x7ffffff0, AT(310), 0);
+	image_write(m);
+	ck_assert(has(m, "numpy.argwhere", 0, "\"cat\":\"python_function\""));
+	ck_assert(has(m, "numpy.argwhere", 0,
+		      _i ? "\"Python parent id\":1," : "\"Python parent id\":null,"));
+	ck_assert(has(m, "numpy.\\\"add\\u005c", 0,
+		      _i ? "\"Python parent id\":2," : "\"Python parent id\":1,"));
+	ck_assert(lies(m, "numpy.argwhere", 0, 20, 200));
+	ck_assert(lies(m, "numpy.argwhere", 1, 200, 300));
+	ck_assert(has(m, "numpy.argwhere", 1, "\"Call\":\"continued\""));
+	ck_assert(has(m, "unknown C function", 0, "\"finished\":\"false\""));
+	image_free(m);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("functions");
@@ -238,5 +267,6 @@ int main(void)
 	tcase_add_test(tc, those_from_before_the_window_may_come_late);
 	tcase_add_test(tc, one_behind_the_window_is_no_loss);
 	tcase_add_test(tc, code_that_is_not_there_has_no_name);
+	tcase_add_loop_test(tc, functions_of_c_lie_in_what_calls_them, 0, 2);
 	return unit_run(tc, "functions");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of a window's Python stacks, for its file's "proflaunch". */
+#include "config/c_modules.h"
 #include "writer/trace.h"
 
 /* The counts of stacks; behind them is what is known of small objects. */
@@ -66,10 +67,29 @@ static void put_functions(struct trace *t)
 	json_lit(j, "}");
 }
 
+static void put_c_calls(struct trace *t)
+{
+	uint64_t since = count_of(t, PYTHON_C_CALLS);
+	int64_t late = row_instant(&t->row, since) - t->row.begin_ns;
+	struct json *j = &t->json;
+
+	if (!*c_modules_of(t->config))
+		return;
+	json_lit(j, ", \"c calls\": ");
+	if (!since) {
+		json_lit(j, "null");
+		return;
+	}
+	json_text_unsigned(j, "{\"calls\": ", t->cycle.events[REC_C_CALL]);
+	json_text_number(j, ", \"late_us\": ", late > 0 ? late / 1000 : 0);
+	json_lit(j, "}");
+}
+
 void python_counts(struct trace *t)
 {
 	struct json *j = &t->json;
 
+	put_c_calls(t);
 	if (!t->config->python_stack)
 		return;
 	json_lit(j, ", \"python stacks\": {");

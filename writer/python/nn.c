@@ -107,9 +107,10 @@ static int note_forward(struct trace *t)
 
 int nn_start(struct trace *t)
 {
+	bool pieces = t->cycle.events[REC_FUNCTION] || t->cycle.events[REC_C_CALL];
 	int err;
 
-	if (!t->cycle.events[REC_MODULE] && !t->cycle.events[REC_FUNCTION])
+	if (!t->cycle.events[REC_MODULE] && !pieces)
 		return 0;
 	t->nn = pile_map(sizeof(*t->nn));
 	if (!t->nn)
@@ -118,8 +119,10 @@ int nn_start(struct trace *t)
 	err = note_calls(t);
 	err = err ? err : objects_number(&t->nn->objects);
 	err = err ? err : note_forward(t);
-	if (err || !t->cycle.events[REC_FUNCTION])
+	if (err || !pieces)
 		return err;
+	if (!t->cycle.events[REC_FUNCTION])
+		t->nn->pieces.returned = &t->nn->returned;
 	return pieces_start(&t->nn->pieces, &t->cycle,
 			    (uint64_t)(clock_rate(t->view->head) * REST_US / 1e6));
 }
@@ -273,7 +276,8 @@ int nn_begin(struct trace *t, const struct piece *piece)
 	const struct level *outer = find_outer(t->nn, piece);
 	const struct record *r = piece->call;
 	const struct rec_module *m = r->kind == REC_MODULE ? (const void *)r : NULL;
-	struct level new = { .end = nn_pieces(t) ? read_end(&t->cycle, r) : piece->end,
+	const struct pieces *p = nn_pieces(t);
+	struct level new = { .end = p ? pieces_call_end(p, r) : piece->end,
 			     .path = outer ? outer->path : 0,
 			     .call = r };
 

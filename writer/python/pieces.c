@@ -4,6 +4,7 @@
 #include "writer/python/pieces.h"
 #include "agent/core/record_module.h"
 #include "base/search.h"
+#include "writer/python/returned.h"
 #include "writer/sort.h"
 
 #include <errno.h>
@@ -19,9 +20,11 @@ static struct piece *nth_piece(const struct pile *p, size_t i)
 	return (struct piece *)p->mem + i;
 }
 
-static bool is_call(const struct record *r)
+uint64_t pieces_call_end(const struct pieces *p, const struct record *r)
 {
-	return r->kind == REC_FUNCTION || r->kind == REC_MODULE;
+	return p->returned && r->kind == REC_MODULE
+		       ? returned_end(p->returned, p->cycle, (const void *)r)
+		       : read_end(p->cycle, r);
 }
 
 static bool is_edge(const struct record *r)
@@ -29,9 +32,14 @@ static bool is_edge(const struct record *r)
 	return r->kind == REC_ANNOTATION || r->kind == REC_STEP;
 }
 
+bool pieces_is_call(const struct record *r)
+{
+	return r->kind == REC_FUNCTION || r->kind == REC_MODULE || r->kind == REC_C_CALL;
+}
+
 bool pieces_is_entered(const struct record *r)
 {
-	return is_call(r) && r->flags & FUNCTION_ENTERED;
+	return pieces_is_call(r) && r->flags & FUNCTION_ENTERED;
 }
 
 /* The innermost edge that is open, + 1: edges lie within each other, so that it ends
@@ -123,7 +131,7 @@ static int open_edge(struct pieces *p, struct piece edge)
 
 	if (around && nth_piece(&p->open, around - 1)->end < edge.end)
 		edge.end = nth_piece(&p->open, around - 1)->end;
-	while (first && is_call(nth_piece(&p->open, first - 1)->call) &&
+	while (first && pieces_is_call(nth_piece(&p->open, first - 1)->call) &&
 	       nth_piece(&p->open, first - 1)->end < edge.end)
 		first--;
 	for (size_t i = first; !err && i < n; i++) {
@@ -179,7 +187,7 @@ static int note_record(struct pieces *p, const struct record *r, uint32_t tid)
 {
 	struct piece piece = { .call = r,
 			       .begin = read_in_window(p->cycle, r->begin),
-			       .end = read_end(p->cycle, r),
+			       .end = pieces_call_end(p, r),
 			       .tid = tid };
 	int err = open_rests(p, tid, piece.begin, false);
 
@@ -187,7 +195,7 @@ static int note_record(struct pieces *p, const struct record *r, uint32_t tid)
 		return err;
 	close_ended(p, piece.begin);
 	use_rests(p);
-	if (is_call(r))
+	if (pieces_is_call(r))
 		return open_piece(p, piece);
 	if (is_edge(r))
 		err = open_edge(p, piece);
@@ -208,7 +216,7 @@ static int note_entered(struct pieces *p)
 				&(struct piece){
 					.call = r,
 					.begin = read_in_window(p->cycle, r->begin),
-					.end = read_end(p->cycle, r),
+					.end = pieces_call_end(p, r),
 					.tid = read_run(p->cycle, c.run)->tid },
 				sizeof(struct piece));
 	return err;
@@ -318,5 +326,5 @@ uint64_t pieces_end(const struct pieces *p, const struct record *r)
 
 	return at < p->first.n && nth_piece(&p->first, at)->call == r
 		       ? nth_piece(&p->first, at)->end
-		       : read_end(p->cycle, r);
+		       : pieces_call_end(p, r);
 }

@@ -36,6 +36,7 @@ struct piece {
 
 struct pieces {
 	const struct cycle_read *cycle;
+	const struct returned *returned; /* NULL: calls of functions tell of each end */
 	uint64_t least; /* a shorter rest is left out if nothing begins in it */
 	struct pile entered; /* struct piece: calls from before the window */
 	struct pile open; /* struct piece: of the thread that is looked at */
@@ -51,8 +52,10 @@ void pieces_free(struct pieces *p);
  * nothing is. */
 const struct piece *pieces_entered(struct pieces *p, uint32_t tid);
 const struct piece *pieces_before(struct pieces *p, uint32_t tid, uint64_t now);
+bool pieces_is_call(const struct record *r); /* of Python's, a module's, or of C */
 /* Was the record written by pieces_entered? */
 bool pieces_is_entered(const struct record *r);
+uint64_t pieces_call_end(const struct pieces *p, const struct record *r);
 /* Where the first piece of a call ends. */
 uint64_t pieces_end(const struct pieces *p, const struct record *r);
 

@@ -30,7 +30,8 @@ int returned_note(struct returned *s, const struct cycle_read *c, const struct r
 		return s->calls.n - s->first < MODULE_LEVELS && s->calls.n < MOST
 			       ? pile_add(&s->calls, &new, sizeof(new))
 			       : 0;
-	if (r->kind != REC_MODULE && r->kind != REC_OP && r->kind != REC_ANNOTATION)
+	if (r->kind != REC_MODULE && r->kind != REC_OP && r->kind != REC_ANNOTATION &&
+	    r->kind != REC_C_CALL)
 		return 0;
 	for (size_t i = s->first; i < s->calls.n; i++) {
 		struct call *call = nth_call(s, i);
