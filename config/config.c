@@ -95,8 +95,7 @@ const struct config_option *config_find(const char *name)
 
 bool config_is_switch(const struct config_option *o)
 {
-	return o->type == CFG_flag || o->type == CFG_set ||
-	       (o->type == CFG_choice && o->high);
+	return o->type != CFG_u32 && o->high;
 }
 
 /* One option asks for another: FLOPs are computed from inputs. */

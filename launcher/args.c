@@ -9,6 +9,7 @@
 #include "agent/sched/schedule.h"
 #include "base/near.h"
 #include "base/text.h"
+#include "config/c_modules.h"
 #include "config/config_file.h"
 #include "config/several.h"
 
@@ -70,6 +71,8 @@ static const char *check_text(const char *name, const char *value)
 		return schedule_parse(&plan, value);
 	if (!strcmp(name, "marker"))
 		return marker_parse(&marker, value);
+	if (!strcmp(name, "c_calls"))
+		return c_modules_check(value);
 	if (!strcmp(name, "file"))
 		return check_pattern(value);
 	if (!strcmp(name, "spool") && strcmp(value, "auto") && strcmp(value, "memory") &&
@@ -94,14 +97,15 @@ static const char *split_option(const char *arg, char *name, size_t size)
 }
 
 /* After an option that may stand alone the next word is its value only if it can be one:
- * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack) take a
- * value behind '=' alone. */
+ * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack), and texts, take
+ * a value behind '=' alone. */
 static bool is_word_of(const char *name, const char *word)
 {
+	const struct config_option *o = config_find(name);
 	struct config scratch;
 
 	scratch.native_stacks = 0; /* an option of old changes a bit of it */
-	return word && *word && config_alias(name) == name &&
+	return word && *word && config_alias(name) == name && o->type != CFG_text &&
 	       !config_set(&scratch, name, word);
 }
 

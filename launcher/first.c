@@ -64,7 +64,7 @@ static void say_no_value(const char *flag, const char *word)
 {
 	const struct config_option *o = config_find(flag + 2);
 
-	if (!strncmp(flag, "--with", 6))
+	if (!strncmp(flag, "--with", 6) || (o && o->type == CFG_text))
 		say_warn(
 			"%s: its value stands behind '=', as in %s=off, and no command '%s' is found",
 			flag, flag, word);
