@@ -13,9 +13,6 @@
 #define PARTS     16 /* of a name */
 #define WRAPS     8 /* around a function */
 #define TEXT      256
-#define TYPE_NAME 24 /* PyTypeObject: tp_name, ... */
-#define TYPE_DICT 264 /* ... tp_dict */
-#define IS_TYPE   (1ul << 31) /* Py_TPFLAGS_TYPE_SUBCLASS */
 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define IS_MAKER (0x20 | 0x80 | 0x200)
 
@@ -143,7 +140,7 @@ static bool is_module(const void *object)
 
 static void *class_of(void *object)
 {
-	return api.flags(type_of(object)) & IS_TYPE ? object : (void *)type_of(object);
+	return api.flags(type_of(object)) & LAYOUT_IS_TYPE ? object : (void *)type_of(object);
 }
 
 /* What a module's dictionary has by that name, or those of a class and of what it
@@ -242,7 +239,7 @@ static void *find_in_script(void)
  * C's has a dot in its name. */
 static const char *wrapped_by(const void *type)
 {
-	const char *called = layout_at(type, TYPE_NAME);
+	const char *called = layout_at(type, LAYOUT_NAME);
 
 	if (type == api.static_method || type == api.class_method || type == api.method)
 		return "__func__";
@@ -311,7 +308,7 @@ void *named_look(enum named *how)
 	found = unwrap_all(found);
 	*how = NAMED_OTHER;
 	fmt(stuck.type, sizeof(stuck.type), "%s",
-	    (const char *)layout_at(type_of(found), TYPE_NAME));
+	    (const char *)layout_at(type_of(found), LAYOUT_NAME));
 	if (!is_function(found))
 		return NULL;
 	/* One of ours was judged before. */
@@ -363,7 +360,7 @@ static const char *name_meant(void)
 	near = near_begin(word);
 	find_nearest(is_module(stuck.in)
 			     ? api.contents(stuck.in)
-			     : (void *)layout_at(class_of(stuck.in), TYPE_DICT),
+			     : (void *)layout_at(class_of(stuck.in), LAYOUT_DICT),
 		     &near, to, sizeof(to));
 	return to;
 }

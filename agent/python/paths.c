@@ -17,9 +17,6 @@
 #define CLASS       200 /* bytes of a class's name */
 #define DICT_FLAG   (1ul << 29) /* Py_TPFLAGS_DICT_SUBCLASS */
 
-/* PyTypeObject, the same in all versions (Include/cpython/object.h). */
-enum { TYPE_NAME = 24, TYPE_FLAGS = 168 };
-
 struct paths_table paths;
 static unsigned stored; /* paths, in the spool */
 
@@ -137,7 +134,7 @@ struct visit {
 
 static bool is_dict(const void *object)
 {
-	return (uintptr_t)layout_at(layout_at(object, LAYOUT_TYPE), TYPE_FLAGS) &
+	return (uintptr_t)layout_at(layout_at(object, LAYOUT_TYPE), LAYOUT_FLAGS) &
 	       DICT_FLAG;
 }
 
@@ -182,7 +179,7 @@ static uint32_t path_id(const char *text, size_t len)
 
 uint32_t paths_class(const void *type)
 {
-	const char *class = layout_at(type, TYPE_NAME);
+	const char *class = layout_at(type, LAYOUT_NAME);
 
 	return names_add(class, strnlen(class, CLASS), NULL, 0);
 }

@@ -16,15 +16,6 @@
 
 #define SOON_US 1000 /* asked so soon after the begin: at the begin */
 
-/* The calling thread holds the interpreter's lock, and is in one of its frames. */
-static inline const void *find_frame(const struct python_layout *l)
-{
-	const void *state = interpreter.thread_state();
-	const void *at = state ? layout_at(state, l->state_frame) : NULL;
-
-	return l->through && at ? layout_at(at, l->cframe_frame) : at;
-}
-
 /* Not one of the interpreter's own, and complete. */
 static bool is_shown(const struct python_layout *l, const void *frame)
 {
@@ -174,7 +165,7 @@ static void settle_levels(struct thread *t, struct levels *k, const void *caller
 static inline void begin_call(struct thread *t, const void *code)
 {
 	const struct python_layout *l = interpreter.layout;
-	const void *frame = find_frame(l), *caller;
+	const void *frame = walk_held(l), *caller;
 	struct levels *k = t->slot[THREAD_FUNCTIONS];
 	bool timed;
 	struct cost_span span;
@@ -245,7 +236,7 @@ static inline bool begin_at_once(const void *known)
 {
 	const struct python_layout *l = interpreter.layout;
 	struct thread *t = emit_ready(sizeof(struct rec_function));
-	const void *frame = t ? find_frame(l) : NULL, *code;
+	const void *frame = t ? walk_held(l) : NULL, *code;
 	struct levels *k = NULL;
 	struct rec_function *r;
 	int64_t offset;
@@ -287,7 +278,7 @@ void track_begin(const void *code)
 static inline void end_call(struct thread *t, const void *code, uint64_t now)
 {
 	const struct python_layout *l = interpreter.layout;
-	const void *frame = find_frame(l);
+	const void *frame = walk_held(l);
 	struct levels *k = t->slot[THREAD_FUNCTIONS];
 	uintptr_t record;
 
@@ -334,7 +325,7 @@ static inline bool end_at_once(const void *code, uint64_t now)
 		return false;
 	v = levels_are_current(k, t, t->cycle) && k->n ? &k->level[k->n - 1] : NULL;
 	if (__builtin_expect(!v || k->beyond || v->record & LEVEL_TIMED || !v->record ||
-				     v->frame != find_frame(interpreter.layout) ||
+				     v->frame != walk_held(interpreter.layout) ||
 				     (code && v->code != code),
 			     0)) {
 		emit_leave(t);

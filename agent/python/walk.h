@@ -43,15 +43,27 @@ static inline bool walk_may_read(const void *state)
 		interpreter.holder() == state);
 }
 
+static inline const void *walk_frame_of(const struct python_layout *l, const void *state)
+{
+	const void *at = layout_at(state, l->state_frame);
+
+	return l->through && at ? layout_at(at, l->cframe_frame) : at;
+}
+
 /* NULL: the thread has no Python frame. */
 static inline const void *walk_innermost(const struct python_layout *l)
 {
-	const void *state = interpreter.thread_state(), *at;
+	const void *state = interpreter.thread_state();
 
-	if (__builtin_expect(!walk_may_read(state), 0))
-		return NULL;
-	at = layout_at(state, l->state_frame);
-	return l->through && at ? layout_at(at, l->cframe_frame) : at;
+	return __builtin_expect(walk_may_read(state), 1) ? walk_frame_of(l, state) : NULL;
+}
+
+/* The same in a thread that holds the interpreter's lock, and is in one of its frames. */
+static inline const void *walk_held(const struct python_layout *l)
+{
+	const void *state = interpreter.thread_state();
+
+	return state ? walk_frame_of(l, state) : NULL;
 }
 
 static inline const void *walk_code(const struct python_layout *l, const void *frame)
