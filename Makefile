@@ -56,7 +56,7 @@ front   := $(if $(SAN),$(filter-out launcher/old_libc.c,$(front)),$(front))
 front_o := $(front:%.c=$(BUILD)/bin/%.o) $(BUILD)/bin/report/page/parts.o $(if $(SAN),,$(BUILD)/bin/launcher/start.o)
 unit_o  := $(patsubst %.c,$(BUILD)/unit/%.o,$(filter-out agent/agent.c %.S,$(agent)) \
 	$(filter-out launcher/main.c launcher/old_libc.c %.S,$(call below,launcher finisher report))) \
-	$(BUILD)/unit/report/page/parts.o
+	$(BUILD)/unit/report/page/parts.o $(BUILD)/unit/agent/python/c_entry.o
 
 # Static archives by name, so that the agent needs libc alone.
 archives := -l:libdeflate.a -l:libiberty.a

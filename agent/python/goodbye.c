@@ -27,18 +27,23 @@ static struct {
 	void *none, *builtin, *module;
 } api;
 
-static void (*also[2])(void);
+#define CALLS 4
+static void (*also[CALLS + 1])(void);
 
 void goodbye_add(void (*call)(void))
 {
-	also[also[0] != NULL] = call;
+	unsigned n = 0;
+
+	while (n < CALLS - 1 && also[n])
+		n++;
+	also[n] = call;
 }
 
 static void *say_goodbye(void *self, void *arguments)
 {
 	(void)self;
 	(void)arguments;
-	for (unsigned i = 0; i < 2 && also[i]; i++)
+	for (unsigned i = 0; also[i]; i++)
 		also[i]();
 	interpreter_end();
 	/* A fork's child that is not recorded has its parent's threads in the list. */

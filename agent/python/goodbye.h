@@ -20,7 +20,7 @@
 
 bool goodbye_find(void); /* looks up the interpreter's functions; false: one is missing */
 void goodbye_ask(void); /* after goodbye_find */
-/* Called first, with the lock; of two at most. */
+/* Called first, with the lock; of four at most. */
 void goodbye_add(void (*call)(void));
 
 #endif
