@@ -9,6 +9,7 @@
 #include "agent/heap/domain.h"
 #include "agent/heap/heap.h"
 #include "agent/python/allocators.h"
+#include "agent/python/c_calls.h"
 #include "agent/python/entered.h"
 #include "agent/python/first.h"
 #include "agent/python/freed.h"
@@ -26,6 +27,7 @@
 #include "agent/sched/sched.h"
 #include "agent/torch/torch.h"
 #include "base/log.h"
+#include "config/c_modules.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -39,22 +41,32 @@ static bool wants_functions(void)
 	return agent.config.python_stack == PYTHON_FULL;
 }
 
-static bool is_wanted(void)
+static bool wants_stacks(void)
 {
-	return agent.config.python_stack != PYTHON_OFF || agent.config.modules ||
-	       agent.config.python_events;
+	return agent.config.python_stack != PYTHON_OFF;
 }
 
-/* Of any program in Python, without torch. */
-static bool wants_all(void)
+static bool wants_c_calls(void)
 {
-	return wants_functions() || agent.config.python_events;
+	return *c_modules_of(&agent.config);
+}
+
+static bool is_wanted(void)
+{
+	return wants_stacks() || agent.config.modules || agent.config.python_events ||
+	       wants_c_calls();
+}
+
+/* Is a program without torch recorded from its interpreter's start? */
+static bool wants_start(void)
+{
+	return wants_functions() || agent.config.python_events || wants_c_calls();
 }
 
 /* Do windows open without torch, too, for what this interpreter does? */
 static bool is_of_use(void)
 {
-	return torch_known() || heap_wanted() || wants_all();
+	return torch_known() || heap_wanted() || wants_start();
 }
 
 /* ---- small objects ---- */
@@ -93,6 +105,7 @@ void wire_python_opened_now(void)
 		modules_opened_now();
 	pauses_opened();
 	wish_opened();
+	c_calls_opened();
 }
 
 void wire_python_ending(void)
@@ -134,7 +147,7 @@ void wire_python_look(const char *name)
 	pauses_found();
 	if (torch_known())
 		python_path();
-	else if (wants_all() && !sched_begun())
+	else if (wants_start() && !sched_begun())
 		begin_without_torch();
 	objects_look();
 	modules_look();
@@ -176,6 +189,16 @@ static unsigned pauses_of(uint32_t events)
 	       (CONFIG_HAS(events, EVENTS_IMPORT) ? PAUSES_IMPORT : 0);
 }
 
+/* The text of a line that says that it cannot be had. */
+static const char *what_is_wanted(void)
+{
+	bool modules = config_wants_modules(&agent.config);
+
+	if (wants_stacks())
+		return modules ? "call stacks and modules" : "call stacks";
+	return modules ? "modules" : wants_c_calls() ? "calls of C functions" : "events";
+}
+
 void wire_python_start(void)
 {
 	static const struct seek_listener marker = { sched_function_begin, sched_end,
@@ -189,18 +212,20 @@ void wire_python_start(void)
 		seek_prepare(sched_function(), &marker);
 	if (!is_wanted())
 		return;
-	interpreter_want(agent.config.python_stack != PYTHON_OFF,
-			 config_wants_modules(&agent.config));
+	interpreter_want(wants_stacks(), what_is_wanted());
 	python_prepare();
 	pauses_want(pauses_of(agent.config.python_events));
 	pauses_found();
 	if (config_wants_modules(&agent.config))
 		modules_want(wants_functions());
-	if (wants_functions())
-		functions_want();
-	if (wants_all() && pending_find())
+	if (wants_functions() || c_modules_have_all(&agent.config))
+		functions_want(wants_functions(), c_modules_have_all(&agent.config));
+	if (wants_c_calls())
+		c_calls_want(c_modules_of(&agent.config),
+			     c_modules_have_all(&agent.config));
+	if (wants_start() && pending_find())
 		first_ask(look_first);
-	if (!heap_wanted() || agent.config.python_stack == PYTHON_OFF)
+	if (!heap_wanted() || !wants_stacks())
 		return;
 	heap_also_walk(add_stack);
 	if (!agent.config.python_heap || agent.config.malloc < MALLOC_SAMPLE)
@@ -217,10 +242,10 @@ static void say_none(void)
 	if (is_wanted() && torch_known() && !interpreter_on && !interpreter_why() &&
 	    !interpreter_ended() && !atomic_flag_test_and_set(&said))
 		log_warn("%s of Python: no CPython was found in this process",
-			 agent.config.python_stack != PYTHON_OFF
-				 ? "operators have no call stacks"
-			 : config_wants_modules(&agent.config) ? "there are no modules"
-							       : "there are no events");
+			 wants_stacks()         ? "operators have no call stacks"
+			 : agent.config.modules ? "there are no modules"
+			 : wants_c_calls()      ? "there are no calls of C functions"
+						: "there are no events");
 }
 
 void wire_python_ended(struct cycle_info *info, bool kept)
@@ -229,6 +254,7 @@ void wire_python_ended(struct cycle_info *info, bool kept)
 	wish_ended();
 	functions_ended(info, kept);
 	pauses_ended(info, kept);
+	c_calls_ended(info, kept);
 	if (kept)
 		say_none();
 	modules_ended();
@@ -244,5 +270,6 @@ void wire_python_fork_child(void)
 	wish_fork_child();
 	functions_fork_child();
 	pauses_fork_child();
+	c_calls_fork_child();
 	seek_fork_child();
 }

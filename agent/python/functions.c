@@ -14,6 +14,13 @@
 
 enum state { UNWANTED, WANTED, LEFT };
 static _Atomic int state; /* enum state */
+static bool of_python, of_c;
+
+/* Of which functions calls are wanted, for a line. */
+static const char *wanted_kind(void)
+{
+	return !of_c ? "Python functions" : of_python ? "functions" : "C functions";
+}
 
 /* The interpreter ends: its main thread has come to the end of what it does. */
 static void check_last(void)
@@ -25,7 +32,7 @@ static void check_last(void)
 static void leave_functions(const char *why)
 {
 	atomic_store(&state, LEFT);
-	log_warn("calls of Python functions are not recorded: %s", why);
+	log_warn("calls of %s are not recorded: %s", wanted_kind(), why);
 }
 
 /* A window is open, and this thread holds the lock. */
@@ -35,18 +42,24 @@ static void ask_now(void)
 
 	if (atomic_load(&state) != WANTED)
 		return;
-	why = interpreter.layout->minor < MONITORED ? profile_begin() : monitor_begin();
+	why = interpreter.layout->minor < MONITORED ? profile_begin(of_python, of_c)
+						    : monitor_begin(of_python, of_c);
 	if (why) {
 		leave_functions(why);
 		return;
 	}
 	if (interpreter.layout->minor < MONITORED)
 		atomic_fetch_or(&wish_now, WISH_CHECK);
-	wish_note(PYTHON_FUNCTIONS);
+	if (of_python)
+		wish_note(PYTHON_FUNCTIONS);
+	if (of_c)
+		wish_note(PYTHON_C_CALLS);
 }
 
-void functions_want(void)
+void functions_want(bool python, bool c)
 {
+	of_python = python;
+	of_c = c;
 	atomic_store(&state, WANTED);
 	goodbye_add(check_last);
 	wish_add(ask_now, NULL);
@@ -58,14 +71,16 @@ static void say_missing(struct cycle_info *info)
 
 	if (atomic_load(&info->python[PYTHON_AWAY]) &&
 	    !atomic_flag_test_and_set(&said_away))
-		log_warn("calls of Python functions are missing: another tool is told of "
-			 "a thread's (cProfile, a debugger, coverage), and up to 3.11 "
-			 "only one can be");
-	if (!atomic_load(&info->python[PYTHON_FUNCTIONS]) &&
+		log_warn("calls of %s are missing: another tool is told of a thread's "
+			 "(cProfile, a debugger, coverage), and up to 3.11 only one can "
+			 "be",
+			 wanted_kind());
+	if (!atomic_load(&info->python[of_python ? PYTHON_FUNCTIONS : PYTHON_C_CALLS]) &&
 	    !atomic_flag_test_and_set(&said))
-		log_warn("a window without calls of Python functions: no thread that "
-			 "could ask for them came by (up to 3.12 a window that begins by "
-			 "the clock waits for an operator of PyTorch)");
+		log_warn("a window without calls of %s: no thread that could ask for "
+			 "them came by (up to 3.12 a window that begins by the clock "
+			 "waits for an operator of PyTorch)",
+			 wanted_kind());
 }
 
 /* The next window may be open already. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * functions - each call of a Python function while a window is open.
+ * functions - each call of a Python function, and of C functions by Python, that the
+ * interpreter tells of while a window is open.
  *
  * The interpreter tells of calls once it is asked to (wish.h). It is told to stop by the
  * first event after the window.
@@ -21,7 +22,8 @@
 
 #include <stdbool.h>
 
-void functions_want(void); /* else nothing happens */
+/* Of Python functions, of C functions, or both; else nothing happens. */
+void functions_want(bool python, bool c);
 void functions_ended(struct cycle_info *info, bool kept);
 void functions_fork_child(void);
 

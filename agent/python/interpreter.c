@@ -26,13 +26,10 @@ bool interpreter_find(const struct interpreter_symbol *symbol, size_t n)
 	return true;
 }
 
-void interpreter_want(bool stacks, bool modules)
+void interpreter_want(bool stacks, const char *what)
 {
 	wants_stacks = stacks;
-	wanted = stacks && modules ? "call stacks and modules"
-		 : stacks          ? "call stacks"
-		 : modules         ? "modules"
-				   : "events";
+	wanted = what;
 }
 
 static void set_on(bool on)

@@ -42,7 +42,7 @@ extern _Atomic bool interpreter_tells_end;
 /* Looks up the interpreter's functions and objects; false: one is missing. */
 bool interpreter_find(const struct interpreter_symbol *symbol, size_t n);
 /* What it is read for: the text of the line below says it. */
-void interpreter_want(bool stacks, bool modules);
+void interpreter_want(bool stacks, const char *what);
 void interpreter_begin(void); /* it may be read */
 /* It is not read any more, and a line says so. */
 void interpreter_off(const char *why);

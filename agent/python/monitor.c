@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All six events of begins and ends: without those of generators and exceptions calls
- * would stay open. */
+/* Of Python all six events of begins and ends: without those of generators and exceptions
+ * calls would stay open. */
 #include "agent/python/monitor.h"
 #include "agent/core/gate.h"
+#include "agent/python/c_events.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/track.h"
 #include "base/guard.h"
@@ -35,7 +36,7 @@ static struct {
 static int tool = NO_TOOL;
 
 static void end_tool(void);
-static method_call on_begin, on_end;
+static method_call on_begin, on_end, on_c_begin, on_c_end;
 
 static const struct event {
 	const char *name;
@@ -47,18 +48,22 @@ static const struct event {
 	{ "PY_RETURN", { "return", on_end, FAST_CALL, NULL } },
 	{ "PY_YIELD", { "yield", on_end, FAST_CALL, NULL } },
 	{ "PY_UNWIND", { "unwind", on_end, FAST_CALL, NULL } },
+	{ "CALL", { "call", on_c_begin, FAST_CALL, NULL } },
+	{ "C_RETURN", { "c_return", on_c_end, FAST_CALL, NULL } },
+	{ "C_RAISE", { "c_raise", on_c_end, FAST_CALL, NULL } },
 };
+#define OF_PYTHON 6 /* the first ones */
 static long bits[LENGTH(events)]; /* of the events, as set_events takes them */
 
 /* ---- events ---- */
 
 /* None lives for ever since 3.12. */
-static inline void *tell_track(void (*what)(const void *code), const void *code)
+static inline void *tell_track(void (*what)(const void *of), const void *of)
 {
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
 		end_tool();
 	else
-		what(code);
+		what(of);
 	return api.none;
 }
 
@@ -74,7 +79,31 @@ static void *on_end(void *self, void *const *args, long count)
 	return tell_track(track_end, args[0]);
 }
 
+/* What is called comes behind the code and the instruction. */
+static void *on_c_begin(void *self, void *const *args, long count)
+{
+	(void)self, (void)count;
+	return tell_track(c_events_begin, args[2]);
+}
+
+static void *on_c_end(void *self, void *const *args, long count)
+{
+	(void)self, (void)count;
+	return tell_track(c_events_end, args[2]);
+}
+
 /* ---- the tool ---- */
+
+/* C's returns and exceptions come with the event of its call, and are no events of their
+ * own to set. */
+static long wanted_bits(bool python, bool c)
+{
+	long all = c ? bits[OF_PYTHON] : 0;
+
+	for (unsigned i = 0; python && i < OF_PYTHON; i++)
+		all |= bits[i];
+	return all;
+}
 
 static bool find_functions(void)
 {
@@ -151,15 +180,6 @@ static bool set_functions(void *monitoring, bool on)
 	return done;
 }
 
-static long all_bits(void)
-{
-	long all = 0;
-
-	for (unsigned i = 0; i < LENGTH(events); i++)
-		all |= bits[i];
-	return all;
-}
-
 static void leave_tool(void *monitoring)
 {
 	is_done(api.call(monitoring, "set_events", "il", tool, 0l));
@@ -168,7 +188,7 @@ static void leave_tool(void *monitoring)
 	tool = NO_TOOL;
 }
 
-static const char *begin_tool(void *monitoring)
+static const char *begin_tool(void *monitoring, bool python, bool c)
 {
 	if (!monitoring || !find_bits(monitoring))
 		return "it has no sys.monitoring";
@@ -176,7 +196,8 @@ static const char *begin_tool(void *monitoring)
 	if (tool == NO_TOOL)
 		return "other tools have all places of sys.monitoring";
 	if (set_functions(monitoring, true) &&
-	    is_done(api.call(monitoring, "set_events", "il", tool, all_bits())))
+	    is_done(api.call(monitoring, "set_events", "il", tool,
+			     wanted_bits(python, c))))
 		return NULL;
 	leave_tool(monitoring);
 	return "sys.monitoring refused our functions";
@@ -191,18 +212,18 @@ static bool is_registered(void *monitoring)
 	return is_done(owner) && named;
 }
 
-const char *monitor_begin(void)
+const char *monitor_begin(bool python, bool c)
 {
 	const char *why = NULL;
 	void *monitoring;
 
-	if (!find_functions())
+	if (!find_functions() || !c_events_find())
 		return "the interpreter lacks functions that are needed";
 	monitoring = api.system("monitoring");
 	if (tool != NO_TOOL && !is_registered(monitoring))
 		tool = NO_TOOL;
 	if (tool == NO_TOOL)
-		why = begin_tool(monitoring);
+		why = begin_tool(monitoring, python, c);
 	if (why) /* what stands there may be anything, and events no numbers */
 		api.clear_error();
 	return why;

@@ -11,7 +11,10 @@
 #ifndef PYTHON_MONITOR_H
 #define PYTHON_MONITOR_H
 
-/* The tool ends by itself at the first event without a window. NULL: done. */
-const char *monitor_begin(void);
+#include <stdbool.h>
+
+/* Of calls of Python functions, of C functions, or both. The tool ends by itself at the
+ * first event without a window. NULL: done. */
+const char *monitor_begin(bool python, bool c);
 
 #endif

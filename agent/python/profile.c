@@ -3,6 +3,7 @@
  * through us while a window is open, and the importer's until threading is there. */
 #include "agent/python/profile.h"
 #include "agent/core/gate.h"
+#include "agent/python/c_events.h"
 #include "agent/python/check.h"
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 /* What a profile function is told (Include/cpython/pystate.h). */
-enum { TOLD_CALL = 0, TOLD_RETURN = 3 };
+enum { TOLD_CALL, TOLD_RETURN = 3, TOLD_C_CALL, TOLD_C_EXCEPTION, TOLD_C_RETURN };
 
 typedef int profile_function(void *self, void *frame, int what, void *argument);
 
@@ -29,6 +30,7 @@ static struct {
 #define METHOD 16 /* of a builtin: its PyMethodDef */
 
 static struct slot begins, imports;
+static bool of_python, of_c; /* what is wanted: stays as it is */
 
 /* ---- a thread's state ---- */
 
@@ -96,13 +98,17 @@ static void turn_on(void *state)
 
 static int on_event(void *self, void *frame, int what, void *argument)
 {
-	(void)self, (void)frame, (void)argument;
+	(void)self, (void)frame;
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
 		put_function(interpreter.thread_state(), NULL);
-	else if (what == TOLD_CALL)
+	else if (what == TOLD_CALL && of_python)
 		track_begin(NULL);
-	else if (what == TOLD_RETURN)
+	else if (what == TOLD_RETURN && of_python)
 		track_end(NULL);
+	else if (what == TOLD_C_CALL && of_c)
+		c_events_begin(argument);
+	else if (what >= TOLD_C_EXCEPTION && what <= TOLD_C_RETURN && of_c)
+		c_events_end(argument);
 	return 0;
 }
 
@@ -235,11 +241,13 @@ static bool find_functions(void)
 	       interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
 }
 
-const char *profile_begin(void)
+const char *profile_begin(bool python, bool c)
 {
 	void *state;
 
-	if (!find_functions() || !imported_find() || !paths_find())
+	of_python = python;
+	of_c = c;
+	if (!find_functions() || !imported_find() || !paths_find() || !c_events_find())
 		return "the interpreter lacks functions that are needed";
 	for (state = api.first(api.interpreter()); state; state = api.next(state))
 		if (!is_as_expected(state))

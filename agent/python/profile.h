@@ -14,8 +14,11 @@
 #ifndef PYTHON_PROFILE_H
 #define PYTHON_PROFILE_H
 
-/* All threads get it, and those that begin until profile_end. NULL: done. */
-const char *profile_begin(void);
+#include <stdbool.h>
+
+/* All threads get it, and those that begin until profile_end: for calls of Python
+ * functions, of C functions, or both. NULL: done. */
+const char *profile_begin(bool python, bool c);
 void profile_end(void);
 /* Does another tool have this thread's calls by now? Then those that are open end. */
 void profile_check(void);
