@@ -101,7 +101,8 @@ def options(**given):
     words = []
     for key, value in given.items():
         text = ("off", "on")[value] if isinstance(value, bool) else str(value)
-        words += ["--" + key.replace("_", "-"), text]
+        name = "--" + key.replace("_", "-")
+        words += [f"{name}={text}"] if key == "c_calls" else [name, text]     # a word behind it would be the command
     return words
 
 
