@@ -3,6 +3,7 @@
  * the program's own Python? */
 #include "base/search.h"
 #include "report/advice/blame.h"
+#include "report/advice/called.h"
 #include "report/advice/phrase.h"
 #include "report/advice/quiet.h"
 #include "report/advice/rules.h"
@@ -119,6 +120,42 @@ bool gaps_lock(struct facts *f, struct advice *a)
 
 /* ---- between the operators ---- */
 
+/* Of a file with functions the one that most of it was spent in; without, or where no
+ * function has half of it, the operators that it comes behind. */
+static bool say_plain(const struct facts *f, const struct gaps *g,
+		      const struct verdict *v, struct advice *a)
+{
+	struct called most;
+	bool fine = called_most(f, &g->spans, g->blame.first[g->blame.most], &most);
+	bool known = fine && most.name && most.percent >= PLAIN_FUNCTION_PERCENT;
+
+	ADVICE_SAY(a->title, "The step spends time outside of operators");
+	if (known)
+		ADVICE_SAY(a->seen,
+			   "%s a step in gaps above %u us, %s; %u %% of it in %s",
+			   phrase_time(v->median), GAP_US, verdict_steps(f, v),
+			   most.percent, phrase_name(most.name, PHRASE / 2));
+	else
+		ADVICE_SAY(a->seen, "%s a step in gaps above %u us, %s; most behind %s",
+			   phrase_time(v->median), GAP_US, verdict_steps(f, v),
+			   blame_place(&g->blame));
+	ADVICE_SAY(
+		a->why,
+		"No operator and no loader runs there: it is Python of the program, its "
+		"garbage collector, files, or waiting for others.");
+	ADVICE_SAY(
+		a->act, "%s",
+		known ? "look at that function: what it computes each time, or element by element"
+		: most.name
+			? "--view python has the functions by their own time"
+			: "look at the lines behind that operator; recorded with "
+			  "--with-stack=full --c-calls, the file says which function it is");
+	if (known)
+		ADVICE_SAY(a->where, "%s", phrase_name(most.from, PHRASE / 2));
+	a->gain = v->median;
+	return fine;
+}
+
 bool gaps_plain(struct facts *f, struct advice *a)
 {
 	struct gaps g = { .names = 0 };
@@ -131,22 +168,10 @@ bool gaps_plain(struct facts *f, struct advice *a)
 	}
 	v = verdict_of(f, BOUND_AT_LEAST, PLAIN_PERCENT);
 	/* A file without operators says nothing of what lies between them. */
-	if (v.holds && g.blame.all > 0) {
-		ADVICE_SAY(a->title, "The step spends time outside of operators");
-		ADVICE_SAY(a->seen, "%s a step in gaps above %u us, %s; most behind %s",
-			   phrase_time(v.median), GAP_US, verdict_steps(f, &v),
-			   blame_place(&g.blame));
-		ADVICE_SAY(
-			a->why,
-			"No operator and no loader runs there: it is Python of the program, its "
-			"garbage collector, files, or waiting for others.");
-		ADVICE_SAY(
-			a->act,
-			"look at the lines behind that operator; py-spy says which function it is");
-		a->gain = v.median;
-	}
+	if (v.holds && g.blame.all > 0 && g.blame.most != TEXT_NONE)
+		fine = say_plain(f, &g, &v, a);
 	free_gaps(&g);
-	return true;
+	return fine;
 }
 
 /* ---- the garbage collector ---- */

@@ -231,6 +231,45 @@ START_TEST(file_without_operators_has_no_gaps)
 }
 END_TEST
 
+/* Functions that take so many us of a gap of 5 ms; half of it is enough to be named. */
+static void with_function(double us)
+{
+	with_gap(5000);
+	for (unsigned i = 0; i < STEPS; i++) {
+		slice(1, "python_function", "nn.Module: M_0", at(i, 4000), 5900, "");
+		slice(1, "python_function", "/usr/lib/x-packages/torch/m.py(3): call",
+		      at(i, 4100), 5800, "");
+		slice(1, "python_function", "train.py(6): find", at(i, 4200), 5700, "");
+		slice(1, "python_function", "numpy.argwhere", at(i, 5000), us + 100, "");
+		slice(1, "python_function", "numpy.ndarray.nonzero", at(i, 5050), us, "");
+		slice(2, "python_function", "threading.py(1): wait", at(i, 0), 9990, "");
+	}
+}
+
+START_TEST(the_function_that_fills_a_gap_is_named)
+{
+	const struct advice *a;
+
+	with_function(4600);
+	advise();
+	a = told("plain-python");
+	ck_assert_ptr_nonnull(a);
+	ck_assert_ptr_nonnull(strstr(a->seen, "92 % of it in numpy.ndarray.nonzero"));
+	ck_assert_str_eq(a->where, "train.py(6): find");
+	advised_end();
+	with_function(2400);
+	advise();
+	a = told("plain-python");
+	ck_assert_ptr_nonnull(strstr(a->seen, "most behind "));
+	ck_assert_ptr_nonnull(strstr(a->act, "--view python"));
+	advised_end();
+	with_gap(5000);
+	advise();
+	ck_assert_ptr_nonnull(strstr(told("plain-python")->act, "--c-calls"));
+	advised_end();
+}
+END_TEST
+
 /* The lock explains the gaps, and so they are told once. */
 START_TEST(gaps_that_have_a_cause_are_told_once)
 {
@@ -248,6 +287,7 @@ int main(void)
 
 	tcase_add_loop_test(t, rule_turns_at_its_threshold, 0,
 			    (int)(sizeof(turns) / sizeof(*turns)));
+	tcase_add_test(t, the_function_that_fills_a_gap_is_named);
 	tcase_add_test(t, rank_shares_its_machine_with_others);
 	tcase_add_test(t, gain_of_threads_is_what_others_take_over);
 	tcase_add_test(t, without_evidence_the_rules_are_silent);

@@ -24,8 +24,8 @@ START_TEST(numbers_are_of_one_step)
 		glanced(),
 		"4 steps of 100 ms (± 0): CPU Exec 50 %, Other 50 %\n"
 		"fix first: The step spends time outside of operators (at most 50 % of a "
-		"step): look at the lines behind that operator; py-spy says which "
-		"function it is\n"
+		"step): look at the lines behind that operator; recorded with "
+		"--with-stack=full --c-calls, the file says which function it is\n"
 		"largest operator: aten::mm, 50.0 ms a step of its own\n");
 	done();
 }
