@@ -16,8 +16,7 @@ static SELDOM struct {
 } known[KNOWN];
 #define PRIVATE 1024
 static SELDOM struct later { /* modules with an underscore, behind the others */
-	const void *name;
-	void *module;
+	void *name, *module;
 } later[PRIVATE];
 static long seen; /* modules, when they were looked through */
 
@@ -28,6 +27,7 @@ static struct {
 	int (*next)(void *dict, long *at, void **key, void **value);
 	long (*size)(void *dict);
 	int (*subtype)(const void *type, const void *of);
+	void (*retain)(void *object), (*release)(void *object);
 	const void *str, *module;
 } api;
 
@@ -40,6 +40,8 @@ bool c_roots_find(void)
 		{ "PyDict_Next", &api.next, false },
 		{ "PyDict_Size", &api.size, false },
 		{ "PyType_IsSubtype", &api.subtype, false },
+		{ "Py_IncRef", &api.retain, false },
+		{ "Py_DecRef", &api.release, false },
 		{ "PyUnicode_Type", &api.str, false },
 		{ "PyModule_Type", &api.module, false },
 	};
@@ -74,8 +76,11 @@ static bool is_known(const void *module, long size)
 
 static void look_at(struct c_look *k, void *module)
 {
-	if (!is_known(module, api.size(api.contents(module))))
-		c_tables_add(k, module);
+	if (is_known(module, api.size(api.contents(module))))
+		return;
+	api.retain(module); /* c_tables.c says why */
+	c_tables_add(k, module);
+	api.release(module);
 }
 
 static void look_by_name(struct c_look *k, const void *name, void *module)
@@ -98,6 +103,13 @@ static bool is_named(const struct c_look *k, const void *name, bool *private)
 	return c_tables_below(text, len, k->root, k->root_len);
 }
 
+static void keep_later(unsigned i, void *name, void *module)
+{
+	api.retain(name);
+	api.retain(module);
+	later[i] = (struct later){ name, module };
+}
+
 /* The keys come first, for a thousand modules that are not meant lie all over memory. */
 static void look_through(struct c_look *k)
 {
@@ -110,12 +122,15 @@ static void look_through(struct c_look *k)
 		if (!is_named(k, key, &private) || !is_module(value))
 			continue;
 		if (private && n < PRIVATE)
-			later[n++] = (struct later){ key, value };
+			keep_later(n++, key, value);
 		else
 			look_by_name(k, key, value);
 	}
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; i < n; i++) {
 		look_by_name(k, later[i].name, later[i].module);
+		api.release(later[i].name);
+		api.release(later[i].module);
+	}
 }
 
 static void look_at_root(struct c_look *k)

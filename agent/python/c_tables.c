@@ -220,6 +220,15 @@ static void look_at(struct c_look *k, void *object, const char *type, const char
 		add_object(k, object, type, name);
 }
 
+/* An attribute that is missing makes an object, and up to 3.11 that may collect garbage:
+ * the program's own code then changes the dictionary. */
+static void look_kept(struct c_look *k, void *object, const char *type, const char *name)
+{
+	api.retain(object);
+	look_at(k, object, type, name);
+	api.release(object);
+}
+
 static void look_at_type(struct c_look *k, const void *type)
 {
 	void *dict = (void *)(uintptr_t)layout_at(type, LAYOUT_DICT), *key, *value;
@@ -232,7 +241,7 @@ static void look_at_type(struct c_look *k, const void *type)
 		if (type_of(key) == api.str)
 			name[python_text(interpreter.layout, key, name,
 					 sizeof(name) - 1)] = '\0';
-		look_at(k, value, called, name);
+		look_kept(k, value, called, name);
 	}
 }
 
@@ -247,7 +256,7 @@ void c_tables_add(struct c_look *k, void *module)
 			continue;
 		name[python_text(interpreter.layout, key, name, sizeof(name) - 1)] = '\0';
 		if (!is_type(value))
-			look_at(k, value, NULL, name);
+			look_kept(k, value, NULL, name);
 		else if (is_own_type(k, value))
 			look_at_type(k, value);
 	}
