@@ -63,7 +63,7 @@ enum python_count {
 	PYTHON_DEEP, /* calls of functions that lie too deep: they are not there */
 	PYTHON_FUNCTIONS, /* ticks: functions are recorded since then; 0: not */
 	PYTHON_AWAY, /* threads whose functions another tool is told of */
-	PYTHON_EVENTS, /* ticks: collections and imports are recorded since then; 0: not */
+	PYTHON_EVENTS, /* ticks: the same of collections and imports */
 	PYTHON_LOCK, /* 1: waits for the lock are recorded */
 	PYTHON_C_CALLS, /* ticks: calls of C functions are recorded since then; 0: not */
 	PYTHON_COUNTS

@@ -50,7 +50,7 @@ struct wanted {
 	unsigned changed;
 };
 
-static bool holds(const struct dl_phdr_info *info, uintptr_t at)
+static bool holds_address(const struct dl_phdr_info *info, uintptr_t at)
 {
 	struct elf_span span = elf_span(info);
 
@@ -69,7 +69,7 @@ static void change_slot(const struct dl_phdr_info *info, struct wanted *w,
 	    strcmp(names + symbols[ELF64_R_SYM(r->r_info)].st_name, w->name))
 		return;
 	is = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-	if (is && is != w->to && !holds(info, is))
+	if (is && is != w->to && !holds_address(info, is))
 		*w->was = (void *)is;
 	w->changed += *w->was && bound_store(info, slot, w->to);
 }
@@ -89,7 +89,7 @@ static int each_object(struct dl_phdr_info *info, size_t size, void *arg)
 	struct wanted *w = arg;
 
 	(void)size;
-	if (!holds(info, w->within))
+	if (!holds_address(info, w->within))
 		return 0;
 	if (elf_address(info, DT_SYMTAB) && elf_address(info, DT_STRTAB)) {
 		change_slots(info, w, DT_JMPREL, DT_PLTRELSZ);

@@ -15,6 +15,7 @@
 #include "agent/core/record_heap.h"
 #include "agent/core/record_inputs.h"
 #include "agent/core/record_module.h"
+#include "agent/core/record_python.h"
 #include "agent/core/record_stack.h"
 #include "agent/core/spool_view.h"
 #include "agent/core/stacks.h"
@@ -231,6 +232,25 @@ static void add_functions(struct part *p)
 	}
 }
 
+/* They cross functions and each other. */
+static void add_pauses(struct part *p)
+{
+	uint32_t module = name_at(p, "os.path", 7);
+	struct rec_python *r;
+
+	for (unsigned i = 0; i < 20; i++) {
+		uint64_t at = p->begin + 700 + i * 20000;
+
+		r = add(p, REC_PYTHON, sizeof(*r),
+			fuzz_below(4) ? module : (uint32_t)fuzz_random(),
+			fuzz_below(8) ? at : p->begin - 5,
+			fuzz_below(4) ? at + fuzz_below(90000) : 0);
+		r->r.flags = (uint8_t)fuzz_below(8); /* enum pause_kind, PAUSE_RAISED */
+		r->generation = (uint32_t)fuzz_random();
+		r->collected = fuzz_random();
+	}
+}
+
 /* Inside the annotation; every fourth block stays. */
 static void add_heap_records(struct part *p)
 {
@@ -336,6 +356,7 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 	p.ns = (uint64_t)clock_line_at(head, p.begin, p.begin).ns;
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
+	add_pauses(&p);
 	add_functions(&p);
 	add_modules(&p);
 	add_heap_records(&p);

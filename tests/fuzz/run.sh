@@ -22,7 +22,7 @@ spools=
 for malloc in off count sample all; do
 	LD_PRELOAD=$(realpath "$plain/libproflaunch.so") PROF_LOGDIR=$work/log \
 		PROF_SPOOL=$work/$malloc PROF_MARKER=none PROF_BUFFER_MB=8 PROF_QUIET=1 \
-		PROF_MALLOC=$malloc PROF_MALLOC_SAMPLE_KB=1 PROF_PYTHON_STACK=ops \
+		PROF_MALLOC=$malloc PROF_MALLOC_SAMPLE_KB=1 PROF_PYTHON_STACK=ops PROF_PYTHON_EVENTS=all \
 		"$plain/prog/edges" leave 5 > /dev/null 2>&1 || true
 	spool=$(find "$work/$malloc" -name '*.spool' -size +0 | head -n 1)
 	[ -n "$spool" ] || { echo "the killed program left no spool"; exit 1; }
