@@ -42,11 +42,11 @@ def calls_of(trace, mine=MINE):
     return found
 
 
-def nested(trace):
-    """Slices of a thread lie within each other."""
+def nested(trace, *also):
+    """Slices of a thread lie within each other; of these categories besides."""
     rows = collections.defaultdict(list)
     for e in trace.slices:
-        if e.get("cat") in ("python_function", "cpu_op", "user_annotation"):
+        if e.get("cat") in ("python_function", "cpu_op", "user_annotation", *also):
             rows[e["tid"]].append(e)
     for row in rows.values():
         around = []
