@@ -23,6 +23,10 @@ static int kind_of(struct model *m, uint32_t cat, const char *name, enum slice_s
 		known->cat = cat + 1;
 	}
 	*sort = known->sort;
+	if (known->kind == SLICE_PYTHON && m->ours && !strcmp(name, "Python GC")) {
+		*sort = SORT_COLLECTION;
+		return SLICE_PAUSE;
+	}
 	/* In the tb043 dialect, and in torch up to 1.11, annotations are operators. */
 	if (known->kind == SLICE_OP && (text_starts_with(name, "Optimizer.") ||
 					text_starts_with(name, "enumerate(Data") ||
@@ -131,6 +135,16 @@ static bool add_work(struct model *m, const struct event *e, uint32_t *row)
 	return true;
 }
 
+static bool add_pause(struct model *m, const struct event *e, enum slice_sort sort)
+{
+	uint32_t thread;
+
+	if (!thread_of(m, e, &thread) || !GROW(m->pauses, m->pauses_room, m->pauses_n))
+		return false;
+	m->pauses[m->pauses_n++] = (struct pause){ e->ts, e->ts + e->dur, thread, sort };
+	return true;
+}
+
 /* Events that a view cannot use are passed over: without a name, of another category,
  * or with an end that overflows. */
 static bool add_slice(struct model *m, const struct event *e)
@@ -146,6 +160,8 @@ static bool add_slice(struct model *m, const struct event *e)
 		m->unread++;
 		return true;
 	}
+	if (kind == SLICE_PAUSE)
+		return add_pause(m, e, sort);
 	if (kind == SLICE_NOTE && !add_step(m, e, name))
 		return false;
 	if (!(m->want & WANT(kind)))
@@ -373,6 +389,7 @@ void model_free(struct model *m)
 	free(m->threads);
 	free(m->works);
 	free(m->gpus);
+	free(m->pauses);
 	free(m->slots);
 	sites_free(m->heap);
 	kept_free(m->kept);

@@ -42,6 +42,7 @@ struct whose { /* as the file says; torch's own files do not */
 	int64_t cpus, torch_threads; /* of the process, of an operator; 0 = not said */
 	bool broken_off; /* the window did not end as planned */
 	bool unmarked; /* no step ended: the only one is the whole recording */
+	bool collections, waits; /* of Python's are recorded, if there were some */
 	bool no_room; /* some stack of Python's was lost as the buffer was full */
 };
 
@@ -55,7 +56,8 @@ struct model {
 	struct thread *threads;
 	struct work *works;
 	struct gpu *gpus;
-	size_t works_n, works_room, gpus_n, gpus_room;
+	struct pause *pauses;
+	size_t works_n, works_room, gpus_n, gpus_room, pauses_n, pauses_room;
 	size_t slices_n, memory_n, counters_n, steps_n, threads_n;
 	size_t slices_room, memory_room, counters_room, steps_room, threads_room;
 	struct {

@@ -138,6 +138,18 @@ static void take_objects(struct model *m, struct parse *p)
 	}
 }
 
+/* null: it was asked for, and could not be recorded. */
+static void take_events(struct model *m, struct parse *p)
+{
+	bool collections = parse_is(p, "collections"),
+	     waits = parse_is(p, "waits for the lock");
+
+	if (!parse_value(p, TOKEN_NUMBER))
+		return;
+	m->whose.collections |= collections;
+	m->whose.waits |= waits;
+}
+
 static void take_stacks(struct model *m, struct parse *p)
 {
 	if (parse_is(p, "unknown"))
@@ -268,6 +280,8 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 			add_counts(p, events);
 		else if (parse_is(p, "python objects"))
 			take_objects(m, p);
+		else if (parse_is(p, "python events"))
+			members_of(m, p, take_events);
 		else if (parse_is(p, "python stacks"))
 			members_of(m, p, take_stacks);
 		else if (parse_is(p, "configuration"))

@@ -23,7 +23,8 @@ enum slice_kind {
 	SLICE_CALL, /* runtime and driver */
 	SLICE_DEVICE, /* kernels, copies and sets */
 	SLICE_DEVICE_NOTE, /* gpu_user_annotation */
-	SLICE_KINDS,
+	SLICE_KINDS, /* of what is a slice of the model */
+	SLICE_PAUSE, /* what Python waits for: struct pause */
 };
 #define WANT(kind)   (1u << (kind))
 #define WANT_DETAILS (1u << 31) /* shapes, and `works` */
@@ -35,6 +36,9 @@ enum slice_sort {
 	SORT_KERNEL, /* of SLICE_DEVICE */
 	SORT_COPY,
 	SORT_SET,
+	SORT_COLLECTION, /* of SLICE_PAUSE: of garbage, */
+	SORT_LOCK, /* a wait for the interpreter's lock, */
+	SORT_IMPORT,
 };
 
 #define SLICE_CATEGORIES 32u
@@ -62,6 +66,12 @@ struct slice {
 	bool of_forward : 1; /* whose the stack is */
 	bool continued : 1; /* a call's later piece (docs/trace.md), and no call more */
 	bool flops_ours : 1; /* torch has no formula for them */
+};
+
+struct pause { /* apart from slices, which it may lie around, in or across */
+	int64_t begin, end;
+	uint32_t thread;
+	enum slice_sort sort;
 };
 
 struct work { /* what is known of a kernel, a copy or a set; -1 = not said */

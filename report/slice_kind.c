@@ -18,6 +18,8 @@ int slice_kind_find(const char *cat, enum slice_sort *sort)
 		{ "user_annotation", SLICE_NOTE, SORT_PLAIN },
 		{ "gpu_user_annotation", SLICE_DEVICE_NOTE, SORT_PLAIN },
 		{ "python_function", SLICE_PYTHON, SORT_PLAIN },
+		{ "python_gil", SLICE_PAUSE, SORT_LOCK },
+		{ "python_import", SLICE_PAUSE, SORT_IMPORT },
 		{ "cuda_runtime", SLICE_CALL, SORT_RUNTIME },
 		{ "runtime", SLICE_CALL, SORT_RUNTIME },
 		{ "cuda_driver", SLICE_CALL, SORT_DRIVER },

@@ -71,8 +71,9 @@ static const char *missing_for(const struct facts *f, unsigned needs)
 	    (needs & NEED_GPU_MEMORY && !has_memory(m, true)))
 		return ours ? "memory: --profile-memory on"
 			    : "memory: profile_memory=True";
-	if (needs & NEED_PYTHON && !functions_are_there(m))
-		return "Python's functions: torch.profiler, with_stack=True";
+	if (needs & NEED_PYTHON && !m->whose.collections && !functions_are_there(m))
+		return ours ? "garbage collections: --python-events gc"
+			    : "Python's functions: torch.profiler, with_stack=True";
 	if (needs & NEED_CPUS && m->whose.cpus <= 0)
 		return ours ? "threads and CPUs: steps that the program ends itself, no --marker time:"
 			    : "threads and CPUs: proflaunch records them";

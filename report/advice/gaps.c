@@ -4,6 +4,7 @@
 #include "base/search.h"
 #include "report/advice/blame.h"
 #include "report/advice/called.h"
+#include "report/advice/pauses.h"
 #include "report/advice/phrase.h"
 #include "report/advice/quiet.h"
 #include "report/advice/rules.h"
@@ -11,6 +12,7 @@
 #include "report/advice/verdict.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define US INT64_C(1000)
 
@@ -84,6 +86,42 @@ static void free_gaps(struct gaps *g)
 
 /* ---- the interpreter's lock ---- */
 
+static void say_lock(struct advice *a)
+{
+	ADVICE_SAY(
+		a->why,
+		"Python lets a thread that computes keep its lock for 5 ms at a time: so "
+		"long an operator's caller waits for its next turn.");
+	ADVICE_SAY(
+		a->act,
+		"move that thread's work to a process, or to code that releases the lock; "
+		"sys.setswitchinterval(0.0005) makes each wait shorter");
+}
+
+/* Each wait of the thread that runs the steps is in the file. */
+static bool recorded_lock(struct facts *f, struct advice *a)
+{
+	struct spans waits = { 0 };
+	struct verdict v;
+	uint32_t thread;
+	bool fine = pauses_thread(f, &thread) &&
+		    (thread == NO_ROW || pauses_add(f, SORT_LOCK, thread, &waits));
+
+	facts_measure(f, &waits);
+	v = verdict_of(f, BOUND_AT_LEAST, LOCK_PERCENT);
+	if (fine && v.holds) {
+		ADVICE_SAY(a->title, "Another thread holds Python's lock");
+		ADVICE_SAY(
+			a->seen,
+			"the thread that runs the steps waits for it for %s a step, %s",
+			phrase_time(v.median), verdict_steps(f, &v));
+		say_lock(a);
+		a->gain = v.median;
+	}
+	spans_free(&waits);
+	return fine;
+}
+
 /* Who wants the lock waits for 5 ms before it may ask for it: such gaps are no shorter,
  * behind whatever operator, where a program's own pauses have any length, or one place.
  */
@@ -91,8 +129,11 @@ bool gaps_lock(struct facts *f, struct advice *a)
 {
 	struct gaps g = { .names = 0 };
 	struct verdict v;
-	bool fine = make_gaps(f, &g, LOCK_LEAST_US * US, LOCK_MOST_US * US);
+	bool fine;
 
+	if (f->m->whose.waits)
+		return recorded_lock(f, a);
+	fine = make_gaps(f, &g, LOCK_LEAST_US * US, LOCK_MOST_US * US);
 	v = verdict_of(f, BOUND_AT_LEAST, LOCK_PERCENT);
 	if (fine && v.holds && g.names >= LOCK_NAMES &&
 	    g.shorter * 100 <= g.spans.n * LOCK_SHORT_PERCENT) {
@@ -103,14 +144,7 @@ bool gaps_lock(struct facts *f, struct advice *a)
 			"together %s: %s",
 			(double)g.spans.n / (double)f->n, g.names, phrase_time(v.median),
 			verdict_steps(f, &v));
-		ADVICE_SAY(
-			a->why,
-			"Python lets a thread that computes keep its lock for 5 ms at a time: so "
-			"long an operator's caller waits for its next turn.");
-		ADVICE_SAY(
-			a->act,
-			"move that thread's work to a process, or to code that releases the lock; "
-			"sys.setswitchinterval(0.0005) makes each wait shorter");
+		say_lock(a);
 		ADVICE_SAY(a->where, "%s", blame_place(&g.blame));
 		a->gain = v.median;
 	}
@@ -177,19 +211,31 @@ bool gaps_plain(struct facts *f, struct advice *a)
 /* ---- the garbage collector ---- */
 
 /* Python's own frames are in files of torch.profiler with its stacks. */
+static bool add_calls(const struct facts *f, struct spans *to)
+{
+	for (uint32_t i = 0; i < f->m->slices_n; i++) {
+		const struct slice *s = &f->m->slices[i];
+		const char *name = slice_name(f->m, i);
+
+		if (s->kind == SLICE_PYTHON &&
+		    (text_starts_with(name, "<built-in function collect>") ||
+		     !strcmp(name, "Python GC")) &&
+		    !spans_add(to, s->begin, s->end))
+			return false;
+	}
+	return true;
+}
+
+/* Where each collection is in the file, those are there that nobody has called for. All
+ * threads wait for one, whichever it is on. */
 bool gaps_collector(struct facts *f, struct advice *a)
 {
 	struct spans spans = { 0 };
 	struct verdict v;
-	bool fine = true;
+	bool all = f->m->whose.collections;
+	bool fine = all ? pauses_add(f, SORT_COLLECTION, NO_ROW, &spans)
+			: add_calls(f, &spans);
 
-	for (uint32_t i = 0; fine && i < f->m->slices_n; i++) {
-		const struct slice *s = &f->m->slices[i];
-
-		if (s->kind == SLICE_PYTHON &&
-		    text_starts_with(slice_name(f->m, i), "<built-in function collect>"))
-			fine = spans_add(&spans, s->begin, s->end);
-	}
 	spans_join(&spans);
 	facts_measure(f, &spans);
 	spans_free(&spans);
@@ -197,14 +243,17 @@ bool gaps_collector(struct facts *f, struct advice *a)
 	if (!fine || !v.holds)
 		return fine;
 	ADVICE_SAY(a->title, "Python collects garbage in each step");
-	ADVICE_SAY(a->seen, "gc.collect() takes %s a step, %s", phrase_time(v.median),
+	ADVICE_SAY(a->seen, "%s %s a step, %s",
+		   all ? "collections take" : "gc.collect() takes", phrase_time(v.median),
 		   verdict_steps(f, &v));
 	ADVICE_SAY(
 		a->why,
 		"Each full collection walks all objects of the program, and frees little.");
 	ADVICE_SAY(
 		a->act,
-		"call gc.collect() once in many steps, and gc.freeze() before the loop");
+		"call gc.collect() once in many steps, and gc.freeze() before the loop%s",
+		all ? "; gc.set_threshold(50000) makes those rarer that Python begins itself"
+		    : "");
 	a->gain = v.median;
 	return true;
 }

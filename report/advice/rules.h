@@ -23,7 +23,7 @@ enum {
 	NEED_GPU = 16, /* likewise: what the GPU is */
 	NEED_MEMORY = 32, /* with a GPU its calls, without one memory of tensors */
 	NEED_GPU_MEMORY = 64, /* likewise, of the GPU */
-	NEED_PYTHON = 128, /* Python's functions, as slices */
+	NEED_PYTHON = 128, /* Python's functions, as slices, or its collections */
 	NEED_CPUS = 256, /* only where no GPU was used: how many there are */
 };
 

@@ -105,6 +105,55 @@ static void with_collector(double us)
 	}
 }
 
+/* ---- what is recorded of both ---- */
+
+static void begin_events(double step_length, const char *waits)
+{
+	begin_gpu(step_length, 0);
+	rewind(file);
+	fprintf(file,
+		"{\"proflaunch\":{\"python events\":{\"late_us\":1,\"collections\":9,"
+		"\"waits for the lock\":%s}},\"traceEvents\":[",
+		waits);
+	steps_of(STEPS);
+}
+
+/* Half of so many us in an operator, and another thread waits beside the steps. */
+static void with_waits(double us)
+{
+	begin_events(10000, "9");
+	for (unsigned i = 0; i < STEPS; i++) {
+		op("aten::mm", at(i, 0), 5000);
+		slice(1, "python_gil", "GIL wait", at(i, 5000 - us / 2), us, "");
+		slice(2, "python_gil", "GIL wait", at(i, 0), 9000, "");
+		slice(2, "cpu_op", "aten::mm", at(i, 9500), i ? 100 : 200, "");
+	}
+	for (unsigned i = 0; i < STEPS; i++)
+		op("aten::add", at(i, 9900), 10);
+}
+
+static void with_collections(double us)
+{
+	begin_events(10000, "null");
+	for (unsigned i = 0; i < STEPS; i++) {
+		op("aten::mm", at(i, 0), 5000);
+		slice(2, "python_function", "Python GC", at(i, 4900), us, "");
+		slice(1, "python_function", "<built-in function collect>", at(i, 6000),
+		      3000, "");
+	}
+}
+
+/* A file of torch.profiler's, which has them among its functions. */
+static void with_torchs_collections(double us)
+{
+	begin_gpu(10000, 0);
+	steps_of(STEPS);
+	for (unsigned i = 0; i < STEPS; i++) {
+		op("aten::mm", at(i, 0), 5000);
+		slice(1, "python_function", "Python GC", at(i, 5000), us, "");
+	}
+}
+
 /* ---- threads ---- */
 
 /* Begins a file that says how many CPUs there are, and torch's threads. */
@@ -169,6 +218,9 @@ static const struct turn turns[] = {
 	{ "gil-wait", with_kinds, 2, 3 },
 	{ "gil-wait", with_step, 50100, 49900 },
 	{ "gc-pause", with_collector, 499, 500 },
+	{ "gil-wait", with_waits, 999, 1000 },
+	{ "gc-pause", with_collections, 499, 500 },
+	{ "gc-pause", with_torchs_collections, 499, 500 },
 	{ "cpu-threads", with_callers, 3, 4 },
 	{ "cpu-threads", with_threads, 15, 16 },
 	{ "cpu-threads", with_few_threads, 2, 3 },
@@ -281,6 +333,29 @@ START_TEST(gaps_that_have_a_cause_are_told_once)
 }
 END_TEST
 
+/* Gaps of 5 ms are not waits for the lock where those are recorded, and none was. */
+START_TEST(what_is_recorded_is_not_guessed)
+{
+	begin_events(24800, "0");
+	for (unsigned i = 0; i < STEPS; i++)
+		for (unsigned k = 0; k < 4; k++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "op%u", k);
+			op(name, at(i, k * 6200), 1000);
+		}
+	advise();
+	ck_assert(!told("gil-wait") && !is_silent("gil-wait") && told("plain-python"));
+	ck_assert(!told("gc-pause") && !is_silent("gc-pause"));
+	advised_end();
+	with_waits(2000);
+	advise();
+	ck_assert_int_eq(told("gil-wait")->gain, 2000000);
+	ck_assert_str_eq(told("gil-wait")->title, "Another thread holds Python's lock");
+	advised_end();
+}
+END_TEST
+
 int main(void)
 {
 	TCase *t = tcase_create("advice");
@@ -293,5 +368,6 @@ int main(void)
 	tcase_add_test(t, without_evidence_the_rules_are_silent);
 	tcase_add_test(t, file_without_operators_has_no_gaps);
 	tcase_add_test(t, gaps_that_have_a_cause_are_told_once);
+	tcase_add_test(t, what_is_recorded_is_not_guessed);
 	return unit_run(t, "report_advice_host");
 }
