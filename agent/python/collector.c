@@ -86,7 +86,7 @@ static void begin_collection(void *info)
 {
 	struct pause_cost cost = pause_cost_begin();
 
-	pause_begin(&mine, PAUSE_GC, (uint32_t)number_of(info, generation), 0);
+	pause_begin(&mine, PAUSE_GC, (uint32_t)number_of(info, generation));
 	pause_cost_end(&cost, &mine);
 }
 

@@ -38,8 +38,7 @@ static void begin_import(struct pause *p, const void *name)
 	pause_begin(p, PAUSE_IMPORT,
 		    names_add(text,
 			      python_text(interpreter.layout, name, text, sizeof(text)),
-			      NULL, 0),
-		    0);
+			      NULL, 0));
 	pause_cost_end(&cost, p);
 	errno = saved;
 	guard_leave(guard);

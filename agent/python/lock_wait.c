@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #define NAME     "pthread_cond_timedwait"
 #define SINCE    "GLIBC_2.3.2" /* of x86-64 */
@@ -34,15 +35,22 @@ static __thread struct {
 	struct pause row;
 } mine __attribute__((tls_model("initial-exec")));
 
-static uint64_t ticks_of(uint64_t us)
+/* In ticks; what comes first fills them in. */
+static _Atomic uint64_t least, soon, later;
+
+static __attribute__((noinline)) void find_ticks(void)
 {
-	return (uint64_t)(clock_rate(spool.head) * (double)us / 1e6);
+	double us = clock_rate(spool.head) / 1e6;
+
+	atomic_store(&soon, (uint64_t)(us * SOON_US));
+	atomic_store(&later, (uint64_t)(us * LATER_US));
+	atomic_store(&least, (uint64_t)(us * LEAST_US));
 }
 
 /* Another round, or a wait of its own? */
 static bool goes_on(uint64_t begin)
 {
-	return mine.end && begin - mine.end < ticks_of(mine.expired ? LATER_US : SOON_US);
+	return mine.end && begin - mine.end < (mine.expired ? later : soon);
 }
 
 static void note_round(uint64_t begin, uint64_t end, bool expired)
@@ -55,10 +63,12 @@ static void note_round(uint64_t begin, uint64_t end, bool expired)
 	}
 	mine.end = end;
 	mine.expired = expired;
-	if (!mine.row.record && end - mine.begin > ticks_of(LEAST_US))
-		pause_begin(&mine.row, PAUSE_GIL, 0, mine.begin);
+	if (mine.row.record)
+		pause_end(&mine.row, end, NULL);
+	else if (end - mine.begin > least)
+		pause_whole(&mine.row, PAUSE_GIL, mine.begin, end);
 	pause_cost_end(&cost, &mine.row);
-	pause_end(&mine.row, end, NULL);
+	mine.row.timed = false;
 }
 
 static __attribute__((noinline)) int watch_wait(pthread_cond_t *condition,
@@ -70,6 +80,8 @@ static __attribute__((noinline)) int watch_wait(pthread_cond_t *condition,
 	uint64_t end = clock_ticks();
 	int saved = errno;
 
+	if (__builtin_expect(!least, 0) && spool.head)
+		find_ticks();
 	if (gate_cycle())
 		note_round(begin, end, result == ETIMEDOUT);
 	errno = saved;

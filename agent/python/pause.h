@@ -21,10 +21,11 @@ struct pause {
 	bool timed;
 };
 
-/* What began at `begin`; 0: it begins now. No record has been made by this thread since.
- */
-void pause_begin(struct pause *p, enum pause_kind kind, uint32_t of, uint64_t begin);
-/* `of`, above: the generation of a collection, the name of an import. */
+/* `of`: the generation of a collection, the name of an import. It begins now. */
+void pause_begin(struct pause *p, enum pause_kind kind, uint32_t of);
+/* It has begun at `begin`, since when this thread has made no record, and ends at `end`,
+ * or later: then pause_end says so. */
+void pause_whole(struct pause *p, enum pause_kind kind, uint64_t begin, uint64_t end);
 struct pause_found {
 	uint8_t flags;
 	uint32_t uncollectable;

@@ -136,7 +136,7 @@ def test_imports_are_what_comes_into_sys_modules():
     each(one)
 
 
-# One thread computes, and the other one asks for the lock 20 times; before that, waits of other kinds.
+# Ten times the main thread is woken by one that keeps the lock, in C, for some 40 ms; before that, waits of other kinds.
 WAITS = ENDS + """
 import json, queue, threading, time
 def others():
@@ -147,19 +147,20 @@ def others():
     threading.Lock().acquire(timeout=.001); threading.Event().wait(.002)
     c = threading.Condition()
     with c: c.wait(.002)
-stop = []
-def spin():
-    n = 0
-    while not stop: n += 1
+def keeps():
+    for _ in range(10):
+        go.acquire(); begin = time.perf_counter()
+        woken.release(); sum(range(2500000))
+        took.append((time.perf_counter() - begin) * 1e6)
+        done.release()
+go, woken, done, took = [threading.Semaphore(0) for _ in range(3)] + [[]]
 boundary(); others(); boundary()
-t = threading.Thread(target=spin); t.start()
-boundary(); begin = time.perf_counter()
-for _ in range(20):
-    time.sleep(.0005)
-    for _ in range(1000): pass
-took = time.perf_counter() - begin
-boundary(); stop.append(1); t.join()
-print(json.dumps([took * 1e6, threading.get_native_id()]))
+thread = threading.Thread(target=keeps); thread.start()
+boundary()
+for _ in range(10):
+    go.release(); woken.acquire(); done.acquire()
+boundary(); thread.join()
+print(json.dumps([took, threading.get_native_id()]))
 """
 
 
@@ -168,16 +169,16 @@ def test_waits_for_the_lock():
         with prof.folder() as log:
             run = prof.launch([python, "-c", WAITS], log, **STEPS)
             took, main = json.loads(run.out)
-            second = run.only()     # the first window has none, and nothing else: no file
-            rows = [e for e in named(second, "GIL wait") if e["tid"] == main]
-            # Each of 20 sleeps ends with one; a busy machine may let a thread in at once, or twice.
-            assert 10 <= len(rows) <= 45, len(rows)
-            assert all(e["dur"] > 49 for e in named(second, "GIL wait")), rows
-            # The other thread keeps the lock for 5 ms each time, and the rest of the time is hardly any.
-            assert .5 * took < sum(e["dur"] for e in rows) <= took, (took, sum(e["dur"] for e in rows))
-            assert second.facts["python events"]["waits for the lock"] == len(named(second, "GIL wait"))
-            nested(second, "python_gil")
-            return "%d waits in %.0f ms" % (len(rows), took / 1000)
+            trace = run.only()      # the first window has none, and nothing else: no file
+            rows = [e for e in named(trace, "GIL wait") if e["tid"] == main]
+            # One row for each, however many rounds it took; a busy machine may wake a thread late.
+            long = [e for e in rows if e["dur"] > min(took) / 2]
+            assert 7 <= len(long) <= 10 and len(rows) <= 30, (took, [e["dur"] for e in rows])
+            assert sum(e["dur"] for e in long) <= sum(took) + 5000 * len(took), (took, long)
+            assert all(e["dur"] > 49 for e in named(trace, "GIL wait")), rows
+            assert trace.facts["python events"]["waits for the lock"] == len(named(trace, "GIL wait"))
+            nested(trace, "python_gil")
+            return "%d waits" % len(rows)
     each(one)
 
 
