@@ -141,7 +141,8 @@ static void say_no_spool(const struct closing *c)
 			"nothing was recorded: no program that ran under proflaunch (%s: %s) loaded %s%s proflaunch doctor -- <command> says more%s%s",
 			say_number(n), names,
 			waits && c->config->malloc ? "PyTorch"
-			: c->config->python_stack == PYTHON_FULL
+			: c->config->python_stack == PYTHON_FULL ||
+					c->config->python_events
 				? "PyTorch, CUDA or Python"
 				: "PyTorch or CUDA",
 			c->aside[ASIDE_CLEARED]

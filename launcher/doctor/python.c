@@ -92,12 +92,14 @@ static void judge_calibration(const struct config *c, const char *fact)
 /* The agent had the interpreter confirm its layout, and said so. */
 static void judge_stacks(const struct config *c, const char *facts)
 {
-	const char *what = c->python_stack == PYTHON_FULL  ? "calls of functions"
-			   : !c->modules                   ? "call stacks"
-			   : c->python_stack == PYTHON_OFF ? "modules"
+	bool events = c->python_events;
+	const char *what = c->python_stack == PYTHON_FULL ? "calls of functions"
+			   : events && !c->python_stack && !c->modules ? "events"
+			   : !c->modules                               ? "call stacks"
+			   : c->python_stack == PYTHON_OFF             ? "modules"
 							   : "call stacks and modules";
 
-	if (c->python_stack == PYTHON_OFF && !c->modules)
+	if (c->python_stack == PYTHON_OFF && !c->modules && !events)
 		return;
 	if (strstr(facts, "\npython = {"))
 		verdict_good("Python: its %s can be recorded", what);
