@@ -4,9 +4,9 @@
 # run: alone
 """CPython's own tests: every case that passes bare passes in each mode.
 
-cpython.py [--all] [--mode MODE] [--jobs N] [MODULE ...]
+cpython.py [--all] [--mode MODE] [--jobs N] [--python PYTHON] [MODULE ...]
 
-Debian's libpython3.11-testsuite under /usr/bin/python3.11, a module a run.  A case that
+Debian's libpython3.11-testsuite under /usr/bin/python3.11, a module a run; in mode "full" what a profiler can disturb.  A case that
 does not pass is tried again, bare and in the mode: "odd" failed once, "FAIL" twice.
 """
 import argparse
@@ -29,6 +29,13 @@ SHORT = """test_os test_posix test_subprocess test_threading test_signal test_fa
     test_mmap test_ctypes test_gc test_io test_select test_selectors test_fcntl test_resource
     test_asyncio test_multiprocessing_fork test_multiprocessing_forkserver
     test_multiprocessing_spawn test_multiprocessing_main_handling""".split()
+TOLD = """test_sys_setprofile test_sys_settrace test_monitoring test_generators test_coroutines test_asyncgen
+    test_threading test_gc test_exceptions test_frame test_tracemalloc test_cprofile test_profile test_import
+    test_importlib test_descr test_weakref test_contextlib test_pdb test_bdb""".split()
+# docs/host.md says why: names of allocators, and a frame that no profile function may see.
+KNOWN = {"stack": {"test_cmd_line.CmdLineTest.test_pythonmalloc", "test_cmd_line.CmdLineTest.test_xdev",
+                   "test_sys.SysModuleTest.test_debugmallocstats"},
+         "full": {"test_frame.TestIncompleteFrameAreInvisible.test_sneaky_frame_object"}}
 BARE_LIMIT = 1200
 
 
@@ -57,7 +64,7 @@ def run_module(module, mode, place, limit):
         os.mkdir(f"{home}/{folder}")
     env = {**run.environment(place, mode, home, 0), "PYTHONDONTWRITEBYTECODE": ""}
     xml_file = f"{home}/cases.xml"
-    argv = [PYTHON, "-m", "test", "-v", "--junit-xml", xml_file, module]
+    argv = [os.environ.get("CPYTHON", PYTHON), "-m", "test", "-v", "--junit-xml", xml_file, module]
     try:
         seen = cage.run(run.wrapped(mode, place, f"{home}/log", argv), env, f"{home}/w", limit)
         return (seen.status, read_cases(xml_file), seen.seconds,
@@ -66,21 +73,23 @@ def run_module(module, mode, place, limit):
         shutil.rmtree(home, ignore_errors=True)
 
 
-def lost(want, got):
-    return sorted(name for name, result in want.items()
-                  if result == "passed" and got.get(name) != "passed")
+def lost(want, got, mode):
+    """What passes without us alone, but for what is known to; and how much of that there is."""
+    gone = sorted(name for name, result in want.items() if result == "passed" and got.get(name) != "passed")
+    other = [name for name in gone if name.removeprefix("test.") not in KNOWN.get(mode, ())]
+    return other, len(gone) - len(other)
 
 
 def try_mode(module, mode, place, bare):
     status, want, seconds, _ = bare
     limit = 60 + 5 * seconds
     got = run_module(module, mode, place, limit)
-    gone = lost(want, got[1])
-    if not gone and got[0] == status:
-        return "ok", mode, got[2], []
+    gone, known = lost(want, got[1], mode)
+    if not gone and (got[0] == status or known):
+        return "known" if known else "ok", mode, got[2], []
     again = run_module(module, "bare", place, BARE_LIMIT)
     second = run_module(module, mode, place, limit)
-    twice = [name for name in lost(want, second[1]) if name in gone and again[1].get(name) == "passed"]
+    twice = [name for name in lost(want, second[1], mode)[0] if name in gone and again[1].get(name) == "passed"]
     if not twice and again[0] == second[0]:
         return "odd", mode, got[2], gone[:20] or [got[0]]
     # One that was ended left no results: its last lines tell where.
@@ -104,11 +113,13 @@ def main():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--mode", action="append", choices=list(run.MODES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--python", default=PYTHON)
     parser.add_argument("modules", nargs="*")
     options = parser.parse_args()
-    modules = options.modules or SHORT
+    os.environ["CPYTHON"] = options.python
+    modules = options.modules or (TOLD if options.mode == ["full"] else SHORT)
     if options.all:
-        modules = subprocess.run([PYTHON, "-m", "test", "--list-tests"], check=True, text=True,
+        modules = subprocess.run([options.python, "-m", "test", "--list-tests"], check=True, text=True,
                                  stdout=subprocess.PIPE).stdout.split()
     modes = options.mode or run.USUAL
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -6,7 +6,7 @@ host_cflags := -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -fno-builtin-malloc
 	-pthread
 host_small  := tests/host/small.sh tests/host/audit_calls.py
 host_runs   := $(addprefix tests/host/,run.py cpython.py audit_calls.py audit_proc.py audit_waits.py) \
-	'tests/host/run.py --mode often' \
+	'tests/host/run.py --mode often' 'tests/host/run.py --mode full' 'tests/host/cpython.py --mode full' \
 	'tests/host/endure.py killed' 'tests/host/endure.py stopped' 'tests/host/endure.py group' \
 	'tests/host/endure.py scribbled' 'tests/host/endure.py many'
 

@@ -38,7 +38,8 @@ MODES = {
     "sample": ["--marker", "none", "--malloc", "sample"],
     "all": ["--marker", "none", "--malloc", "all"],
     "stack": ["--marker", "none", "--malloc", "all", "--with-stack"],
-    "full": ["--marker", "none", "--with-stack=full"],
+    # All that Python tells of.
+    "full": ["--marker", "none", "--with-stack=full", "--c-calls=all", "--python-events"],
     # Windows open and close at any moment of the program's.
     "often": ["--marker", "time:5", "--schedule", "wait=1,active=1", "--malloc", "all", "--with-stack"],
     "preload": None,
