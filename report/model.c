@@ -363,6 +363,7 @@ int model_read(struct model *m, const char *path, unsigned want, char *why, size
 					.host = TEXT_NONE,
 					.script = TEXT_NONE,
 					.torch_version = TEXT_NONE,
+					.python = { .version = TEXT_NONE },
 					.rank = -1,
 					.overhead = -1 } };
 	if (read_trace(path, &v, why, size)) {

@@ -14,6 +14,7 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
+#include "report/interpreter.h"
 #include "report/kept.h"
 #include "report/memory/sites.h"
 #include "report/read.h"
@@ -39,6 +40,8 @@ struct whose { /* as the file says; torch's own files do not */
 	uint64_t buffer_mb, full, records; /* lost as it was full; in the file */
 	int64_t overhead; /* estimated, in the program's threads; -1 = not said */
 	uint32_t torch_version; /* TEXT_NONE = not said */
+	struct interpreter python;
+	int64_t cuda_runtime, cuda_driver; /* versions, as 12040; 0 = not said */
 	int64_t cpus, torch_threads; /* of the process, of an operator; 0 = not said */
 	bool broken_off; /* the window did not end as planned */
 	bool unmarked; /* no step ended: the only one is the whole recording */

@@ -108,6 +108,10 @@ static void take_fact(struct model *m, struct parse *p)
 		members_of(m, p, take_cpu);
 		return;
 	}
+	if (parse_is(p, "python")) {
+		interpreter_take_fact(&m->whose.python, &m->texts, p);
+		return;
+	}
 	if (!parse_is(p, "torch")) {
 		parse_skip(p, TOKEN_KEY);
 		return;
@@ -119,10 +123,20 @@ static void take_fact(struct model *m, struct parse *p)
 /* Takes what our recording cost the program's own threads, as the file estimates it. */
 static void take_cost(struct model *m, struct parse *p)
 {
-	if (!parse_is(p, "estimated overhead us"))
+	bool call = parse_is(p, "ns per function");
+	double ns;
+
+	if (!call && !parse_is(p, "estimated overhead us")) {
 		parse_skip(p, TOKEN_KEY);
-	else if (parse_value(p, TOKEN_NUMBER))
+		return;
+	}
+	if (!parse_value(p, TOKEN_NUMBER))
+		return;
+	ns = number_double(p);
+	if (!call)
 		m->whose.overhead = number_us(p);
+	else if (ns > 0 && ns < 1e9)
+		m->whose.python.call_ns = ns;
 }
 
 /* null: nobody allocated any. */
@@ -282,6 +296,8 @@ static bool read_proflaunch_object(struct model *m, struct parse *p)
 			take_objects(m, p);
 		else if (parse_is(p, "python events"))
 			members_of(m, p, take_events);
+		else if (parse_is(p, "python functions"))
+			interpreter_take_calls(&m->whose.python, p);
 		else if (parse_is(p, "python stacks"))
 			members_of(m, p, take_stacks);
 		else if (parse_is(p, "configuration"))
@@ -322,6 +338,10 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 		m->says_shapes = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, "with_flops")) {
 		m->says_flops = parse_value(p, TOKEN_NUMBER) && number_i64(p);
+	} else if (!strcmp(key, "cuda_runtime_version")) {
+		m->whose.cuda_runtime = number_value(p);
+	} else if (!strcmp(key, "cuda_driver_version")) {
+		m->whose.cuda_driver = number_value(p);
 	} else if (!strcmp(key, KEPT_MEMBER) && !m->kept) {
 		m->kept = kept_read(p, &enough);
 	} else if (!strcmp(key, "deviceProperties")) {
