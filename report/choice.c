@@ -35,7 +35,7 @@ static void name_run(struct head *h)
 		 h->path + (len < 140 ? 0 : len - 140));
 }
 
-static bool add_heads(struct heads *all, const struct folder *f)
+static bool add_heads(struct heads *all, const struct folder *f, int64_t since)
 {
 	for (size_t i = 0; i < f->n; i++) {
 		struct head h;
@@ -44,6 +44,8 @@ static bool add_heads(struct heads *all, const struct folder *f)
 			all->unfinished++;
 			continue;
 		}
+		if (h.changed < since)
+			continue;
 		name_run(&h);
 		if (!GROW(all->row, all->room, all->n))
 			return false;
@@ -267,7 +269,7 @@ static bool choose_below(struct choice *c, const char *place, const struct folde
 {
 	struct heads all = { 0 };
 	const struct head *h;
-	bool fine = add_heads(&all, f);
+	bool fine = add_heads(&all, f, c->since);
 
 	if (!fine) {
 		snprintf(why, size, "%s: %s", place, strerror(ENOMEM));

@@ -25,6 +25,7 @@
 
 struct choice {
 	int64_t rank, window; /* what is wanted: CHOICE_ANY, or a number */
+	int64_t since; /* wanted: files changed from then on, in ns since 1970 */
 	char path[PATH_MAX];
 	/* Which one it is, out of how many, and how to choose another; "" = a file was
 	 * named. */
