@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Only what is true of this trace is said. */
+#include "report/view/caveats.h"
+#include "report/out.h"
+#include "report/units.h"
+#include "report/view/pstats_table.h"
+#include "report/view/trust.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define INFLATED 0.1 /* of a function's own time */
+#define NAMED    5u /* functions */
+#define LATE     0.01 /* of the window */
+
+struct saying {
+	const struct screen *to;
+	unsigned said;
+};
+
+__attribute__((format(printf, 2, 3))) static void say_one(struct saying *to,
+							  const char *format, ...)
+{
+	char text[8192];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fputs("- ", to->to->out);
+	screen_wrap(to->to, SCREEN_PLAIN, text, 2, 2);
+	to->said++;
+}
+
+/* ---- what recording costs ---- */
+
+/* A function's own time has a part of what its own calls cost, and of those that it
+ * makes: the trace does not say how a call's cost is shared by the two. Returns the most
+ * that it can be, as a share; `made`: calls that it makes. */
+static double inflated_by(const struct call_sums *s, uint64_t made, double call_ns)
+{
+	double cost = ((double)s->calls + (double)made) * call_ns;
+
+	return s->own > 0 ? cost / (double)s->own : 0;
+}
+
+/* Calls that each function makes; NULL: no memory. */
+static uint64_t *count_made(const struct callers *c)
+{
+	uint64_t *made = calloc(c->n + 1, sizeof(*made));
+
+	for (size_t i = 0; made && i < c->pairs_n; i++)
+		made[c->pair[i].caller] += c->pair[i].sums.calls;
+	return made;
+}
+
+/* Writes "up to 40 % of the own time of a.py:1(f), 20 % of b.py:2(g)". */
+static void write_inflated(const struct caveats *c, const uint64_t *made, FILE *out)
+{
+	const struct callers *f = c->functions;
+	double call_ns = c->s->model.whose.python.call_ns;
+	unsigned named = 0, more = 0;
+
+	for (size_t i = 0; i < f->n && i < c->shown; i++) {
+		uint32_t row = c->order[i];
+		double share = inflated_by(&f->row[row].sums, made[row], call_ns);
+
+		if (share < INFLATED)
+			continue;
+		if (named == NAMED) {
+			more++;
+			continue;
+		}
+		fputs(named++ ? ", " : "of the functions above that is up to ", out);
+		/* More than all of it is no share. */
+		if (share < 1)
+			fprintf(out, "%s of ", units_percent(share));
+		else
+			fputs("all of ", out);
+		fputs(named == 1 ? "the own time of " : "", out);
+		pstats_table_name(f, row, out);
+	}
+	if (more)
+		fprintf(out, ", and more than %s of %u others", units_percent(INFLATED),
+			more);
+	if (!named)
+		fprintf(out, "of no function above that is more than %s of its own time",
+			units_percent(INFLATED));
+}
+
+static void say_cost(struct saying *to, const struct caveats *c)
+{
+	double call_ns = c->s->model.whose.python.call_ns;
+	uint64_t *made = count_made(c->functions), calls = 0;
+	char *text = NULL;
+	size_t len;
+	FILE *out = made && call_ns > 0 && c->functions->n ? open_memstream(&text, &len)
+							   : NULL;
+
+	for (size_t i = 0; i < c->functions->n; i++)
+		calls += c->functions->row[i].sums.calls;
+	if (out)
+		write_inflated(c, made, out);
+	if (out && !fclose(out))
+		say_one(to,
+			"recording took about %.0f ns of each call of a Python function, "
+			"%s of all %s; %s",
+			call_ns, units_time(units_whole(call_ns * (double)calls)),
+			out_count((int64_t)(calls & INT64_MAX)), text);
+	free(text);
+	free(made);
+}
+
+/* ---- what is not there ---- */
+
+static void say_missing(struct saying *to, const struct subject *s)
+{
+	const struct interpreter *i = &s->model.whose.python;
+	double window = model_window(&s->model);
+
+	if (i->seen && window > 0 && (double)i->late_us * 1e3 > LATE * window)
+		say_one(to,
+			"calls of Python are recorded from %s after the begin on; of "
+			"those before, only what was not over then is there",
+			units_time(units_whole((double)i->late_us * 1e3)));
+	if (i->deep)
+		say_one(to,
+			"%s calls of Python lay more than 4,096 deep and are not "
+			"there",
+			out_count((int64_t)(i->deep & INT64_MAX)));
+	if (i->away)
+		say_one(to,
+			"another tool (cProfile, coverage, a debugger) had the profile "
+			"function of %s thread%s: calls there are not recorded meanwhile",
+			out_count((int64_t)(i->away & INT64_MAX)),
+			i->away == 1 ? "" : "s");
+}
+
+/* ---- what the sums are of ---- */
+
+enum thread_with { WITH_PYTHON = 1, WITH_OPERATORS = 2 };
+
+static void say_threads(struct saying *to, const struct model *m)
+{
+	uint8_t *with = calloc(m->threads_n + 1, sizeof(*with));
+	unsigned python = 0, operators = 0, alone = 0;
+
+	for (size_t i = 0; with && i < m->slices_n; i++) {
+		const struct slice *s = &m->slices[i];
+
+		if (s->kind == SLICE_PYTHON)
+			with[s->thread] |= WITH_PYTHON;
+		else if (s->kind == SLICE_OP)
+			with[s->thread] |= WITH_OPERATORS;
+	}
+	for (size_t i = 0; with && i < m->threads_n; i++) {
+		python += !!(with[i] & WITH_PYTHON);
+		operators += !!(with[i] & WITH_OPERATORS);
+		alone += with[i] == WITH_OPERATORS;
+	}
+	if (python > 1)
+		say_one(to,
+			"the functions are those of %u threads, added up: so are the times "
+			"in which threads wait",
+			python);
+	if (alone && python)
+		say_one(to,
+			"%u of the %u threads with operators run%s no Python, as "
+			"autograd's do: their times are in those of no function",
+			alone, operators, alone == 1 ? "s" : "");
+	else if (operators > 1)
+		say_one(to, "the operators are those of %u threads, added up", operators);
+	free(with);
+}
+
+/* Python's own library starts them there, by fork or not. */
+static bool has_processes(const struct callers *c)
+{
+	for (uint32_t i = 0; i < c->n; i++)
+		if (text_has(texts_get(&c->names, i), "multiprocessing/popen_"))
+			return true;
+	return false;
+}
+
+void caveats_print(const struct caveats *c, const struct screen *to)
+{
+	struct saying saying = { .to = to };
+	const struct subject *s = c->s;
+	struct trust trust;
+
+	trust_make(&trust, s);
+	for (unsigned i = 0; i < trust.doubts; i++)
+		say_one(&saying, "%s", trust.doubt[i]);
+	say_cost(&saying, c);
+	say_missing(&saying, s);
+	say_threads(&saying, &s->model);
+	if (s->operators.device)
+		say_one(&saying,
+			"the CPU time of an operator is that of launching its work on the "
+			"GPU; one that waits for the GPU (aten::item, copies to the host) "
+			"has the waiting in it");
+	if (has_processes(c->functions))
+		say_one(&saying, "the program started processes (multiprocessing): "
+				 "what they did is not in these tables");
+	if (c->choice)
+		say_one(&saying,
+			"there are several traces, and proflaunch report shows the "
+			"others, too: %s",
+			c->choice);
+	if (!saying.said)
+		fputs("none\n", to->out);
+}
