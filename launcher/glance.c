@@ -31,28 +31,34 @@ static bool read_subject(struct subject *s, const char *place)
 	       subject_make(s, c.path, &o, why, sizeof(why));
 }
 
-/* Writes to a descriptor, and ends. */
-static _Noreturn void read_and_end(const char *place, int fd, bool whole)
+static bool print_lines(FILE *out, int terminal, const void *place)
 {
 	static struct subject s;
-	FILE *out = fdopen(fd, "w");
+
+	(void)terminal;
+	if (!read_subject(&s, place) || !s.steps.n)
+		return false;
+	glance_print(&s, out);
+	return true;
+}
+
+static bool print_whole(FILE *out, int terminal, const void *place)
+{
+	static struct subject s;
 	struct screen screen;
 
-	if (!out || !read_subject(&s, place) || !s.steps.n)
-		_exit(1);
-	if (whole) {
-		screen_begin(&screen, out, isatty(fd) ? fd : -1);
-		overview_print(&s, &screen, 0);
-	} else {
-		glance_print(&s, out);
-	}
-	_exit(fflush(out) ? 1 : 0);
+	if (!read_subject(&s, place) || !s.steps.n)
+		return false;
+	screen_begin(&screen, out, terminal);
+	overview_print(&s, &screen, 0);
+	return true;
 }
 
 /* The process; below 0: there is none. `fd` is its output. */
-static pid_t start_reader(const char *place, int fd, bool whole)
+static pid_t start_reader(glance_print_fn *print, const void *what, int fd)
 {
 	pid_t pid = fork();
+	FILE *out;
 
 	if (pid)
 		return pid;
@@ -60,7 +66,10 @@ static pid_t start_reader(const char *place, int fd, bool whole)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
-	read_and_end(place, fd, whole);
+	out = fdopen(fd, "w");
+	if (!out || !print(out, isatty(fd) ? fd : -1, what))
+		_exit(1);
+	_exit(fflush(out) ? 1 : 0);
 }
 
 static bool wait_for(pid_t pid)
@@ -112,7 +121,7 @@ void glance_say(const char *place)
 
 	if (pipe2(pipes, O_CLOEXEC))
 		return;
-	pid = start_reader(place, pipes[1], false);
+	pid = start_reader(print_lines, place, pipes[1]);
 	close(pipes[1]);
 	if (pid < 0) {
 		close(pipes[0]);
@@ -129,9 +138,14 @@ void glance_say(const char *place)
 	}
 }
 
-bool glance_report(const char *place)
+bool glance_apart(glance_print_fn *print, const void *what)
 {
-	pid_t pid = start_reader(place, STDERR_FILENO, true);
+	pid_t pid = start_reader(print, what, STDERR_FILENO);
 
 	return pid > 0 && wait_for(pid);
+}
+
+bool glance_report(const char *place)
+{
+	return glance_apart(print_whole, place);
 }

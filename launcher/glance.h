@@ -15,6 +15,7 @@
 #define LAUNCHER_GLANCE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #define GLANCE_MS 500
 
@@ -23,5 +24,9 @@
 void glance_say(const char *place);
 /* Writes the whole report to stderr, however long that takes. False: there is none. */
 bool glance_report(const char *place);
+/* Lets a process of its own print `what` to stderr, and waits for it. `terminal`: its
+ * descriptor, or -1. False: that process failed. */
+typedef bool glance_print_fn(FILE *out, int terminal, const void *what);
+bool glance_apart(glance_print_fn *print, const void *what);
 
 #endif
