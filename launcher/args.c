@@ -12,6 +12,7 @@
 #include "config/c_modules.h"
 #include "config/config_file.h"
 #include "config/several.h"
+#include "launcher/bottleneck.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,8 +21,9 @@
 #define NEGATION  "--no-"
 
 /* Words that take the place of a command. */
-const char *const args_verbs[] = { "recover", "report", "diff",   "gate", "ranks",
-				   "memory",  "export", "doctor", "help", NULL };
+const char *const args_verbs[] = { "recover",    "report", "diff",   "gate",
+				   "ranks",      "memory", "export", "doctor",
+				   "bottleneck", "help",   NULL };
 const char *const args_own_verbs[] = { "report", "diff",   "gate", "ranks",
 				       "memory", "export", NULL };
 static const char *const flags[] = {
@@ -154,6 +156,8 @@ static const char *unknown_option(const struct args *a, const char *arg)
 	near = near_begin(typed);
 	if (is_verb(a, "recover"))
 		near_try(&near, "--output");
+	if (is_verb(a, "bottleneck"))
+		near_try(&near, "--limit");
 	for (const char *const *flag = flags; *flag && !config_nearest(typed + 2); flag++)
 		near_try(&near, *flag);
 	if (!near.best)
@@ -198,6 +202,12 @@ static int take_option(struct args *a, char **argv)
 	return took;
 }
 
+/* Verbs behind whose options there is a command. */
+static bool takes_command(const struct args *a)
+{
+	return is_verb(a, "doctor") || is_verb(a, "bottleneck");
+}
+
 /* Takes a word. Returns false where the rest of the line is a command with its
  * options. */
 static bool take_word(struct args *a, char **argv)
@@ -206,9 +216,9 @@ static bool take_word(struct args *a, char **argv)
 
 	if (first)
 		a->verb = *argv;
-	else if (a->verb && !is_verb(a, "doctor") && a->operands < ARGS_OPERANDS)
+	else if (a->verb && !takes_command(a) && a->operands < ARGS_OPERANDS)
 		a->operand[a->operands++] = *argv;
-	else if (a->verb && !is_verb(a, "doctor"))
+	else if (a->verb && !takes_command(a))
 		add_complaint(*argv, "no more than 16 words can be given", a);
 	else
 		a->command = argv;
@@ -293,21 +303,26 @@ static bool take_flag(struct args *a, const char *arg)
 	return false;
 }
 
-/* `recover --output DIR`. Returns how many arguments it took. */
-static int take_output(struct args *a, char **argv)
+/* `recover --output DIR`, `bottleneck --limit N`: an option of a verb that shares those
+ * of a run. Returns how many arguments it took. */
+static int take_own(struct args *a, char **argv)
 {
-	const char *name = "--output", *value = argv[1];
+	bool limit = is_verb(a, "bottleneck");
+	const char *name = limit ? "--limit" : "--output";
+	const char *value = argv[1], *rest = text_after(*argv, name);
 
-	if (!is_verb(a, "recover") || strncmp(*argv, name, 8) ||
-	    ((*argv)[8] && (*argv)[8] != '='))
+	if ((!limit && !is_verb(a, "recover")) || !rest || (*rest && *rest != '='))
 		return 0;
-	if ((*argv)[8])
-		value = *argv + 9;
+	if (*rest)
+		value = rest + 1;
 	if (!value || !*value)
 		add_complaint(name, value ? "the value is empty" : "its value is missing",
 			      a);
-	a->output = value;
-	return (*argv)[8] || !value ? 1 : 2;
+	else if (limit && !(a->limit = bottleneck_rows(value)))
+		add_complaint(name, "not a number from 1 on", a);
+	if (!limit)
+		a->output = value;
+	return *rest || !value ? 1 : 2;
 }
 
 static void take_all(struct args *a, char **argv)
@@ -326,7 +341,7 @@ static void take_all(struct args *a, char **argv)
 			a->command = argv + 1;
 			return;
 		}
-		if ((took = take_short(a, argv)) || (took = take_output(a, argv)))
+		if ((took = take_short(a, argv)) || (took = take_own(a, argv)))
 			argv += took;
 		else if (take_flag(a, *argv))
 			argv++;
@@ -351,7 +366,13 @@ int args_parse(struct args *a, char **argv, char *const *env)
 	/* The command line names the file to be read, and wins over what the file
 	 * says. */
 	config_load(&a->config, first.config.config, env, add_complaint, a);
+	if (is_verb(&first, "bottleneck")) {
+		bottleneck_set(&a->config);
+		a->limit = BOTTLENECK_ROWS;
+	}
 	take_all(a, argv + 1);
+	if (is_verb(a, "bottleneck"))
+		bottleneck_judge(&a->config, add_complaint, a);
 	if (a->verbose && !is_verb(a, "--version"))
 		add_complaint("--verbose", "goes with --version", a);
 	a->has_on_trace = first.config.on_trace[0];

@@ -24,6 +24,7 @@ struct args {
 	const char *operand[ARGS_OPERANDS +
 			    1]; /* recover's directories, --print-man's page */
 	unsigned operands;
+	size_t limit; /* bottleneck's --limit; 0 = another verb, or none */
 	const char *output; /* recover's --output; NULL = each directory itself */
 	bool has_on_trace; /* on_trace is on the command line, not only in a file */
 	char **command; /* what is run, or what follows "report", "memory" or

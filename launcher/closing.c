@@ -210,6 +210,10 @@ static void say_report(const struct closing *c)
 	const struct totals *s = c->totals;
 	const char *place = s->files == 1 ? s->last_file : c->config->logdir;
 
+	if (c->summary) {
+		summary_say(c->summary, s);
+		return;
+	}
 	if (!*s->last_file || !s->events[REC_OP])
 		return;
 	if (c->config->report && glance_report(place))

@@ -13,7 +13,7 @@
 #include "base/tally.h"
 #include "config/aside.h"
 #include "config/config.h"
-#include "finisher/totals.h"
+#include "launcher/summary.h"
 
 struct closing {
 	const struct config *config; /* logdir absolute */
@@ -28,6 +28,7 @@ struct closing {
 	double seconds; /* how long the program ran */
 	uint64_t finisher_ns; /* processor time of the finishers, so far */
 	int64_t waited_ns; /* from the command's end to these lines */
+	const struct summary *summary; /* of `bottleneck`; NULL = another run */
 };
 
 /* Says all lines, on stderr. `c` is only read. */

@@ -85,6 +85,7 @@ static void print_option(const struct config_option *o)
 	"       proflaunch memory|export [options] trace|directory ...\n"        \
 	"       proflaunch recover [--output directory] [directory|trace ...]\n" \
 	"       proflaunch doctor [options] [--] command [arguments]\n"          \
+	"       proflaunch bottleneck [options] [--] command [arguments]\n"      \
 	"       proflaunch help\n"
 
 /* A few lines, for a user who types the name alone. */
@@ -134,10 +135,13 @@ void help_print(void)
 	       "memory    says what ate the memory, when, and who asked for it; finds leaks (memory --help)\n"
 	       "export    writes traces in other forms: parts, databases, tables, stacks (export --help)\n"
 	       "doctor    says whether profiling would work for a command, and what to do if not\n"
+	       "bottleneck\n"
+	       "          runs a command and shows where its time went, as torch.utils.bottleneck did: functions\n"
+	       "          of Python, operators on the CPU and the GPU, --limit N rows of each (15)\n"
 	       "\n"
 	       "The first word that is no option is recover, report, diff, gate, ranks, memory, export,\n"
-	       "doctor, help, or else a command; behind -- there is always a command. What follows a\n"
-	       "command belongs to it. A .py file that is not executable is run by python3.\n"
+	       "doctor, bottleneck, help, or else a command; behind -- there is always a command. What\n"
+	       "follows a command belongs to it. A .py file that is not executable is run by python3.\n"
 	       "\n"
 	       "proflaunch ends as the command ends: same exit status, or same signal.\n");
 }

@@ -22,7 +22,7 @@ void help_print_config(void);
 	"proflaunch-report.1" between "proflaunch-diff.1" between   \
 	"proflaunch-gate.1" between "proflaunch-ranks.1" between    \
 	"proflaunch-memory.1" between "proflaunch-export.1" between \
-	"proflaunch-doctor.1" between "profile.conf.5"
+	"proflaunch-doctor.1" between "proflaunch-bottleneck.1" between "profile.conf.5"
 int man_print(const char *page);
 
 #endif

@@ -90,6 +90,22 @@ static int help_of_args(struct args *a)
 	return 0;
 }
 
+static bool exceeds_memory(const struct config *c)
+{
+	if (!room_exceeded(c))
+		return false;
+	say_warn(
+		"buffer_mb = %u: each process may keep that many MiB of records, and this "
+		"machine has %s MiB of memory",
+		c->buffer_mb, say_number(room_memory()));
+	return true;
+}
+
+static int run_of_args(struct args *a)
+{
+	return exceeds_memory(&a->config) ? 2 : run_main(a, environ);
+}
+
 static const struct {
 	const char *name;
 	int (*main)(struct args *a);
@@ -107,6 +123,7 @@ static const struct {
 	{ "export", .main = own_of_args },
 	{ "help", .main = help_of_args, .whatever = true },
 	{ "doctor", .main = doctor_main, .command = true },
+	{ "bottleneck", .main = run_of_args, .command = true },
 	{ "--help", .print = help_print, .whatever = true },
 	{ "--version", .main = version_main, .whatever = true },
 	{ "--print-config", .print = help_print_config, .whatever = true, .alone = true },
@@ -142,17 +159,6 @@ static int no_command(const char *verb)
 	return 2;
 }
 
-static bool exceeds_memory(const struct config *c)
-{
-	if (!room_exceeded(c))
-		return false;
-	say_warn(
-		"buffer_mb = %u: each process may keep that many MiB of records, and this "
-		"machine has %s MiB of memory",
-		c->buffer_mb, say_number(room_memory()));
-	return true;
-}
-
 static int run_verb(struct args *a)
 {
 	for (size_t i = 0; a->verb && i < sizeof(verbs) / sizeof(*verbs); i++) {
@@ -173,7 +179,7 @@ static int run_verb(struct args *a)
 		return say_misuse(a);
 	if (!a->command || !a->command[0])
 		return no_command(NULL);
-	return exceeds_memory(&a->config) ? 2 : run_main(a, environ);
+	return run_of_args(a);
 }
 
 /* Where each rank has a launcher of its own, only rank 0 says what all would say. */
@@ -181,7 +187,7 @@ static bool is_later_rank(const struct args *a)
 {
 	struct ranks r;
 
-	return !a->verb && !a->quiet_said && ranks_find(&r, environ) &&
+	return (!a->verb || a->limit) && !a->quiet_said && ranks_find(&r, environ) &&
 	       strtoul(r.rank, NULL, 10);
 }
 

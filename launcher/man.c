@@ -138,13 +138,14 @@ static const char description[] =
 	"has a page of its own:\n"
 	"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1),\n"
 	"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-ranks\\fR(1), \\fBproflaunch\\-memory\\fR(1),\n"
-	"\\fBproflaunch\\-export\\fR(1), \\fBproflaunch\\-doctor\\fR(1).\n"
+	"\\fBproflaunch\\-export\\fR(1), \\fBproflaunch\\-doctor\\fR(1), \\fBproflaunch\\-bottleneck\\fR(1).\n"
 	".PP\n"
 	"\\fBproflaunch doctor \\-\\-\\fR \\fIcommand\\fR says whether profiling would work for a command,\n"
-	"and what to do if not.\n"
+	"and what to do if not. \\fBproflaunch bottleneck \\-\\-\\fR \\fIcommand\\fR runs one, and shows\n"
+	"functions of Python and operators in tables when it has ended.\n"
 	".PP\n"
 	"The first word that is no option is \\fBrecover\\fR, \\fBreport\\fR, \\fBdiff\\fR, \\fBgate\\fR, \\fBranks\\fR, \\fBmemory\\fR, \\fBexport\\fR,\n"
-	"\\fBdoctor\\fR, \\fBhelp\\fR,\n"
+	"\\fBdoctor\\fR, \\fBbottleneck\\fR, \\fBhelp\\fR,\n"
 	"or else a command: one in PATH, or a file; a file that ends in \\fI.py\\fR, and that the kernel would not run,\n"
 	"is run by PATH's \\fBpython3\\fR, and a line says so. Behind \\fB\\-\\-\\fR there is always a command, looked\n"
 	"up as without us. What follows a command belongs to it.\n";
@@ -216,6 +217,7 @@ static void print_command_page(void)
 		".br\n\\fBproflaunch memory\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch export\\fR [\\fIoptions\\fR] \\fItrace\\fR|\\fIdirectory ...\\fR\n"
 		".br\n\\fBproflaunch doctor\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
+		".br\n\\fBproflaunch bottleneck\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR\n"
 		".br\n\\fBproflaunch help\\fR\n");
 	roff_section("DESCRIPTION", description);
 	roff_section("TERMS", terms);
@@ -235,7 +237,7 @@ static void print_command_page(void)
 		"SEE ALSO",
 		"\\fBproflaunch\\-recover\\fR(1), \\fBproflaunch\\-report\\fR(1), \\fBproflaunch\\-diff\\fR(1), "
 		"\\fBproflaunch\\-gate\\fR(1), \\fBproflaunch\\-ranks\\fR(1),\n\\fBproflaunch\\-memory\\fR(1), "
-		"\\fBproflaunch\\-export\\fR(1),\n\\fBproflaunch\\-doctor\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
+		"\\fBproflaunch\\-export\\fR(1),\n\\fBproflaunch\\-doctor\\fR(1), \\fBproflaunch\\-bottleneck\\fR(1),\n\\fBprofile.conf\\fR(5)\n");
 }
 
 static const char file_description[] =
@@ -289,6 +291,7 @@ static const struct {
 	{ "proflaunch-memory.1", man_verbs_memory },
 	{ "proflaunch-export.1", man_verbs_export },
 	{ "proflaunch-doctor.1", man_verbs_doctor },
+	{ "proflaunch-bottleneck.1", man_verbs_bottleneck },
 	{ "profile.conf.5", print_file },
 };
 

@@ -242,3 +242,60 @@ void man_verbs_doctor(void)
 	roff_section("EXAMPLES", doctor_examples);
 	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1), \\fBprofile.conf\\fR(5)\n");
 }
+
+/* ---- bottleneck ---- */
+
+static const char bottleneck_synopsis[] =
+	"\\fBproflaunch bottleneck\\fR [\\fIoptions\\fR] [\\fB\\-\\-\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n";
+
+static const char bottleneck_description[] =
+	"Runs a command, with PyTorch or without, and shows where its time went when it has ended: what\n"
+	"torch.utils.bottleneck did in three runs, in one. The program's input, output and exit status are its\n"
+	"own; the tables go to standard error behind the closing lines, also when the program fails or ^C\n"
+	"ends it.\n"
+	".PP\n"
+	"They are: in what it ran, as far as that is known; functions of Python by the time of their own, as\n"
+	"\\fBpstats\\fR prints them; operators by CPU time total, as torch's key_averages() prints them; where\n"
+	"there is work of a GPU, the same by CUDA time total; and warnings: records that are missing, what recording\n"
+	"cost and which of these functions it makes look slower, what threads and processes the sums are of.\n"
+	"Numbers are those of \\fBproflaunch export \\-\\-pstats\\fR and of \\fBproflaunch report \\-\\-view ops \\-\\-like\\-torch\\fR\n"
+	"for the same file, whose path is said; percentages of operators are of operators alone. Of several\n"
+	"traces it is the one that \\fBproflaunch report\\fR takes. Functions are counted on all threads; in\n"
+	"processes that the program forks they are not.\n"
+	".PP\n"
+	"It records all of the program (\\fB\\-\\-marker none\\fR) with each call of a Python function\n"
+	"(\\fB\\-\\-with\\-stack=full\\fR), shapes, CPU and GPU, whatever a configuration file and the environment say of these\n"
+	"and of a schedule. A trace of each call grows fast: a program that runs for long is better looked at\n"
+	"in some steps, by \\fB\\-\\-schedule\\fR (its steps are found by \\fB\\-\\-marker auto\\fR unless that is given,\n"
+	"too); the tables are of these steps then, and without the imports.\n";
+
+static const char bottleneck_options[] =
+	"Those of a run, as \\fBproflaunch\\fR(1) lists them, but for \\fB\\-\\-report\\fR, a \\fB\\-\\-with\\-stack\\fR that is\n"
+	"not full, and \\fB\\-\\-activities cuda\\fR, which are refused; and\n";
+
+static const char bottleneck_status[] =
+	"That of \\fBproflaunch\\fR: the command's.\n"
+	".TP\n\\fB2\\fR\nThe options are wrong, or there is no command.\n";
+
+static const char bottleneck_examples[] =
+	"Why is this script slow?\n"
+	".PP\n.nf\nproflaunch bottleneck \\-\\- python3 script.py\n.fi\n"
+	".PP\nFive steps of a training, thirty rows a table:\n"
+	".PP\n.nf\nproflaunch bottleneck \\-\\-limit 30 \\-\\-schedule wait=2,warmup=1,active=5,repeat=1 \\-\\- python3 train.py\n.fi\n";
+
+void man_verbs_bottleneck(void)
+{
+	roff_head("proflaunch\\-bottleneck", "1");
+	roff_section("NAME",
+		     "proflaunch\\-bottleneck \\- run a script, and say what was slow\n");
+	roff_section("SYNOPSIS", bottleneck_synopsis);
+	roff_section("DESCRIPTION", bottleneck_description);
+	roff_section("OPTIONS", bottleneck_options);
+#define OPTION(name, value, text) roff_row(name, value, text);
+#include "launcher/bottleneck.def"
+#undef OPTION
+	roff_section("EXIT STATUS", bottleneck_status);
+	roff_section("EXAMPLES", bottleneck_examples);
+	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1), \\fBproflaunch\\-report\\fR(1), "
+				 "\\fBproflaunch\\-export\\fR(1)\n");
+}

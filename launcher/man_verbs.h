@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * man_verbs - the manual pages of recover, memory, export and doctor, on stdout.
+ * man_verbs - the manual pages of recover, memory, export, doctor and bottleneck.
  *
  * Threads  one.
  * Memory   none.
@@ -14,5 +14,6 @@ void man_verbs_recover(void);
 void man_verbs_memory(void);
 void man_verbs_export(void);
 void man_verbs_doctor(void);
+void man_verbs_bottleneck(void);
 
 #endif

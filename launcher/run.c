@@ -239,7 +239,7 @@ static void remove_empty(struct run *r)
 		rmdir(r->config->logdir); /* only goes when nothing was written */
 }
 
-static void finish_run(struct run *r, double seconds)
+static void finish_run(struct run *r, double seconds, const struct summary *summary)
 {
 	int64_t ended_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	const struct totals *totals = tend_end();
@@ -247,6 +247,7 @@ static void finish_run(struct run *r, double seconds)
 			     .totals = totals,
 			     .spool_dir = job_folder(),
 			     .seconds = seconds,
+			     .summary = summary,
 			     .finisher_ns = tend_cpu_ns(),
 			     .waited_ns = sys_clock_ns(CLOCK_MONOTONIC) - ended_ns };
 
@@ -264,6 +265,7 @@ int run_main(struct args *a, char **env)
 	static struct target t;
 	struct child_others others = tend_others;
 	char **child_env = env;
+	struct summary summary = { .config = &a->config, .rows = a->limit };
 	int64_t begin_ns;
 	int status, err;
 
@@ -284,12 +286,15 @@ int run_main(struct args *a, char **env)
 	if (!child_env)
 		child_env = env;
 	others.started = release_descriptors;
+	summary.command = a->command;
+	summary.since = sys_clock_ns(CLOCK_REALTIME);
 	begin_ns = sys_clock_ns(CLOCK_MONOTONIC);
 	err = child_run(&(struct child_command){ t.path, a->command, child_env, t.text,
 						 r.config->outlive },
 			&others, &status);
 	if (job)
-		finish_run(&r, (double)(sys_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9);
+		finish_run(&r, (double)(sys_clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9,
+			   a->limit ? &summary : NULL);
 	if (err) {
 		say_warn("cannot start a process: %s", strerror(-err));
 		return 126;

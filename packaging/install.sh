@@ -42,6 +42,7 @@ table() {
 	644 man         P/share/man/man1/proflaunch-gate.1
 	644 man         P/share/man/man1/proflaunch-ranks.1
 	644 man         P/share/man/man1/proflaunch-doctor.1
+	644 man         P/share/man/man1/proflaunch-bottleneck.1
 	644 man         P/share/man/man5/profile.conf.5
 	644 bash        P/share/bash-completion/completions/proflaunch
 	644 zsh         P/share/zsh/site-functions/_proflaunch

@@ -82,7 +82,7 @@ static const char bash_rest[] =
 	"\t\t\t*\" $word \"*) [ -z \"$verb\" ] && verb=$word ;;\n"
 	"\t\t\tesac\n"
 	"\t\t\tcase $verb in\n"
-	"\t\t\t'' | doctor) [ \"$word\" = \"$verb\" ] || { _proflaunch_command \"$i\"; return; } ;;\n"
+	"\t\t\t'' | doctor | bottleneck) [ \"$word\" = \"$verb\" ] || { _proflaunch_command \"$i\"; return; } ;;\n"
 	"\t\t\tesac ;;\n"
 	"\t\tesac\n"
 	"\t\ti=$((i + 1))\n"
@@ -95,7 +95,7 @@ static const char bash_rest[] =
 	"\t-*,) COMPREPLY=($(compgen -W \"$(_proflaunch_options '')\" -- \"$cur\")) ;;\n"
 	"\t-*) COMPREPLY=($(compgen -W \"$(_proflaunch_options '') $(_proflaunch_options \"$verb\")\" -- \"$cur\")) ;;\n"
 	"\t*,) COMPREPLY=($(compgen -W \"$_proflaunch_verbs\" -c -- \"$cur\")) ;;\n"
-	"\t*,doctor) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
+	"\t*,doctor | *,bottleneck) COMPREPLY=($(compgen -c -- \"$cur\")) ;;\n"
 	"\t*) compopt -o filenames 2> /dev/null; COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"
 	"\tesac\n"
 	"}\n"
@@ -114,7 +114,7 @@ static void put_options(const char *const *verbs)
 
 void bash_print(void)
 {
-	static const char *const shared[] = { "", "recover", NULL };
+	static const char *const shared[] = { "", "recover", "bottleneck", NULL };
 
 	fputs("# bash completion of proflaunch: proflaunch --print-completion bash\n"
 	      "_proflaunch_verbs='",

@@ -89,6 +89,9 @@ void word_each(word_put *put)
 	put_row(put, "", "print-completion", COMPLETION_SHELLS, "shell",
 		"what a shell completes");
 	put_row(put, "recover", "output", "", "directory", "where the files go");
+#define OPTION(name, value, text) put_row(put, "bottleneck", name, "", value, text);
+#include "launcher/bottleneck.def"
+#undef OPTION
 #define OPTION(name, value, text) \
 	put_row(put, "report", name, own_choices("report", name), value, text);
 #include "launcher/report.def"

@@ -46,12 +46,13 @@ void zsh_print(void)
 	     "# zsh completion of proflaunch: proflaunch --print-completion zsh\n"
 	     "_proflaunch() {\n"
 	     "\tlocal context state line\n"
-	     "\tlocal -a options recover");
+	     "\tlocal -a options recover bottleneck");
 	fputs("\tlocal -a ", stdout);
 	word_put_own();
 	putchar('\n');
 	zsh_options("options", "");
 	zsh_options("recover", "recover");
+	zsh_options("bottleneck", "bottleneck");
 	for (const char *const *verb = args_own_verbs; *verb; verb++)
 		zsh_options(*verb, *verb);
 	puts("\toptions+=('-o[where trace files go]:directory:_files -/' '-s[which steps to record]:plan:'\n"
@@ -71,6 +72,7 @@ void zsh_print(void)
 	word_put_own();
 	puts(" ;;\n"
 	     "\t\tdoctor) _arguments -S $options '(-)1:command:_command_names -e' '*::arguments:_normal' ;;\n"
+	     "\t\tbottleneck) _arguments -S $bottleneck $options '(-)1:command:_command_names -e' '*::arguments:_normal' ;;\n"
 	     "\t\t*) _normal ;;\n"
 	     "\t\tesac ;;\n"
 	     "\tesac\n"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """options.py [--write] - the tables of docs/options.md, from the tables that the parsers read.
 
-Of config/config.def, launcher/{memory,report,diff,gate,ranks,export}.def and launcher/recover/recover.def each row
+Of config/config.def, launcher/{memory,report,diff,gate,ranks,export,bottleneck}.def and launcher/recover/recover.def each row
 becomes one of the page, between "<!-- NAME -->" and "<!-- end -->".  Without --write it compares, and looks
 at what the README says of options, too: each is there, with the same default.
 """
@@ -71,7 +71,8 @@ def made():
               "report": table_of("launcher/report.def"),
               "diff": table_of("launcher/diff.def"), "gate": table_of("launcher/gate.def"), "ranks": table_of("launcher/ranks.def"),
               "export": table_of("launcher/export.def"),
-              "recover": table_of("launcher/recover/recover.def")}
+              "recover": table_of("launcher/recover/recover.def"),
+              "bottleneck": table_of("launcher/bottleneck.def")}
     page = read(PAGE)
     for name, lines in tables.items():
         block = f"<!-- {name} -->\n" + "\n".join(lines) + "\n<!-- end -->"

@@ -33,6 +33,10 @@ LINES = [
     ("--quiet cat uniq", ["--quiet", "cat", "unique.txt"]),
     ("--malloc all --logdir folder cat uniq", ["--malloc", "all", "--logdir", "folder", "cat", "unique.txt"]),
     ("doctor cat uniq", ["doctor", "cat", "unique.txt"]),
+    ("bottl", ["bottleneck"]),
+    ("bottleneck --lim", ["bottleneck", "--limit"]),
+    ("bottleneck --logd", ["bottleneck", "--logdir"]),
+    ("bottleneck --limit 3 cat uniq", ["bottleneck", "--limit", "3", "cat", "unique.txt"]),
     ("--print-man profile.c", ["--print-man", "profile.conf.5"]),
     ("cat --logd", ["cat", "--logd"]),
 ]

@@ -16,7 +16,7 @@ ROOT = os.path.abspath(os.path.join(prof.HERE, "..", ".."))
 DEB = os.path.join(ROOT, "packaging", "deb.sh")
 OURS = ["usr/bin/proflaunch", "usr/include/proflaunch.h", "usr/lib/proflaunch/libproflaunch.so",
         *(f"usr/share/man/man1/proflaunch{verb}.1.gz" for verb in
-          ("", "-diff", "-doctor", "-export", "-gate", "-memory", "-ranks", "-recover", "-report")),
+          ("", "-bottleneck", "-diff", "-doctor", "-export", "-gate", "-memory", "-ranks", "-recover", "-report")),
         "usr/share/man/man5/profile.conf.5.gz",
         "usr/share/bash-completion/completions/proflaunch", "usr/share/zsh/vendor-completions/_proflaunch",
         "usr/share/fish/vendor_completions.d/proflaunch.fish",

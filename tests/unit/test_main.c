@@ -86,6 +86,7 @@ START_TEST(wrong_options_start_nothing)
 		"--tpyo=x|--|touch|started",
 		"--format=xml|--tpyo=x|--|touch|started",
 		"doctor|--tpyo=x|--|touch|started",
+		"bottleneck|--tpyo=x|--|touch|started",
 		"recover|--tpyo=x",
 	};
 
@@ -225,7 +226,7 @@ int main(int argc, char **argv)
 	if (argc > 1)
 		return launcher_main(argc, argv);
 	tcase_add_checked_fixture(tc, enter, NULL);
-	tcase_add_loop_test(tc, wrong_options_start_nothing, 0, 4);
+	tcase_add_loop_test(tc, wrong_options_start_nothing, 0, 5);
 	tcase_add_loop_test(tc, print_config_takes_no_other_word, 0, 7);
 	tcase_add_test(tc, what_cannot_be_printed_is_a_failure);
 	tcase_add_loop_test(tc, no_more_memory_than_there_is, 0, 5);
