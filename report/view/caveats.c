@@ -6,38 +6,31 @@
 #include "report/view/pstats_table.h"
 #include "report/view/trust.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
-#define INFLATED 0.1 /* of a function's own time */
+#define INFLATED 0.05 /* of a function's own time, by our own code */
 #define NAMED    5u /* functions */
 #define LATE     0.01 /* of the window */
 
 struct saying {
-	const struct screen *to;
+	const struct screen *screen;
 	unsigned said;
 };
 
-__attribute__((format(printf, 2, 3))) static void say_one(struct saying *to,
-							  const char *format, ...)
-{
-	char text[8192];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	fputs("- ", to->to->out);
-	screen_wrap(to->to, SCREEN_PLAIN, text, 2, 2);
-	to->said++;
-}
+#define SAY(list, ...)                                      \
+	do {                                                \
+		fputs("- ", (list)->screen->out);           \
+		screen_say((list)->screen, 2, __VA_ARGS__); \
+		(list)->said++;                             \
+	} while (0)
 
 /* ---- what recording costs ---- */
 
-/* A function's own time has a part of what its own calls cost, and of those that it
- * makes: the trace does not say how a call's cost is shared by the two. Returns the most
- * that it can be, as a share; `made`: calls that it makes. */
-static double inflated_by(const struct call_sums *s, uint64_t made, double call_ns)
+/* How much our own code is in a function's own time, were it all of the cost of its own
+ * calls and of those that it makes: the trace does not say how the two share a call's
+ * cost, nor what the interpreter takes to tell us of a call. So it says which functions
+ * are concerned, and not by how much. */
+static double share_of_ours(const struct call_sums *s, uint64_t made, double call_ns)
 {
 	double cost = ((double)s->calls + (double)made) * call_ns;
 
@@ -54,7 +47,7 @@ static uint64_t *count_made(const struct callers *c)
 	return made;
 }
 
-/* Writes "up to 40 % of the own time of a.py:1(f), 20 % of b.py:2(g)". */
+/* Writes "...: a.py:1(f), b.py:2(g), and 3 more". */
 static void write_inflated(const struct caveats *c, const uint64_t *made, FILE *out)
 {
 	const struct callers *f = c->functions;
@@ -63,29 +56,24 @@ static void write_inflated(const struct caveats *c, const uint64_t *made, FILE *
 
 	for (size_t i = 0; i < f->n && i < c->shown; i++) {
 		uint32_t row = c->order[i];
-		double share = inflated_by(&f->row[row].sums, made[row], call_ns);
+		char *name;
 
-		if (share < INFLATED)
+		if (share_of_ours(&f->row[row].sums, made[row], call_ns) < INFLATED)
 			continue;
 		if (named == NAMED) {
 			more++;
 			continue;
 		}
-		fputs(named++ ? ", " : "of the functions above that is up to ", out);
-		/* More than all of it is no share. */
-		if (share < 1)
-			fprintf(out, "%s of ", units_percent(share));
-		else
-			fputs("all of ", out);
-		fputs(named == 1 ? "the own time of " : "", out);
-		pstats_table_name(f, row, out);
+		name = pstats_table_name(f, row);
+		fprintf(out, "%s%s",
+			named++ ? ", " : "of those above, these look slower by it: ",
+			name ? name : "?");
+		free(name);
 	}
 	if (more)
-		fprintf(out, ", and more than %s of %u others", units_percent(INFLATED),
-			more);
+		fprintf(out, ", and %u more", more);
 	if (!named)
-		fprintf(out, "of no function above that is more than %s of its own time",
-			units_percent(INFLATED));
+		fputs("those above are hardly slower by it", out);
 }
 
 static void say_cost(struct saying *to, const struct caveats *c)
@@ -102,11 +90,12 @@ static void say_cost(struct saying *to, const struct caveats *c)
 	if (out)
 		write_inflated(c, made, out);
 	if (out && !fclose(out))
-		say_one(to,
-			"recording took about %.0f ns of each call of a Python function, "
-			"%s of all %s; %s",
-			call_ns, units_time(units_whole(call_ns * (double)calls)),
-			out_count((int64_t)(calls & INT64_MAX)), text);
+		SAY(to,
+		    "our own code took about %.0f ns of each call of a function of "
+		    "Python, %s of all %s, and the interpreter up to four times as "
+		    "much to tell it; %s",
+		    call_ns, units_time(units_whole(call_ns * (double)calls)),
+		    out_count((int64_t)(calls & INT64_MAX)), text);
 	free(text);
 	free(made);
 }
@@ -119,21 +108,20 @@ static void say_missing(struct saying *to, const struct subject *s)
 	double window = model_window(&s->model);
 
 	if (i->seen && window > 0 && (double)i->late_us * 1e3 > LATE * window)
-		say_one(to,
-			"calls of Python are recorded from %s after the begin on; of "
-			"those before, only what was not over then is there",
-			units_time(units_whole((double)i->late_us * 1e3)));
+		SAY(to,
+		    "calls of Python are recorded from %s after the begin on; of "
+		    "those before, only what was not over then is there",
+		    units_time(units_whole((double)i->late_us * 1e3)));
 	if (i->deep)
-		say_one(to,
-			"%s calls of Python lay more than 4,096 deep and are not "
-			"there",
-			out_count((int64_t)(i->deep & INT64_MAX)));
+		SAY(to,
+		    "%s calls of Python lay more than 4,096 deep and are not "
+		    "there",
+		    out_count((int64_t)(i->deep & INT64_MAX)));
 	if (i->away)
-		say_one(to,
-			"another tool (cProfile, coverage, a debugger) had the profile "
-			"function of %s thread%s: calls there are not recorded meanwhile",
-			out_count((int64_t)(i->away & INT64_MAX)),
-			i->away == 1 ? "" : "s");
+		SAY(to,
+		    "another tool (cProfile, coverage, a debugger) had the profile "
+		    "function of %s thread%s: calls there are not recorded meanwhile",
+		    out_count((int64_t)(i->away & INT64_MAX)), i->away == 1 ? "" : "s");
 }
 
 /* ---- what the sums are of ---- */
@@ -159,17 +147,17 @@ static void say_threads(struct saying *to, const struct model *m)
 		alone += with[i] == WITH_OPERATORS;
 	}
 	if (python > 1)
-		say_one(to,
-			"the functions are those of %u threads, added up: so are the times "
-			"in which threads wait",
-			python);
+		SAY(to,
+		    "the functions are those of %u threads, added up: so are the times "
+		    "in which threads wait",
+		    python);
 	if (alone && python)
-		say_one(to,
-			"%u of the %u threads with operators run%s no Python, as "
-			"autograd's do: their times are in those of no function",
-			alone, operators, alone == 1 ? "s" : "");
+		SAY(to,
+		    "%u of the %u threads with operators run%s no Python, as "
+		    "autograd's do: their times are in those of no function",
+		    alone, operators, alone == 1 ? "s" : "");
 	else if (operators > 1)
-		say_one(to, "the operators are those of %u threads, added up", operators);
+		SAY(to, "the operators are those of %u threads, added up", operators);
 	free(with);
 }
 
@@ -184,29 +172,29 @@ static bool has_processes(const struct callers *c)
 
 void caveats_print(const struct caveats *c, const struct screen *to)
 {
-	struct saying saying = { .to = to };
+	struct saying saying = { .screen = to };
 	const struct subject *s = c->s;
 	struct trust trust;
 
 	trust_make(&trust, s);
 	for (unsigned i = 0; i < trust.doubts; i++)
-		say_one(&saying, "%s", trust.doubt[i]);
+		SAY(&saying, "%s", trust.doubt[i]);
 	say_cost(&saying, c);
 	say_missing(&saying, s);
 	say_threads(&saying, &s->model);
 	if (s->operators.device)
-		say_one(&saying,
-			"the CPU time of an operator is that of launching its work on the "
-			"GPU; one that waits for the GPU (aten::item, copies to the host) "
-			"has the waiting in it");
+		SAY(&saying,
+		    "the CPU time of an operator is that of launching its work on the "
+		    "GPU; one that waits for the GPU (aten::item, copies to the host) "
+		    "has the waiting in it");
 	if (has_processes(c->functions))
-		say_one(&saying, "the program started processes (multiprocessing): "
-				 "what they did is not in these tables");
+		SAY(&saying, "the program started processes (multiprocessing): "
+			     "what they did is not in these tables");
 	if (c->choice)
-		say_one(&saying,
-			"there are several traces, and proflaunch report shows the "
-			"others, too: %s",
-			c->choice);
+		SAY(&saying,
+		    "there are several traces, and proflaunch report shows the "
+		    "others, too: %s",
+		    c->choice);
 	if (!saying.said)
 		fputs("none\n", to->out);
 }

@@ -31,33 +31,22 @@ uint32_t *pstats_table_order(const struct callers *c)
 /* ---- a row ---- */
 
 /* A built-in's name has no file, and braces in place of "<>". */
-void pstats_table_name(const struct callers *c, uint32_t row, FILE *out)
+char *pstats_table_name(const struct callers *c, uint32_t row)
 {
 	const char *name = texts_get(&c->names, row);
 	size_t len = strlen(name);
 	const char *place = frame_place(name, len);
+	char *made = NULL;
+	int n;
 
 	if (place)
-		fprintf(out, "%.*s:%" PRIu64 "(%s)", (int)(place - name), name,
-			text_number(place + 1), strchr(place, ' ') + 1);
+		n = asprintf(&made, "%.*s:%" PRIu64 "(%s)", (int)(place - name), name,
+			     text_number(place + 1), strchr(place, ' ') + 1);
 	else if (len > 1 && *name == '<' && name[len - 1] == '>')
-		fprintf(out, "{%.*s}", (int)len - 2, name + 1);
+		n = asprintf(&made, "{%.*s}", (int)len - 2, name + 1);
 	else
-		fputs(name, out);
-}
-
-static void print_name(const struct callers *c, uint32_t row, const struct screen *to)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-
-	if (!out)
-		return;
-	pstats_table_name(c, row, out);
-	if (!fclose(out))
-		screen_text(to, text, SIZE_MAX);
-	free(text);
+		n = asprintf(&made, "%s", name);
+	return n < 0 ? NULL : made;
 }
 
 /* Blanks where there is no call to divide by: a call that began before the window. */
@@ -73,7 +62,7 @@ static void print_row(const struct callers *c, uint32_t row, const struct screen
 {
 	const struct call_sums *s = &c->row[row].sums;
 	double own = (double)s->own / 1e9, total = (double)s->total / 1e9;
-	char calls[48];
+	char calls[48], *name = pstats_table_name(c, row);
 
 	snprintf(calls, sizeof(calls),
 		 s->calls != s->primitive ? "%" PRIu64 "/%" PRIu64 : "%" PRIu64, s->calls,
@@ -82,8 +71,9 @@ static void print_row(const struct callers *c, uint32_t row, const struct screen
 	print_each(own, s->calls, to->out);
 	fprintf(to->out, "%8.3f ", total);
 	print_each(total, s->primitive, to->out);
-	print_name(c, row, to);
+	screen_text(to, name ? name : "?", SIZE_MAX);
 	putc('\n', to->out);
+	free(name);
 }
 
 /* ---- the table ---- */

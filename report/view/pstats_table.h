@@ -6,7 +6,7 @@
  * Bytes that a terminal would obey become '?'.
  *
  * Threads  one at a time.
- * Memory   the order of the rows; free it.
+ * Memory   the order of the rows, and names; free them.
  * Errors   NULL: not enough memory.
  * Units    seconds in the table.
  */
@@ -21,7 +21,7 @@
 uint32_t *pstats_table_order(const struct callers *c);
 void pstats_table_print(const struct callers *c, const uint32_t *order, size_t limit,
 			const struct screen *to);
-/* "train.py:12(step)", "{built-in method mm of Tensor object}". */
-void pstats_table_name(const struct callers *c, uint32_t row, FILE *out);
+/* "train.py:12(step)", "{built-in method mm of Tensor object}"; free it. */
+char *pstats_table_name(const struct callers *c, uint32_t row);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "report/out.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -267,6 +268,17 @@ void screen_wrap(const struct screen *s, enum screen_look look, const char *text
 	}
 	end_look(s, look);
 	putc('\n', s->out);
+}
+
+void screen_say(const struct screen *s, size_t indent, const char *format, ...)
+{
+	char text[8192];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	screen_wrap(s, SCREEN_PLAIN, text, indent, indent);
 }
 
 void screen_bar(const struct screen *s, double share, size_t width)

@@ -44,6 +44,9 @@ void screen_right(const struct screen *s, const char *text, size_t width);
  * the last line. The look ends with each line, as pagers want it. */
 void screen_wrap(const struct screen *s, enum screen_look look, const char *text,
 		 size_t at, size_t indent);
+/* The same of a text that is made like printf's, plain, from `indent` on. */
+void screen_say(const struct screen *s, size_t indent, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 /* Writes a bar of share * width columns, to the half column. */
 void screen_bar(const struct screen *s, double share, size_t width);
 

@@ -6,25 +6,29 @@
 #include "report/units.h"
 #include "report/view/overview.h"
 
-#include <stdarg.h>
-
 #define COLUMN 10u /* of the words before a fact */
 
-__attribute__((format(printf, 3, 4))) static void print_fact(const struct screen *to,
-							     const char *what,
-							     const char *format, ...)
-{
-	char text[8192];
-	va_list args;
+#define FACT(to, what, ...)                              \
+	do {                                             \
+		fputs("  ", (to)->out);                  \
+		screen_left(to, what, COLUMN);           \
+		screen_say(to, 2 + COLUMN, __VA_ARGS__); \
+	} while (0)
 
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (!*text)
-		return;
+/* A fact that is one text; none where that is empty. */
+static void print_text(const struct screen *to, const char *what, const char *text)
+{
+	if (text && *text)
+		FACT(to, what, "%s", text);
+}
+
+/* A path is copied, and stays in one piece. */
+static void print_path(const struct screen *to, const char *path)
+{
 	fputs("  ", to->out);
-	screen_left(to, what, COLUMN);
-	screen_wrap(to, SCREEN_PLAIN, text, 2 + COLUMN, 2 + COLUMN);
+	screen_left(to, "trace", COLUMN);
+	screen_text(to, path, SIZE_MAX);
+	putc('\n', to->out);
 }
 
 static const char *text_of(const struct model *m, uint32_t text)
@@ -41,9 +45,9 @@ static void print_program(const struct model *m, const struct screen *to)
 		return;
 	if (w->rank >= 0)
 		snprintf(rank, sizeof(rank), ", rank %lld", (long long)w->rank);
-	print_fact(to, "process", "%s%s%s (pid %lld%s)", text_of(m, w->name),
-		   w->script == TEXT_NONE ? "" : " ", text_of(m, w->script),
-		   (long long)w->pid, rank);
+	FACT(to, "process", "%s%s%s (pid %lld%s)", text_of(m, w->name),
+	     w->script == TEXT_NONE ? "" : " ", text_of(m, w->script), (long long)w->pid,
+	     rank);
 }
 
 /* "12.4" of 12040; "" of what is none. */
@@ -63,9 +67,8 @@ static void print_cuda(const struct whose *w, const struct screen *to)
 	version_text(runtime, w->cuda_runtime);
 	version_text(driver, w->cuda_driver);
 	if (*runtime || *driver)
-		print_fact(to, "CUDA", "%s%s%s%s%s", *runtime ? "runtime " : "", runtime,
-			   *runtime && *driver ? ", " : "", *driver ? "driver " : "",
-			   driver);
+		FACT(to, "CUDA", "%s%s%s%s%s", *runtime ? "runtime " : "", runtime,
+		     *runtime && *driver ? ", " : "", *driver ? "driver " : "", driver);
 }
 
 static void print_gpus(const struct model *m, const struct screen *to)
@@ -80,9 +83,9 @@ static void print_gpus(const struct model *m, const struct screen *to)
 			snprintf(capability, sizeof(capability),
 				 ", compute capability %lld.%lld", (long long)g->major,
 				 (long long)g->minor);
-		print_fact(to, "GPU", "%lld: %s%s%s%s", (long long)g->id,
-			   text_of(m, g->name), g->memory > 0 ? ", " : "",
-			   g->memory > 0 ? out_bytes(g->memory) : "", capability);
+		FACT(to, "GPU", "%lld: %s%s%s%s", (long long)g->id, text_of(m, g->name),
+		     g->memory > 0 ? ", " : "", g->memory > 0 ? out_bytes(g->memory) : "",
+		     capability);
 	}
 }
 
@@ -93,15 +96,17 @@ static void print_cpu(const struct setting *o, const struct whose *w,
 {
 	int64_t cpus = w->cpus > 0 ? w->cpus : o->cpus;
 	char many[64] = "", threads[64] = "";
+	bool model = o->cpu && *o->cpu;
 
 	if (cpus > 0)
-		snprintf(many, sizeof(many), "%s of the process", out_count(cpus));
+		snprintf(many, sizeof(many), "%s%s of the process", model ? ", " : "",
+			 out_count(cpus));
 	if (w->torch_threads > 0)
 		snprintf(threads, sizeof(threads), "%s%s thread%s of an operator",
-			 *many ? ", " : "", out_count(w->torch_threads),
+			 model || *many ? ", " : "", out_count(w->torch_threads),
 			 w->torch_threads == 1 ? "" : "s");
-	print_fact(to, "CPU", "%s%s%s%s", o->cpu ? o->cpu : "",
-		   o->cpu && *o->cpu && (*many || *threads) ? ", " : "", many, threads);
+	if (model || *many || *threads)
+		FACT(to, "CPU", "%s%s%s", model ? o->cpu : "", many, threads);
 }
 
 void setting_print(const struct setting *o, const struct subject *s,
@@ -110,19 +115,19 @@ void setting_print(const struct setting *o, const struct subject *s,
 	const struct model *m = &s->model;
 	char steps[160];
 
-	print_fact(to, "command", "%s", o->command ? o->command : "");
+	print_text(to, "command", o->command);
 	print_program(m, to);
-	print_fact(to, "Python", "%s", text_of(m, m->whose.python.version));
-	print_fact(to, "PyTorch", "%s", text_of(m, m->whose.torch_version));
+	print_text(to, "Python", text_of(m, m->whose.python.version));
+	print_text(to, "PyTorch", text_of(m, m->whose.torch_version));
 	print_cuda(&m->whose, to);
 	print_gpus(m, to);
 	print_cpu(o, &m->whose, to);
-	print_fact(to, "system", "%s", o->system ? o->system : "");
-	print_fact(to, "trace", "%s", s->path);
+	print_text(to, "system", o->system);
+	print_path(to, s->path);
 	overview_steps(s, steps, sizeof(steps));
 	if (s->steps.marked)
-		print_fact(to, "", "%s", steps);
+		FACT(to, "", "%s", steps);
 	else if (model_window(m) > 0)
-		print_fact(to, "", "%s from the first event to the last",
-			   units_time(units_whole(model_window(m))));
+		FACT(to, "", "%s from the first event to the last",
+		     units_time(units_whole(model_window(m))));
 }
