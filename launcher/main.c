@@ -207,7 +207,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	args_parse(&a, argv, environ);
-	a.config.quiet |= is_later_rank(&a);
+	if (is_later_rank(&a)) {
+		a.config.quiet = true;
+		a.limit = 0; /* no tables either */
+	}
 	say_quiet = log_quiet = a.config.quiet;
 	status = run_verb(&a);
 	/* --help into a full disk or a closed pipe is a failure, too. */

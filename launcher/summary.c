@@ -74,14 +74,25 @@ static bool find_trace(struct choice *c, const struct summary *s,
 	       choice_make(c, totals->last_file, why, sizeof(why));
 }
 
+/* The lines before tell what became of the records. */
+static void say_nothing(const struct summary *s, const struct totals *totals)
+{
+	if (totals->late || totals->living)
+		say_warn(
+			"no tables yet, as no trace is finished: proflaunch report %s shows it then",
+			say_path(s->config->logdir));
+	else if (!totals->failed && !totals->lost)
+		say_warn(
+			"no tables: bottleneck shows what Python (CPython 3.8 to 3.14) and PyTorch do, and there is no trace of either. Functions of other programs: perf record -g; their heap: proflaunch --malloc all --marker none");
+}
+
 void summary_say(const struct summary *s, const struct totals *totals)
 {
 	static struct choice c;
 	struct printing p = { .summary = s, .path = c.path };
 
 	if (!totals->files) {
-		say_warn(
-			"no tables: bottleneck shows what Python and PyTorch do, and there is no trace of either. Functions of other programs: perf record -g; their heap: proflaunch --malloc all --marker none");
+		say_nothing(s, totals);
 		return;
 	}
 	if (!find_trace(&c, s, totals))

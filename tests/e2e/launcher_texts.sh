@@ -50,7 +50,7 @@ mv out help
 run --print-man nothing.1
 want 2 $status "a page that is not there"
 pages=$(sed -n 's/.*the pages are //p' err | tr -d ,)
-want 10 "$(echo "$pages" | wc -w)" "pages that are named"
+want 11 "$(echo "$pages" | wc -w)" "pages that are named"
 for page in $pages; do
 	"$prof" --print-man "$page" > "$page" || fail "$page"
 done

@@ -215,7 +215,7 @@ def test_no_python_at_all():
     with prof.folder() as log:
         shown = Shown(log, command=("sh", "-c", "echo here; exit 5"))
         assert shown.status == 5 and shown.out == "here\n" and not shown.section, shown.err
-        assert "no tables: bottleneck shows what Python and PyTorch do" in shown.err and "--malloc all" in shown.err, shown.err
+        assert "no tables: bottleneck shows what Python (CPython 3.8 to 3.14) and PyTorch do" in shown.err and "--malloc all" in shown.err, shown.err
 
 
 def test_rows_and_other_options():
@@ -258,9 +258,9 @@ def test_the_cost_of_calls_is_told():
         shown = Shown(log, command=(sys.executable, "-c", PURE.replace("range(20)", "range(2000)")))
         words = shown.words("Warnings")
         ns = prof.Trace(shown.path()).facts["cost"]["ns per function"]
-        assert f"recording took about {ns:.0f} ns of each call of a Python function" in words, words
+        assert f"our own code took about {ns:.0f} ns of each call of a function of Python" in words, words
         # fib does nothing but calls.
-        assert re.search(r"of the functions above that is up to (all|\d+ %) of the own time of <string>:3\(fib\)", words), words
+        assert re.search(r"these look slower by it: [^;]*<string>:3\(fib\)", words), words
 
 
 def test_of_several_processes_one_is_shown():
