@@ -57,7 +57,8 @@ class Folder:
                        (os.path.realpath(os.path.join(BUILD, "venv")), "/opt/venv"),
                        (os.path.join(BUILD, "venv"), "/opt/venv"),
                        (self.path, "/tmp/cookbook"),
-                       (socket.gethostname() + "_", "node7_")]
+                       (socket.gethostname() + "_", "node7_"),
+                       (os.uname().release, "6.1.0-28-amd64")]
 
     def run(self, command):
         command = command.replace(LIBRARY, os.path.join(BUILD, "libproflaunch.so"))
