@@ -177,9 +177,9 @@ def test_where_it_ran():
 
 def test_a_program_without_torch():
     with prof.folder() as log:
-        shown = Shown(log, command=(sys.executable, "-c", PURE))
+        shown = Shown(log, "--limit", "100000", command=(sys.executable, "-c", PURE))
         assert shown.status == 0 and shown.out == "the program's own\n", shown.err
-        text = check_functions(shown)
+        text = check_functions(shown, 100000)
         calls = re.search(r"(?m)^ *(\d+)/20 .*<string>:3\(fib\)$", text)
         assert calls and int(calls[1]) == 20 * 109, text        # fib(9) is 109 calls
         assert "none: this process did not load PyTorch" in shown.text(HEADS[2]), shown.err
