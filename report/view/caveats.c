@@ -188,8 +188,8 @@ void caveats_print(const struct caveats *c, const struct screen *to)
 		    "GPU; one that waits for the GPU (aten::item, copies to the host) "
 		    "has the waiting in it");
 	if (has_processes(c->functions))
-		SAY(&saying, "the program started processes (multiprocessing): "
-			     "what they did is not in these tables");
+		SAY(&saying, "the program has several processes (multiprocessing): "
+			     "these tables are of this one alone");
 	if (c->choice)
 		SAY(&saying,
 		    "there are several traces, and proflaunch report shows the "

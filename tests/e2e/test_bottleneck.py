@@ -276,10 +276,16 @@ def test_of_several_processes_one_is_shown():
 def test_started_processes_are_told():
     code = ("import multiprocessing as m\ndef f(): pass\n"
             "p = m.get_context('fork').Process(target=f)\np.start()\np.join()\n")
+    # A process that is forked and calls operators has a trace, which is chosen as report does it: it tells more.
+    with prof.folder() as log:
+        shown = Shown(log, command=(VENV, "-c", code.replace("def f(): pass", "import torch\ndef f(): torch.ones(3).add(1)")))
+        words = shown.words("Warnings")
+        assert "aten::add" in shown.text(HEADS[2]) and "these tables are of this one alone" in words and "one of 2 traces below" in words, shown.err
+        check_functions(shown)
     with prof.folder() as log:
         shown = Shown(log, command=(sys.executable, "-c", code))
-        assert "the program started processes (multiprocessing)" in shown.words("Warnings"), shown.err
-        assert "started processes" not in Shown(log, command=(sys.executable, "-c", PURE)).err
+        assert "the program has several processes (multiprocessing): these tables are of this one alone" in shown.words("Warnings"), shown.err
+        assert "several processes" not in Shown(log, command=(sys.executable, "-c", PURE)).err
 
 
 def test_work_of_a_gpu():

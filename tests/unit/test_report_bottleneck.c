@@ -277,7 +277,7 @@ START_TEST(threads_and_processes_are_told)
 	tables();
 	has("the functions are those of 2 threads, added up");
 	has("1 of the 2 threads with operators runs no Python");
-	has("the program started processes (multiprocessing)");
+	has("the program has several processes (multiprocessing)");
 	has("there are several traces, and proflaunch report shows the others, too: "
 	    "b.json:\n"
 	    "  window 2");
