@@ -24,7 +24,7 @@ want 9 $status "a script without a #! line"
 run
 want 2 $status "no command"
 has 'usage: proflaunch [options] [--] command' err "its usage"
-want 13 "$(wc -l < err)" "lines of the usage"
+want 14 "$(wc -l < err)" "lines of the usage"
 
 # The first word: a subcommand, else a command in PATH, else a file.
 run sh -c 'exit 4' --logdir x -- y
