@@ -288,6 +288,13 @@ def test_started_processes_are_told():
         assert "several processes" not in Shown(log, command=(sys.executable, "-c", PURE)).err
 
 
+def test_of_many_ranks_one_has_tables():
+    with prof.folder() as log:
+        for rank in "01":
+            shown = Shown(log, "--format", "json.gz", command=(sys.executable, "-c", PURE), env={**os.environ, "RANK": rank, "WORLD_SIZE": "2"})
+            assert shown.status == 0 and bool(shown.section) == (rank == "0"), (rank, shown.err)
+
+
 def test_work_of_a_gpu():
     with prof.folder() as log:
         version = cuda.NEWEST
