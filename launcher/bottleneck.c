@@ -11,6 +11,7 @@ void bottleneck_set(struct config *c)
 {
 	c->python_stack = PYTHON_FULL;
 	c->record_shapes = true;
+	strcpy(c->c_calls, "all"); /* as cProfile has them */
 	c->activities = ACTIVITIES_BOTH;
 	c->report = false;
 	*c->schedule = '\0';

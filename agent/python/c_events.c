@@ -19,7 +19,7 @@
 #define TIMED ((uintptr_t)1) /* a bit of a record's address */
 
 struct open_call {
-	const void *frame;
+	const void *frame, *row; /* compared alone */
 	uintptr_t record; /* 0: none could be had */
 };
 struct row_name {
@@ -155,7 +155,7 @@ static struct record *put_call(struct thread *t, struct events *s, const void *c
 	uint32_t id = name_of(s, called, row);
 	struct record *r = emit_reserve(t, REC_C_CALL, sizeof(*r));
 
-	s->call[s->n++] = (struct open_call){ frame, (uintptr_t)r };
+	s->call[s->n++] = (struct open_call){ frame, row, (uintptr_t)r };
 	if (!r)
 		return NULL;
 	r->name = id;
@@ -231,7 +231,7 @@ static inline bool begin_at_once(const void *row)
 	}
 	t->due--;
 	r = (struct record *)t->at;
-	s->call[s->n++] = (struct open_call){ frame, (uintptr_t)r };
+	s->call[s->n++] = (struct open_call){ frame, row, (uintptr_t)r };
 	r->name = name->id;
 	r->end = 0;
 	r->begin = clock_tsc();
@@ -313,4 +313,12 @@ void c_events_end(const void *called)
 
 	if (row_of(called) && __builtin_expect(!end_at_once(now), 0))
 		end_slowly(now);
+}
+
+bool c_events_are_in(const void *row)
+{
+	const struct thread *t = thread_mine;
+	const struct events *s = t ? t->slot[THREAD_C_EVENTS] : NULL;
+
+	return s && s->tid == t->tid && s->n && s->call[s->n - 1].row == row;
 }

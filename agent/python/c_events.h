@@ -27,5 +27,7 @@ bool c_events_find(
  * function. */
 void c_events_begin(const void *called);
 void c_events_end(const void *called); /* it has returned, or raised */
+/* Is the innermost call that the thread is in of the function with this row? */
+bool c_events_are_in(const void *row);
 
 #endif

@@ -5,6 +5,7 @@
 #include "agent/core/gate.h"
 #include "agent/python/c_events.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/told.h"
 #include "agent/python/track.h"
 #include "base/guard.h"
 
@@ -180,8 +181,22 @@ static bool set_functions(void *monitoring, bool on)
 	return done;
 }
 
+/* The end of a call is told by the instruction that has told its begin. */
+static bool will_tell(const void *state, const void *row)
+{
+	(void)state;
+	return c_events_are_in(row);
+}
+
+static bool has_changed(const void *state)
+{
+	(void)state;
+	return true;
+}
+
 static void leave_tool(void *monitoring)
 {
+	told_leave();
 	is_done(api.call(monitoring, "set_events", "il", tool, 0l));
 	set_functions(monitoring, false);
 	is_done(api.call(monitoring, "free_tool_id", "i", tool));
@@ -190,6 +205,8 @@ static void leave_tool(void *monitoring)
 
 static const char *begin_tool(void *monitoring, bool python, bool c)
 {
+	static const struct told_listener setter = { will_tell, has_changed };
+
 	if (!monitoring || !find_bits(monitoring))
 		return "it has no sys.monitoring";
 	tool = take_number(monitoring);
@@ -197,8 +214,11 @@ static const char *begin_tool(void *monitoring, bool python, bool c)
 		return "other tools have all places of sys.monitoring";
 	if (set_functions(monitoring, true) &&
 	    is_done(api.call(monitoring, "set_events", "il", tool,
-			     wanted_bits(python, c))))
+			     wanted_bits(python, c)))) {
+		if (c)
+			told_watch(&setter);
 		return NULL;
+	}
 	leave_tool(monitoring);
 	return "sys.monitoring refused our functions";
 }
@@ -217,7 +237,7 @@ const char *monitor_begin(bool python, bool c)
 	const char *why = NULL;
 	void *monitoring;
 
-	if (!find_functions() || !c_events_find())
+	if (!find_functions() || !c_events_find() || !told_find())
 		return "the interpreter lacks functions that are needed";
 	monitoring = api.system("monitoring");
 	if (tool != NO_TOOL && !is_registered(monitoring))

@@ -10,24 +10,16 @@
 #include "agent/python/last.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
+#include "agent/python/told.h"
 #include "agent/python/track.h"
 #include "base/sys.h"
 
 #include <string.h>
 
-/* What a profile function is told (Include/cpython/pystate.h). */
-enum { TOLD_CALL, TOLD_RETURN = 3, TOLD_C_CALL, TOLD_C_EXCEPTION, TOLD_C_RETURN };
-
-typedef int profile_function(void *self, void *frame, int what, void *argument);
-
 static struct {
 	void *(*interpreter)(void);
 	void *(*first)(void *interpreter), *(*next)(void *state);
-	void *(*system)(const char *name); /* borrowed */
-	const void *builtin; /* PyCFunction_Type */
 } api;
-
-#define METHOD 16 /* of a builtin: its PyMethodDef */
 
 static struct slot begins, imports;
 static bool of_python, of_c; /* what is wanted: stays as it is */
@@ -41,31 +33,14 @@ enum {
 	STATE_TRACING = 44, /* it is in a profile function */
 	STATE_TRACED = 48, /* are there any? In 3.10 and later where that is */
 	STATE_TRACED_311 = 56,
-	STATE_FUNCTION = 56,
-	STATE_FUNCTION_311 = 64,
 	NEXT_FUNCTION = 8, /* from there: the trace function */
 };
-
-static unsigned function_at(void)
-{
-	return interpreter.layout->minor < 11 ? STATE_FUNCTION : STATE_FUNCTION_311;
-}
-
-static profile_function *function_of(const void *state)
-{
-	return (profile_function *)(uintptr_t)layout_at(state, function_at());
-}
-
-static void put_function(void *state, profile_function *to)
-{
-	memcpy((char *)state + function_at(), &to, sizeof(to));
-}
 
 /* Does what is there say of functions what is right? */
 static bool is_as_expected(const void *state)
 {
 	unsigned minor = interpreter.layout->minor;
-	bool any = function_of(state) || layout_at(state, function_at() + NEXT_FUNCTION);
+	bool any = told_of(state) || layout_at(state, told_at() + NEXT_FUNCTION);
 	const void *traced = minor < 10    ? (const char *)state + STATE_TRACED
 			     : minor == 10 ? layout_at(state, STATE_TRACED)
 					   : layout_at(state, STATE_TRACED_311);
@@ -100,7 +75,7 @@ static int on_event(void *self, void *frame, int what, void *argument)
 {
 	(void)self, (void)frame;
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
-		put_function(interpreter.thread_state(), NULL);
+		told_put(interpreter.thread_state(), NULL);
 	else if (what == TOLD_CALL && of_python)
 		track_begin(NULL);
 	else if (what == TOLD_RETURN && of_python)
@@ -114,14 +89,14 @@ static int on_event(void *self, void *frame, int what, void *argument)
 
 static bool is_ours(const void *state)
 {
-	return function_of(state) == on_event;
+	return told_of(state) == on_event;
 }
 
 /* False: another tool is told of its calls. */
 static bool take_thread(void *state)
 {
-	if (!function_of(state)) {
-		put_function(state, on_event);
+	if (!told_of(state)) {
+		told_put(state, on_event);
 		turn_on(state);
 	}
 	return is_ours(state);
@@ -129,55 +104,23 @@ static bool take_thread(void *state)
 
 /* ---- sys.setprofile ---- */
 
-struct method { /* PyMethodDef */
-	const char *name;
-	void *(*_Atomic call)(void *module, void *argument);
-};
-static struct method *setter;
-static void *(*real_setter)(void *module, void *argument);
-static __thread profile_function *theirs __attribute__((tls_model("initial-exec")));
-
-/* As we were told of the call of sys.setprofile, the interpreter tells what that has put
- * there of its end; without us nobody would have been told. */
-static int pass_by(void *self, void *frame, int what, void *argument)
+static bool will_tell(const void *state, const void *row)
 {
-	put_function(interpreter.thread_state(), theirs);
-	(void)self, (void)frame, (void)what, (void)argument;
-	return 0;
+	(void)row;
+	return is_ours(state);
 }
 
-static void *on_setter(void *module, void *argument)
+/* Another function took the place of ours. */
+static bool has_changed(const void *state)
 {
-	void *state = interpreter.thread_state();
-	bool before = is_ours(state);
-	void *result = real_setter(module, argument);
+	bool changed = !is_ours(state);
 
-	if (!result || !before || is_ours(state))
-		return result;
-	track_leave();
-	theirs = function_of(state);
-	if (theirs)
-		put_function(state, pass_by);
-	return result;
+	if (changed)
+		track_leave();
+	return changed;
 }
 
-static void watch_setter(void)
-{
-	void *function = api.system("setprofile");
-
-	if (!setter && function && layout_at(function, LAYOUT_TYPE) == api.builtin) {
-		setter = (struct method *)(uintptr_t)layout_at(function, METHOD);
-		real_setter = atomic_load(&setter->call);
-	}
-	if (setter && atomic_load(&setter->call) == real_setter)
-		atomic_store(&setter->call, on_setter);
-}
-
-static void leave_setter(void)
-{
-	if (setter && atomic_load(&setter->call) == on_setter)
-		atomic_store(&setter->call, real_setter);
-}
+static const struct told_listener setter = { will_tell, has_changed };
 
 /* ---- threads ---- */
 
@@ -233,12 +176,9 @@ static bool find_functions(void)
 		{ "PyInterpreterState_Main", &api.interpreter, false },
 		{ "PyInterpreterState_ThreadHead", &api.first, false },
 		{ "PyThreadState_Next", &api.next, false },
-		{ "PySys_GetObject", &api.system, false },
-		{ "PyCFunction_Type", &api.builtin, false },
 	};
 
-	return api.builtin ||
-	       interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
+	return api.next || interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
 }
 
 const char *profile_begin(bool python, bool c)
@@ -247,7 +187,8 @@ const char *profile_begin(bool python, bool c)
 
 	of_python = python;
 	of_c = c;
-	if (!find_functions() || !imported_find() || !paths_find() || !c_events_find())
+	if (!find_functions() || !imported_find() || !paths_find() || !c_events_find() ||
+	    !told_find())
 		return "the interpreter lacks functions that are needed";
 	for (state = api.first(api.interpreter()); state; state = api.next(state))
 		if (!is_as_expected(state))
@@ -255,7 +196,7 @@ const char *profile_begin(bool python, bool c)
 	for (state = api.first(api.interpreter()); state; state = api.next(state))
 		if (!take_thread(state))
 			last_count(PYTHON_AWAY);
-	watch_setter();
+	told_watch(&setter);
 	watch_begins();
 	return NULL;
 }
@@ -264,5 +205,5 @@ void profile_end(void)
 {
 	slot_unset(&imports);
 	slot_unset(&begins);
-	leave_setter();
+	told_leave();
 }

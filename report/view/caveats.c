@@ -91,8 +91,8 @@ static void say_cost(struct saying *to, const struct caveats *c)
 		write_inflated(c, made, out);
 	if (out && !fclose(out))
 		SAY(to,
-		    "our own code took about %.0f ns of each call of a function of "
-		    "Python, %s of all %s, and the interpreter up to four times as "
+		    "our own code took about %.0f ns of each call of a function, "
+		    "%s of all %s, and the interpreter up to four times as "
 		    "much to tell it; %s",
 		    call_ns, units_time(units_whole(call_ns * (double)calls)),
 		    out_count((int64_t)(calls & INT64_MAX)), text);

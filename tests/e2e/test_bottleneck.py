@@ -150,9 +150,9 @@ def test_a_program_with_torch():
                 assert int(cells[-1]) == known[name]["count"], name
                 unit = {"us": 1, "ms": 1e3}.get(cells[1][-2:], 1e6)
                 assert abs(float(cells[1].rstrip("ums")) * unit - known[name]["cpu_time_total"]) <= 0.0006 * unit, (name, cells, known[name])
-        known = {f"{row['line']}({row['function']})": row for row in document["python"]}
-        rows = re.findall(r"(?m)^ *(\d+)(?:/\d+)? +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ (.*:\d+\(.*\))$", text)
-        assert len(rows) > 10, text
+        known = {f"{row['line']}({row['function']})" if row["line"] else row["function"]: row for row in document["python"]}
+        rows = re.findall(r"(?m)^ *(\d+)(?:/\d+)? +([\d.]+) +[\d.]+ +([\d.]+) +[\d.]+ (\S.*)$", text)
+        assert len(rows) == 15 and any("(" in row[3] for row in rows) and any(row[3] == "marshal.loads" for row in rows), text
         for calls, own, total, name in rows:
             row = known[name]
             assert row["count"] == int(calls), (name, row)
@@ -208,7 +208,7 @@ def test_interrupted_at_the_terminal():
         os.killpg(child.pid, signal.SIGINT)     # as ^C does: the launcher, too
         _, said = child.communicate(timeout=60)
         assert child.returncode == -signal.SIGINT, (child.returncode, said)
-        assert "KeyboardInterrupt" in said and re.search(r"(?m) <string>:2\(waits\)$", said), said
+        assert "KeyboardInterrupt" in said and re.search(r"(?m) time\.sleep$", said), said
 
 
 def test_no_python_at_all():
@@ -258,7 +258,7 @@ def test_the_cost_of_calls_is_told():
         shown = Shown(log, command=(sys.executable, "-c", PURE.replace("range(20)", "range(2000)")))
         words = shown.words("Warnings")
         ns = prof.Trace(shown.path()).facts["cost"]["ns per function"]
-        assert f"our own code took about {ns:.0f} ns of each call of a function of Python" in words, words
+        assert f"our own code took about {ns:.0f} ns of each call of a function" in words, words
         # fib does nothing but calls.
         assert re.search(r"these look slower by it: [^;]*<string>:3\(fib\)", words), words
 

@@ -183,7 +183,7 @@ START_TEST(costs_are_told_of_functions_that_they_inflate)
 	call(1, "a.py(3): calm", 200, 1000);
 	tables();
 	/* 11 us of 95 us; 10 us of 5 us; 1 us of 1 ms. */
-	has("our own code took about 1000 ns of each call of a function of Python, ");
+	has("our own code took about 1000 ns of each call of a function, ");
 	has("12.0 us");
 	has("these look slower by it:");
 	ck_assert(!strstr(strstr(said, "slower by it:"), "a.py:3(calm)"));
