@@ -5,54 +5,52 @@
 
 #include <errno.h>
 
-static void put_record(struct thread *t, struct pause *p, enum pause_kind kind,
-		       const struct rec_python *as)
+static void put_record(struct thread *t, struct pause *p, struct rec_python as,
+		       enum pause_kind kind)
 {
+	const struct cycle_info *info = emit_info();
 	struct rec_python *r = emit_reserve(t, REC_PYTHON, sizeof(*r));
 
 	if (!r)
 		return;
-	*r = *as;
-	if (!r->r.begin)
-		r->r.begin = clock_ticks();
+	if (!as.r.begin)
+		as.r.begin = clock_ticks();
+	else if (info && as.r.begin < info->begin)
+		as.r.begin = info->begin; /* it began before the window */
+	*r = as;
 	emit_commit(t, &r->r, REC_PYTHON, (uint8_t)kind, sizeof(*r));
 	p->record = r;
 	p->cycle = t->cycle;
 }
 
-void pause_begin(struct pause *p, enum pause_kind kind, uint32_t of)
+static void put_pause(struct pause *p, struct rec_python as, enum pause_kind kind)
 {
-	const struct rec_python as = {
-		.r.name = kind == PAUSE_IMPORT ? of : 0,
-		.generation = kind == PAUSE_GC ? of : 0,
-	};
 	int saved = errno;
 	struct thread *t = emit_enter(REC_PYTHON);
 
 	*p = (struct pause){ 0 };
 	if (t) {
-		put_record(t, p, kind, &as);
+		put_record(t, p, as, kind);
 		emit_leave(t);
 	}
 	errno = saved;
 }
 
+void pause_begin(struct pause *p, enum pause_kind kind, uint32_t of)
+{
+	struct rec_python as = {
+		.r.name = kind == PAUSE_IMPORT ? of : 0,
+		.generation = kind == PAUSE_GC ? of : 0,
+	};
+
+	put_pause(p, as, kind);
+}
+
 void pause_whole(struct pause *p, enum pause_kind kind, uint64_t begin, uint64_t end)
 {
 	struct rec_python as = { .r.begin = begin, .r.end = end };
-	int saved = errno;
-	struct thread *t = emit_enter(REC_PYTHON);
-	const struct cycle_info *info = t ? emit_info() : NULL;
 
-	*p = (struct pause){ 0 };
-	/* It may have begun before the window. */
-	if (info && begin < info->begin)
-		as.r.begin = info->begin;
-	if (t) {
-		put_record(t, p, kind, &as);
-		emit_leave(t);
-	}
-	errno = saved;
+	put_pause(p, as, kind);
 }
 
 struct pause_cost pause_cost_begin(void)

@@ -214,6 +214,7 @@ static void add_modules(struct part *p)
 static void add_functions(struct part *p)
 {
 	struct rec_function *f;
+	struct rec_python *e;
 	struct record *c;
 
 	for (unsigned i = 0; i < 20; i++) {
@@ -224,30 +225,12 @@ static void add_functions(struct part *p)
 		f->r.flags = (uint8_t)fuzz_below(4); /* enum function_flag */
 		f->code = fuzz_below(2) ? (uint32_t)fuzz_random() : 0;
 		f->offset = (uint32_t)fuzz_random();
-		c = add(p, REC_C_CALL, sizeof(*c),
-			fuzz_below(2) ? (uint32_t)fuzz_random() : 0,
-			at + fuzz_below(9000),
-			fuzz_below(4) ? at + fuzz_below(40000) : 0);
-		c->flags = (uint8_t)fuzz_below(4);
-	}
-}
-
-/* They cross functions and each other. */
-static void add_pauses(struct part *p)
-{
-	uint32_t module = name_at(p, "os.path", 7);
-	struct rec_python *r;
-
-	for (unsigned i = 0; i < 20; i++) {
-		uint64_t at = p->begin + 700 + i * 20000;
-
-		r = add(p, REC_PYTHON, sizeof(*r),
-			fuzz_below(4) ? module : (uint32_t)fuzz_random(),
-			fuzz_below(8) ? at : p->begin - 5,
+		e = add(p, REC_PYTHON, sizeof(*e), (uint32_t)fuzz_random(), at + 200,
 			fuzz_below(4) ? at + fuzz_below(90000) : 0);
-		r->r.flags = (uint8_t)fuzz_below(8); /* enum pause_kind, PAUSE_RAISED */
-		r->generation = (uint32_t)fuzz_random();
-		r->collected = fuzz_random();
+		e->r.flags = (uint8_t)fuzz_below(8); /* enum pause_kind, PAUSE_RAISED */
+		c = add(p, REC_C_CALL, sizeof(*c), (uint32_t)fuzz_random(),
+			at + fuzz_below(9000), fuzz_below(4) ? at + 40000 : 0);
+		c->flags = (uint8_t)fuzz_below(4);
 	}
 }
 
@@ -356,7 +339,6 @@ static void add_gpu(uint8_t **bytes, size_t *len)
 	p.ns = (uint64_t)clock_line_at(head, p.begin, p.begin).ns;
 	p.chunk = add_chunk(&p, CHUNK_DATA, cycle);
 	add_thread_records(&p);
-	add_pauses(&p);
 	add_functions(&p);
 	add_modules(&p);
 	add_heap_records(&p);

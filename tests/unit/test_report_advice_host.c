@@ -124,8 +124,8 @@ static void with_waits(double us)
 	begin_events(10000, "9");
 	for (unsigned i = 0; i < STEPS; i++) {
 		op("aten::mm", at(i, 0), 5000);
-		slice(1, "python_gil", "GIL wait", at(i, 5000 - us / 2), us, "");
 		slice(1, "python_gil", "GIL wait", at(i, 5000), us / 4, "");
+		slice(1, "python_gil", "GIL wait", at(i, 5000 - us / 2), us, "");
 		slice(2, "python_gil", "GIL wait", at(i, 0), 9000, "");
 		slice(2, "cpu_op", "aten::mm", at(i, 9500), i ? 100 : 200, "");
 	}

@@ -8,6 +8,8 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
+#define PAGE 4096ul
+
 static char dir[64];
 
 static void *library(const char *name, const char *flags, const char *text, int mode)
