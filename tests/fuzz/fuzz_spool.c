@@ -215,7 +215,6 @@ static void add_functions(struct part *p)
 {
 	struct rec_function *f;
 	struct rec_python *e;
-	struct record *c;
 
 	for (unsigned i = 0; i < 20; i++) {
 		uint64_t at = p->begin + 500 + i * 20000;
@@ -228,9 +227,8 @@ static void add_functions(struct part *p)
 		e = add(p, REC_PYTHON, sizeof(*e), (uint32_t)fuzz_random(), at + 200,
 			fuzz_below(4) ? at + fuzz_below(90000) : 0);
 		e->r.flags = (uint8_t)fuzz_below(8); /* enum pause_kind, PAUSE_RAISED */
-		c = add(p, REC_C_CALL, sizeof(*c), (uint32_t)fuzz_random(),
-			at + fuzz_below(9000), fuzz_below(4) ? at + 40000 : 0);
-		c->flags = (uint8_t)fuzz_below(4);
+		add(p, REC_C_CALL, sizeof(struct record), (uint32_t)fuzz_random(),
+		    at + fuzz_below(9000), fuzz_below(4) ? at + 40000 : 0);
 	}
 }
 
