@@ -227,8 +227,7 @@ static void add_functions(struct part *p)
 		e = add(p, REC_PYTHON, sizeof(*e), (uint32_t)fuzz_random(), at + 200,
 			fuzz_below(4) ? at + fuzz_below(90000) : 0);
 		e->r.flags = (uint8_t)fuzz_below(8); /* enum pause_kind, PAUSE_RAISED */
-		add(p, REC_C_CALL, sizeof(struct record), (uint32_t)fuzz_random(),
-		    at + fuzz_below(9000), fuzz_below(4) ? at + 40000 : 0);
+		add(p, REC_C_CALL, 24, (uint32_t)fuzz_random(), at + 9, at + 40000);
 	}
 }
 

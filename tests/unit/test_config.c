@@ -140,7 +140,8 @@ END_TEST
 /* Only what is nothing by default becomes nothing again. */
 START_TEST(an_empty_text_is_the_default)
 {
-	static const char *const empty[] = { "schedule", "file", "on_trace", "config" };
+	static const char *const empty[] = { "schedule", "file", "on_trace", "config",
+					     "c_calls" };
 	char line[64];
 
 	ck_assert_ptr_null(take("schedule = active=1"));

@@ -52,7 +52,13 @@ static void option_text(const char *from, char *text)
 
 static const char *takes(const struct config_option *o)
 {
-	return o->type == CFG_set    ? "ops,cuda,malloc"
+	static char any[sizeof(o->values)];
+
+	strcpy(any, o->values);
+	for (char *p = any; *p; p++)
+		if (*p == '|')
+			*p = ',';
+	return o->type == CFG_set    ? any
 	       : *o->values          ? o->values
 	       : o->type == CFG_flag ? "on|off"
 				     : o->unit;

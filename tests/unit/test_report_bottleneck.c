@@ -208,7 +208,7 @@ START_TEST(a_few_of_many_functions_are_named)
 	}
 	order.limit = 8;
 	tables();
-	has("a.py:5(f), and 3 more");
+	has("a.py:5(f), and\n  3 more");
 }
 END_TEST
 
