@@ -99,8 +99,8 @@ static const char *split_option(const char *arg, char *name, size_t size)
 }
 
 /* After an option that may stand alone the next word is its value only if it can be one:
- * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack), and texts, take
- * a value behind '=' alone. */
+ * `--quiet on`, but not `--quiet -- on`. torch's own names (--with-stack), and texts,
+ * take a value behind '=' alone. */
 static bool is_word_of(const char *name, const char *word)
 {
 	const struct config_option *o = config_find(name);

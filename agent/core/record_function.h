@@ -29,6 +29,15 @@ struct rec_function {
 
 /* REC_C_CALL is a struct record and no more: r.name is what was called. */
 
+/* Nobody has told of its end: it is over now, at the latest. */
+static inline void function_gone(struct record *r, uint64_t now)
+{
+	if (!r || r->end)
+		return;
+	r->flags |= FUNCTION_GONE;
+	r->end = now;
+}
+
 _Static_assert(sizeof(struct rec_function) == 32, "a function's call");
 
 #endif

@@ -17,11 +17,21 @@ c_entry:
 	.cfi_startproc
 	endbr64
 	movl	$place, %r9d
-	jmp	c_place_call
+	jmp	*c_entry_to(%rip)
 	.cfi_endproc
 	.set	place, place + 1
 	.endr
 	.size	c_entry, . - c_entry
+
+	/* Where all of them lead. */
+	.bss
+	.p2align 3
+	.globl	c_entry_to
+	.hidden	c_entry_to
+	.type	c_entry_to, @object
+	.size	c_entry_to, 8
+c_entry_to:
+	.zero	8
 
 #else
 #error "proflaunch is built for x86-64 only so far"

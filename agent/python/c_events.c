@@ -2,9 +2,9 @@
 /* Names are made once for each table's row that a thread meets. */
 #include "agent/python/c_events.h"
 #include "agent/core/cost.h"
-#include "agent/core/emit_short.h"
 #include "agent/core/names.h"
 #include "agent/core/record_function.h"
+#include "agent/python/c_call.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/last.h"
 #include "agent/python/text.h"
@@ -139,29 +139,16 @@ static struct record *record_of(const struct open_call *c)
 /* Those above the nth have returned, and nobody has told of it. */
 static void end_above(struct events *s, unsigned n, uint64_t now)
 {
-	while (s->n > n) {
-		struct record *r = record_of(&s->call[--s->n]);
-
-		if (r && !r->end) {
-			r->flags |= FUNCTION_GONE;
-			r->end = now;
-		}
-	}
+	while (s->n > n)
+		function_gone(record_of(&s->call[--s->n]), now);
 }
 
 static struct record *put_call(struct thread *t, struct events *s, const void *called,
 			       const void *row, const void *frame)
 {
-	uint32_t id = name_of(s, called, row);
-	struct record *r = emit_reserve(t, REC_C_CALL, sizeof(*r));
+	struct record *r = c_call_put(t, name_of(s, called, row));
 
 	s->call[s->n++] = (struct open_call){ frame, row, (uintptr_t)r };
-	if (!r)
-		return NULL;
-	r->name = id;
-	r->end = 0;
-	r->begin = clock_ticks();
-	emit_commit(t, r, REC_C_CALL, 0, sizeof(*r));
 	return r;
 }
 
@@ -217,7 +204,6 @@ static inline bool begin_at_once(const void *row)
 	struct thread *t = emit_ready(sizeof(struct record));
 	const void *frame = t ? walk_held(interpreter.layout) : NULL;
 	struct events *s = frame && t->due > 1 ? find_ready(t) : NULL;
-	struct record *r;
 
 	if (!t)
 		return false;
@@ -230,15 +216,8 @@ static inline bool begin_at_once(const void *row)
 		return false;
 	}
 	t->due--;
-	r = (struct record *)t->at;
-	s->call[s->n++] = (struct open_call){ frame, row, (uintptr_t)r };
-	r->name = name->id;
-	r->end = 0;
-	r->begin = clock_tsc();
-	if (!emit_done(t, r, REC_C_CALL, 0, sizeof(*r))) {
-		thread_late(REC_C_CALL);
-		emit_leave(t);
-	}
+	s->call[s->n++] = (struct open_call){ frame, row, (uintptr_t)t->at };
+	c_call_put_short(t, name->id);
 	return true;
 }
 

@@ -2,15 +2,14 @@
 /* Pointers are exchanged by plain stores: a call meets the one or the other. */
 #include "agent/python/c_place.h"
 #include "agent/core/cost.h"
-#include "agent/core/emit_short.h"
 #include "agent/core/names.h"
+#include "agent/python/c_call.h"
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/seldom.h"
-#include "base/sys.h"
+#include "base/spin.h"
 
 #include <errno.h>
-#include <sched.h>
 
 #define SLOTS (2 * C_PLACES) /* of the table */
 #define ENTRY 16 /* bytes of one, in c_entry.S */
@@ -30,8 +29,8 @@ static SELDOM uint16_t table[SLOTS]; /* by pointer: the place's number + 1 */
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 static bool left;
 
-extern const char c_entry[];
-void *c_place_call(void *a, void *b, void *c, void *d, void *e, unsigned i);
+extern const char c_entry[]; /* c_entry.S */
+extern void *(*c_entry_to)(void *a, void *b, void *c, void *d, void *e, unsigned i);
 
 static c_place_function *entry_of(const struct place *p)
 {
@@ -64,15 +63,10 @@ static __attribute__((noinline)) struct record *begin_slowly(struct open_call *o
 {
 	int saved = errno;
 	struct thread *t = emit_enter(REC_C_CALL);
-	struct record *r = t ? emit_reserve(t, REC_C_CALL, sizeof(*r)) : NULL;
+	struct record *r = t ? c_call_put(t, name_of(p)) : NULL;
 
-	if (r) {
+	if (r)
 		o->cycle = t->cycle;
-		r->name = name_of(p);
-		r->end = 0;
-		r->begin = clock_ticks();
-		emit_commit(t, r, REC_C_CALL, 0, sizeof(*r));
-	}
 	if (t)
 		emit_leave(t);
 	errno = saved;
@@ -84,20 +78,11 @@ static inline struct record *begin_at_once(struct open_call *o, const struct pla
 {
 	uint32_t id = atomic_load_explicit(&p->id, memory_order_relaxed);
 	struct thread *t = id ? emit_ready(sizeof(struct record)) : NULL;
-	struct record *r;
 
 	if (!t)
 		return NULL;
-	r = (struct record *)t->at;
 	o->cycle = t->cycle;
-	r->name = id;
-	r->end = 0;
-	r->begin = clock_tsc();
-	if (!emit_done(t, r, REC_C_CALL, 0, sizeof(*r))) {
-		thread_late(REC_C_CALL);
-		emit_leave(t);
-	}
-	return r;
+	return c_call_put_short(t, id);
 }
 
 static inline void begin_call(struct open_call *o, struct place *p)
@@ -127,7 +112,7 @@ static inline void end_call(const struct open_call *o)
 		cost_more(now, COST_C_CALL);
 }
 
-void *c_place_call(void *a, void *b, void *c, void *d, void *e, unsigned i)
+static void *call_place(void *a, void *b, void *c, void *d, void *e, unsigned i)
 {
 	struct place *p = &places[i];
 	struct open_call o;
@@ -190,6 +175,7 @@ bool c_place_add(void *at, const char *name, size_t len)
 	if (n == C_PLACES || !can_write(at) || !(kept = arena_alloc(len + 1)))
 		return false;
 	memcpy(kept, name, len);
+	c_entry_to = call_place;
 	*p = (struct place){ .at = at, .name = kept, .len = (uint32_t)len };
 	p->real = atomic_load(p->at);
 	*slot_of(at) = (uint16_t)(n + 1);
@@ -211,32 +197,21 @@ static void store_all(bool ours)
 	}
 }
 
-/* Whoever holds it stores a few thousand pointers; who has it may still be interrupted.
- */
-static void lock_places(void)
-{
-	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-		if (sys_confined)
-			__builtin_ia32_pause();
-		else
-			sched_yield();
-}
-
 /* The gate is read with the lock held: who moves it comes by behind, so that the last one
  * to come finds it as it stays. */
 void c_place_settle(void)
 {
-	lock_places();
+	spin_lock(&busy);
 	store_all(gate_cycle() && !left);
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	spin_unlock(&busy);
 }
 
 void c_place_leave(void)
 {
-	lock_places();
+	spin_lock(&busy);
 	left = true;
 	store_all(false);
-	atomic_flag_clear_explicit(&busy, memory_order_release);
+	spin_unlock(&busy);
 }
 
 /* Another thread may have been about to store when it forked; and names are in another

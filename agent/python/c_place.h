@@ -7,7 +7,7 @@
  * otherwise in itself (its vectorcall, PEP 590). With ours there its calls are records,
  * and nothing else changes: exceptions come back as a NULL result.
  *
- *	pointer -> entry 7 -> c_place_call: a record's begin, the real function, its end
+ *	pointer -> entry 7 -> call_place: a record's begin, the real function, its end
  *
  * Threads  c_place_find, c_place_add: one with the interpreter's lock. The others: any.
  * Memory   what the pointers lie in stays for good: that is the caller's affair. Places

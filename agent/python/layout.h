@@ -50,8 +50,8 @@ struct python_layout {
 /* Of a bytes object and a str, the same in all versions. */
 enum { PYTHON_LENGTH = 16, PYTHON_BYTES = 32, PYTHON_STATE = 32 };
 #define LAYOUT_TYPE 8 /* of any object: its type */
-/* Of a type (Include/cpython/object.h): its name, where its objects have their vectorcall,
- * its flags, and what it has. */
+/* Of a type (Include/cpython/object.h): its name, where its objects have their
+ * vectorcall, its flags, and what it has. */
 enum { LAYOUT_NAME = 24, LAYOUT_CALL = 56, LAYOUT_FLAGS = 168, LAYOUT_DICT = 264 };
 #define LAYOUT_IS_TYPE (1ul << 31) /* of the flags: Py_TPFLAGS_TYPE_SUBCLASS */
 

@@ -6,14 +6,8 @@
 
 void levels_end(struct levels *k, unsigned n, uint64_t now)
 {
-	for (; k->n > n; k->n--) {
-		struct record *r = level_record(&k->level[k->n - 1]);
-
-		if (r && !r->end) {
-			r->flags |= FUNCTION_GONE;
-			r->end = now;
-		}
-	}
+	for (; k->n > n; k->n--)
+		function_gone(level_record(&k->level[k->n - 1]), now);
 }
 
 /* C lies between the two, or what was called has returned unseen. */

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PARTS     16 /* of a name */
-#define WRAPS     8 /* around a function */
-#define TEXT      256
+#define PARTS 16 /* of a name */
+#define WRAPS 8 /* around a function */
+#define TEXT  256
 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define IS_MAKER (0x20 | 0x80 | 0x200)
 
@@ -140,7 +140,8 @@ static bool is_module(const void *object)
 
 static void *class_of(void *object)
 {
-	return api.flags(type_of(object)) & LAYOUT_IS_TYPE ? object : (void *)type_of(object);
+	return api.flags(type_of(object)) & LAYOUT_IS_TYPE ? object
+							   : (void *)type_of(object);
 }
 
 /* What a module's dictionary has by that name, or those of a class and of what it

@@ -6,10 +6,9 @@
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
 #include "base/elf.h"
-#include "base/sys.h"
+#include "base/spin.h"
 
 #include <dlfcn.h>
-#include <sched.h>
 
 static struct {
 	const char *type; /* PyFunction_Type */
@@ -60,21 +59,6 @@ void slot_start(void)
 }
 
 /* ---- the chain ---- */
-
-/* Few instructions are executed with it; who has it may still be interrupted. */
-static void lock_chains(void)
-{
-	while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
-		if (sys_confined)
-			__builtin_ia32_pause();
-		else
-			sched_yield();
-}
-
-static void unlock_chains(void)
-{
-	atomic_flag_clear_explicit(&busy, memory_order_release);
-}
 
 static struct slot *owner_of(const struct slot *s, slot_call *call)
 {
@@ -131,7 +115,7 @@ const char *slot_find(struct slot *s, void *function, slot_call *ours)
 	if (layout_at(function, LAYOUT_TYPE) != api.type &&
 	    !kin_is_type(layout_at(function, LAYOUT_TYPE)))
 		return "it is no function of Python's";
-	lock_chains();
+	spin_lock(&busy);
 	s->at = (slot_call * _Atomic *)(void *)((char *)function + offset);
 	s->ours = ours;
 	if (!link_to(s, NULL, &end) && is_code(end)) {
@@ -144,7 +128,7 @@ const char *slot_find(struct slot *s, void *function, slot_call *ours)
 		s->function = NULL; /* it is looked for again, and not at its place */
 		why = "another tool stands in front of it";
 	}
-	unlock_chains();
+	spin_unlock(&busy);
 	return why;
 }
 
@@ -179,18 +163,18 @@ bool slot_set(struct slot *s)
 {
 	bool there;
 
-	lock_chains();
+	spin_lock(&busy);
 	there = s->at && put_first(s);
-	unlock_chains();
+	spin_unlock(&busy);
 	return there;
 }
 
 void slot_unset(struct slot *s)
 {
-	lock_chains();
+	spin_lock(&busy);
 	if (s->at)
 		take_out(s);
-	unlock_chains();
+	spin_unlock(&busy);
 }
 
 /* Since 3.12 a function has a version, which call sites compare; the interpreter's own
@@ -205,16 +189,16 @@ bool slot_set_locked(struct slot *s)
 {
 	bool there;
 
-	lock_chains();
+	spin_lock(&busy);
 	there = s->at && put_first(s);
 	if (there)
 		store_again(s);
-	unlock_chains();
+	spin_unlock(&busy);
 	return there;
 }
 
 /* Another thread may have had it when it forked. */
 void slot_fork_child(void)
 {
-	unlock_chains();
+	spin_unlock(&busy);
 }
