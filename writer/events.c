@@ -193,17 +193,6 @@ static int put_step(struct trace *t, const struct run *run, const struct rec_ste
 	return tell_slice(t, &step->r, 0);
 }
 
-/* A C function has no line. */
-static void put_c_name(struct trace *t, uint32_t id)
-{
-	const struct name *n = names_get(t->view, id);
-
-	if (n)
-		json_escaped(&t->json, n->text, n->len);
-	else
-		json_lit(&t->json, "unknown C function");
-}
-
 /* Writes a call of an nn.Module, or of a function of Python's or C's, or a piece of it.
  * No call of CUDA belongs to it: what has an "External id" is an operator. */
 static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
@@ -226,7 +215,7 @@ static int put_python(struct trace *t, uint32_t tid, const struct piece *piece)
 	else if (f)
 		python_name(t, (struct stack_frame){ f->code, f->offset });
 	else
-		put_c_name(t, r->name);
+		nn_c_name(t, r->name);
 	json_text_unsigned(j, "\",\"pid\":", t->pid);
 	json_text_unsigned(j, ",\"tid\":", tid);
 	slice_times(t, begin, end);
@@ -309,6 +298,25 @@ static void put_memory(struct trace *t, const struct run *run, const struct rec_
 	put_tail(t, false);
 }
 
+static int put_slice(struct trace *t, const struct cursor *c, const struct record *r,
+		     uint64_t offset)
+{
+	const struct run *run = read_run(&t->cycle, c->run);
+
+	switch (r->kind) {
+	case REC_STEP:
+		return put_step(t, run, (const struct rec_step *)r);
+	case REC_MODULE:
+	case REC_FUNCTION:
+	case REC_C_CALL:
+		return put_call(t, run->tid, r);
+	case REC_PYTHON:
+		return put_pause(t, run->tid, (const struct rec_python *)r);
+	default:
+		return put_op(t, c, (const struct rec_op *)r, offset);
+	}
+}
+
 static int put_record(struct trace *t, const struct cursor *c, const struct record *r,
 		      uint64_t offset)
 {
@@ -328,13 +336,7 @@ static int put_record(struct trace *t, const struct cursor *c, const struct reco
 			err = gpu_calls(t, run->tid, r->begin);
 		if (err)
 			return err;
-		if (r->kind == REC_STEP)
-			return put_step(t, run, (const struct rec_step *)r);
-		if (pieces_is_call(r))
-			return put_call(t, run->tid, r);
-		if (r->kind == REC_PYTHON)
-			return put_pause(t, run->tid, (const struct rec_python *)r);
-		return put_op(t, c, (const struct rec_op *)r, offset);
+		return put_slice(t, c, r, offset);
 	case REC_MEMORY:
 	case REC_OOM:
 		put_memory(t, run, (const struct rec_memory *)r);

@@ -10,7 +10,6 @@
 #ifndef CORE_CHUNK_H
 #define CORE_CHUNK_H
 
-#include "agent/core/record_heap.h"
 #include "agent/core/spool.h"
 
 #define CHUNK_MAGIC  0x4b4e4843u

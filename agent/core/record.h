@@ -69,6 +69,11 @@ static inline void record_mark(struct record *r, enum record_kind kind, uint8_t 
 	r->units = (uint16_t)(bytes / 8);
 }
 
+static inline _Bool record_is_heap(enum record_kind kind)
+{
+	return kind == REC_ALLOC || kind == REC_FREE;
+}
+
 /* All records after it in this chunk, up to the next REC_THREAD, are this thread's. */
 struct rec_thread {
 	struct record r; /* begin = when it was written */

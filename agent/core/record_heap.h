@@ -70,9 +70,4 @@ struct rec_heap {
 };
 
 _Static_assert(sizeof(struct rec_alloc) == 32, "an allocation");
-static inline _Bool record_is_heap(enum record_kind kind)
-{
-	return kind == REC_ALLOC || kind == REC_FREE;
-}
-
 #endif

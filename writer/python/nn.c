@@ -237,6 +237,17 @@ void nn_name(struct trace *t, const struct rec_module *m)
 	json_text_unsigned(j, "_", number_of(t->nn, m));
 }
 
+/* A C function has no line. */
+void nn_c_name(struct trace *t, uint32_t id)
+{
+	const struct name *n = names_get(t->view, id);
+
+	if (n)
+		json_escaped(&t->json, n->text, n->len);
+	else
+		json_lit(&t->json, "unknown C function");
+}
+
 /* Writes the ids of a call within `outer`. */
 static void put_ids(struct trace *t, const struct level *outer)
 {

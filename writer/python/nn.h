@@ -38,5 +38,6 @@ int nn_path(struct trace *t, const struct rec_op *op, const struct rec_op *numbe
 void nn_counts(struct trace *t);
 /* Writes "nn.Module: <class>_<number>", without quotes. */
 void nn_name(struct trace *t, const struct rec_module *m);
+void nn_c_name(struct trace *t, uint32_t id); /* that of a call of C */
 
 #endif
