@@ -32,6 +32,7 @@ static struct {
 	void (*fetch)(void **type, void **value, void **trace);
 	void (*restore)(void *type, void *value, void *trace);
 	void *none;
+	const void *code_type;
 } api;
 
 static int tool = NO_TOOL;
@@ -58,39 +59,43 @@ static long bits[LENGTH(events)]; /* of the events, as set_events takes them */
 
 /* ---- events ---- */
 
-/* None lives for ever since 3.12. */
-static inline void *tell_track(void (*what)(const void *of), const void *of)
+/* The program can take our functions from register_callback, and call them with what it
+ * likes. None lives for ever since 3.12. */
+static inline void *tell_track(void (*what)(const void *of), void *const *args,
+			       long count, long of)
 {
 	if (__builtin_expect(!gate_cycle() || !interpreter_on, 0))
 		end_tool();
-	else
-		what(of);
+	else if (__builtin_expect(count > of && layout_at(args[0], LAYOUT_TYPE) ==
+							api.code_type,
+				  1))
+		what(args[of]);
 	return api.none;
 }
 
 static void *on_begin(void *self, void *const *args, long count)
 {
-	(void)self, (void)count;
-	return tell_track(track_begin, args[0]);
+	(void)self;
+	return tell_track(track_begin, args, count, 0);
 }
 
 static void *on_end(void *self, void *const *args, long count)
 {
-	(void)self, (void)count;
-	return tell_track(track_end, args[0]);
+	(void)self;
+	return tell_track(track_end, args, count, 0);
 }
 
 /* What is called comes behind the code and the instruction. */
 static void *on_c_begin(void *self, void *const *args, long count)
 {
-	(void)self, (void)count;
-	return tell_track(c_events_begin, args[2]);
+	(void)self;
+	return tell_track(c_events_begin, args, count, 2);
 }
 
 static void *on_c_end(void *self, void *const *args, long count)
 {
-	(void)self, (void)count;
-	return tell_track(c_events_end, args[2]);
+	(void)self;
+	return tell_track(c_events_end, args, count, 2);
 }
 
 /* ---- the tool ---- */
@@ -118,6 +123,7 @@ static bool find_functions(void)
 		{ "PyErr_Clear", &api.clear_error, false },
 		{ "PyErr_Fetch", &api.fetch, false },
 		{ "PyErr_Restore", &api.restore, false },
+		{ "PyCode_Type", &api.code_type, false },
 		{ "_Py_NoneStruct", &api.none, false },
 	};
 
