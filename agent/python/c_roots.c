@@ -74,9 +74,13 @@ static bool is_known(const void *module, long size)
 	return false;
 }
 
+/* Up to 3.10 one that was made and not begun (`__new__` alone) has no dictionary, and to
+ * ask for the size of none is an exception. */
 static void look_at(struct c_look *k, void *module)
 {
-	if (is_known(module, api.size(api.contents(module))))
+	void *contents = api.contents(module);
+
+	if (!contents || is_known(module, api.size(contents)))
 		return;
 	api.retain(module); /* c_tables.c says why */
 	c_tables_add(k, module);

@@ -27,10 +27,11 @@ bool imported_find(void)
 void *imported_item(const char *module, const char *name)
 {
 	void *in = api.item(api.modules(), module);
+	void *contents = in && layout_at(in, LAYOUT_TYPE) == api.module_type
+				 ? api.contents(in)
+				 : NULL;
 
-	return in && layout_at(in, LAYOUT_TYPE) == api.module_type
-		       ? api.item(api.contents(in), name)
-		       : NULL;
+	return contents ? api.item(contents, name) : NULL;
 }
 
 bool imported_is(void *module)
