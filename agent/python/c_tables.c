@@ -23,6 +23,7 @@ enum {
 	TABLE_CALL = 8,
 	SIZE = 32, /* of a type: how large its objects are */
 };
+#define IS_HEAP   (1ul << 9) /* Py_TPFLAGS_HEAPTYPE */
 #define IS_CALLED (1ul << 11) /* Py_TPFLAGS_HAVE_VECTORCALL */
 
 static struct {
@@ -179,6 +180,13 @@ static void own_name(void *object, char own[C_NAME])
 		api.clear_error();
 }
 
+/* Since 3.12 the objects of such a class are called by a pointer of their own, too, where
+ * it is below one of C's (partial, weakref.ref). To hold one would delay its end. */
+static bool is_of_python(const void *type)
+{
+	return flags_of(type) & IS_HEAP && !strchr(layout_at(type, LAYOUT_NAME), '.');
+}
+
 /* An object of C that is called through a pointer of its own: a ufunc, a function that
  * Cython has compiled. The interpreter's own kinds are called otherwise, or are Python.
  */
@@ -193,7 +201,7 @@ static void add_object(struct c_look *k, void *object, const char *type, const c
 
 	if (!(flags_of(of) & IS_CALLED) || !at || at % sizeof(void *) ||
 	    at + sizeof(void *) > (uintptr_t)layout_at(of, SIZE) || of == api.function ||
-	    of == api.bound || kin_is_type(of))
+	    of == api.bound || kin_is_type(of) || is_of_python(of))
 		return;
 	for (const char *const *other = others; *other; other++)
 		if (text_after(kind, *other))
@@ -206,6 +214,16 @@ static void add_object(struct c_look *k, void *object, const char *type, const c
 
 /* ---- what has functions ---- */
 
+static void look_at(struct c_look *k, void *object, const char *type, const char *name);
+
+/* A static method may wrap itself. */
+static void look_wrapped(struct c_look *k, const void *object, const char *type,
+			 const char *name)
+{
+	if (object && type_of(object) != api.static_method)
+		look_at(k, (void *)(uintptr_t)object, type, name);
+}
+
 static void look_at(struct c_look *k, void *object, const char *type, const char *name)
 {
 	const void *of = type_of(object);
@@ -214,8 +232,8 @@ static void look_at(struct c_look *k, void *object, const char *type, const char
 		add_table(k, layout_at(object, METHOD_TABLE), type, object);
 	else if (is_a(object, api.builtin))
 		add_builtin(k, object);
-	else if (of == api.static_method && layout_at(object, WRAPPED))
-		look_at(k, (void *)(uintptr_t)layout_at(object, WRAPPED), type, name);
+	else if (of == api.static_method)
+		look_wrapped(k, layout_at(object, WRAPPED), type, name);
 	else if (!is_type(object))
 		add_object(k, object, type, name);
 }
