@@ -147,20 +147,33 @@ static void look_at_root(struct c_look *k)
 		look_at(k, module);
 }
 
+static void look_at_roots(struct c_look *k, const char *modules)
+{
+	for (k->root = modules; *k->root;
+	     k->root += k->root_len + (k->root[k->root_len] == ',')) {
+		k->root_len = strcspn(k->root, ",");
+		k->top_len = strcspn(k->root, ",.");
+		if (k->root_len >= C_NAME / 2)
+			continue;
+		look_at_root(k);
+		look_through(k);
+	}
+}
+
+/* Up to 3.11 it may collect garbage, and the program's own code then imports, in this
+ * thread or another: what that brings is for the next window. */
 unsigned c_roots_look(const char *modules, bool objects_only)
 {
+	static bool looking, left_some;
 	struct c_look k = { .objects_only = objects_only };
 
-	for (k.root = modules; *k.root;
-	     k.root += k.root_len + (k.root[k.root_len] == ',')) {
-		k.root_len = strcspn(k.root, ",");
-		k.top_len = strcspn(k.root, ",.");
-		if (k.root_len >= C_NAME / 2)
-			continue;
-		look_at_root(&k);
-		look_through(&k);
-	}
-	seen = api.size(api.modules());
+	left_some = looking;
+	if (looking)
+		return 0;
+	looking = true;
+	look_at_roots(&k, modules);
+	looking = false;
+	seen = left_some ? -1 : api.size(api.modules());
 	return k.missed;
 }
 
