@@ -10,6 +10,7 @@
 #include "agent/python/goodbye.h"
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/kin.h"
 #include "agent/python/slot.h"
 #include "agent/python/wish.h"
 #include "base/guard.h"
@@ -23,6 +24,7 @@ static bool objects_only;
 static _Atomic bool looked;
 static unsigned missed;
 static struct slot import;
+static bool kin; /* the importer's type is exchanged, too, and by us */
 static __thread unsigned importing; /* imports of those modules, within each other */
 
 /* ---- found ---- */
@@ -66,10 +68,31 @@ static bool find_all(void)
 {
 	void *function;
 
-	if (!c_roots_find() || !imported_find())
+	if (!c_roots_find() || !imported_find() || !kin_find())
 		return false;
 	function = imported_item("_frozen_importlib", "_find_and_load");
 	return function && !slot_find(&import, function, on_import);
+}
+
+/* Python calls the importer by itself, too (import_module, `from package import module`),
+ * and call sites that are hot look at its version or type alone. */
+static bool watch_importer(void)
+{
+	if (!slot_set_locked(&import))
+		return false;
+	if (!kin)
+		kin = kin_set(import.function);
+	if (!gate_cycle())
+		slot_unset(&import);
+	return true;
+}
+
+static void leave_importer(void)
+{
+	slot_unset(&import);
+	if (kin)
+		kin_unset(import.function);
+	kin = false;
 }
 
 /* A window is open, and this thread holds the lock. */
@@ -82,7 +105,7 @@ static void look_now(void)
 	} else if (state == NEW) {
 		state = FINDING;
 	}
-	if (state == FINDING && slot_set(&import) && !importing && c_roots_grown())
+	if (state == FINDING && watch_importer() && !importing && c_roots_grown())
 		look_through();
 }
 
@@ -91,7 +114,7 @@ void c_calls_want(const char *list, bool only)
 	objects_only = only;
 	modules = list;
 	goodbye_add(c_place_leave);
-	wish_add(look_now, NULL);
+	wish_add(look_now, leave_importer);
 }
 
 /* ---- windows ---- */
