@@ -54,7 +54,14 @@ bool c_events_find(void)
 /* ---- names ---- */
 
 /* Include/cpython/methodobject.h, descrobject.h */
-enum { SELF = 24, MODULE = 32, ROW = 16, METHOD_ROW = 40, METHOD_TYPE = 16 };
+enum {
+	SELF = 24,
+	MODULE = 32,
+	ROW = 16,
+	METHOD_ROW = 40,
+	METHOD_TYPE = 16,
+	ROW_SIZE = 32, /* of a PyMethodDef */
+};
 
 /* Its PyMethodDef; NULL: it is no such function. */
 static inline const void *row_of(const void *called)
@@ -66,8 +73,29 @@ static inline const void *row_of(const void *called)
 	return type == api.method ? layout_at(called, METHOD_ROW) : NULL;
 }
 
+static bool has_row(const void *type, const void *row)
+{
+	const char *at = layout_at(type, LAYOUT_METHODS);
+
+	while (at && at != row && layout_at(at, 0))
+		at += ROW_SIZE;
+	return at && at == row;
+}
+
+/* What a bound method is of may be derived from the type whose table has it, and the name
+ * is the row's for all that are. */
+static const void *type_with(const void *self, const void *row)
+{
+	const void *of = layout_at(self, LAYOUT_TYPE), *at;
+
+	of = (uintptr_t)layout_at(of, LAYOUT_FLAGS) & LAYOUT_IS_TYPE ? self : of;
+	for (at = of; at && !has_row(at, row);)
+		at = layout_at(at, LAYOUT_BASE);
+	return at ? at : of;
+}
+
 /* "builtins.len", "list.append", "numpy.ndarray.nonzero" */
-static uint32_t make_name(const void *called, const char *function)
+static uint32_t make_name(const void *called, const void *row, const char *function)
 {
 	bool method = layout_at(called, LAYOUT_TYPE) == api.method;
 	const void *self = method ? NULL : layout_at(called, SELF);
@@ -79,10 +107,7 @@ static uint32_t make_name(const void *called, const char *function)
 	if (module && layout_at(module, LAYOUT_TYPE) == api.str)
 		len = python_text(interpreter.layout, module, name, NAME / 2);
 	else if (self)
-		type = (uintptr_t)layout_at(layout_at(self, LAYOUT_TYPE), LAYOUT_FLAGS) &
-				       LAYOUT_IS_TYPE
-			       ? self
-			       : layout_at(self, LAYOUT_TYPE);
+		type = type_with(self, row);
 	if (type)
 		len = (size_t)fmt(name, NAME / 2, "%.*s", NAME / 2 - 1,
 				  (const char *)layout_at(type, LAYOUT_NAME));
@@ -96,7 +121,7 @@ static inline uint32_t name_of(struct events *s, const void *called, const void 
 	const void *text = layout_at(row, 0);
 
 	if (__builtin_expect(n->row != row || n->text != text, 0))
-		*n = (struct row_name){ row, text, make_name(called, text) };
+		*n = (struct row_name){ row, text, make_name(called, row, text) };
 	return n->id;
 }
 

@@ -51,8 +51,15 @@ struct python_layout {
 enum { PYTHON_LENGTH = 16, PYTHON_BYTES = 32, PYTHON_STATE = 32 };
 #define LAYOUT_TYPE 8 /* of any object: its type */
 /* Of a type (Include/cpython/object.h): its name, where its objects have their
- * vectorcall, its flags, and what it has. */
-enum { LAYOUT_NAME = 24, LAYOUT_CALL = 56, LAYOUT_FLAGS = 168, LAYOUT_DICT = 264 };
+ * vectorcall, its flags, the table of its methods, its base, and what it has. */
+enum {
+	LAYOUT_NAME = 24,
+	LAYOUT_CALL = 56,
+	LAYOUT_FLAGS = 168,
+	LAYOUT_METHODS = 232,
+	LAYOUT_BASE = 256,
+	LAYOUT_DICT = 264,
+};
 #define LAYOUT_IS_TYPE (1ul << 31) /* of the flags: Py_TPFLAGS_TYPE_SUBCLASS */
 
 static inline const void *layout_at(const void *object, unsigned offset)
