@@ -188,6 +188,57 @@ for i in range(6):
         prof.strict(run.paths())
 
 
+IMPORTED = """
+import importlib, types
+for i in range(100):
+    importlib.import_module(f"empty{i}")
+json = importlib.import_module("_json")
+for i in range(30): json.encode_basestring_ascii("a")
+print(isinstance(importlib._bootstrap._find_and_load, types.FunctionType))
+"""
+
+
+def test_what_python_imports_by_itself():
+    """Since 3.11 a call site of importlib's that is hot looks at the importer's type or version alone."""
+    def one(python):
+        with prof.folder() as log, prof.folder() as here:
+            for i in range(100):
+                open(os.path.join(here, f"empty{i}.py"), "w", encoding="utf-8").close()
+            run = prof.launch([python, "-c", IMPORTED], log, env={"PYTHONPATH": here}, c_calls="_json",
+                              marker="none")
+            assert run.out == "True\n", run
+            if "C functions or more are missing" in run.err:
+                return "tables are constant"
+            assert names(run.only())["_json.encode_basestring_ascii"] == 30, (names(run.only()), run.err)
+        return "ok"
+    each(one)
+
+
+DERIVED = """
+class Mine(list): pass
+class Yours(dict): pass
+def boundary(): pass
+mine, plain = Mine(), []
+for i in range(3):
+    boundary()
+    mine.append(i)
+    Yours.fromkeys("a")
+    also, other = mine.append, plain.append
+    for k in range(40): also(k); other(k); dict.fromkeys("a")
+"""
+
+
+def test_a_method_has_the_type_that_it_is_of():
+    """Not that of the first object, nor the class, that it was called of."""
+    def one(python):
+        with prof.folder() as log:
+            have = names(prof.launch([python, "-c", DERIVED], log, c_calls="all", marker="python:boundary@begin",
+                                     schedule="wait=1,active=1,repeat=1").only())
+            assert have["list.append"] == 81 and have["dict.fromkeys"] == 41, have
+        return "ok"
+    each(one)
+
+
 def test_what_is_not_there():
     """A module that is never imported, and words that are no modules."""
     with prof.folder() as log:
