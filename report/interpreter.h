@@ -21,7 +21,9 @@ struct interpreter {
 	int64_t late_us; /* from so long after the window's begin on */
 	uint64_t deep; /* calls that lay too deep and are not there */
 	uint64_t away; /* threads whose calls another tool had */
-	double call_ns; /* what recording a call takes; 0 = not said */
+	/* What recording a call of a function of Python takes, and of one of C; 0 = not
+	 * said */
+	double call_ns, c_call_ns;
 };
 
 /* Each takes the value of a key: "python" of the facts, "python functions". */

@@ -123,20 +123,22 @@ static void take_fact(struct model *m, struct parse *p)
 /* Takes what our recording cost the program's own threads, as the file estimates it. */
 static void take_cost(struct model *m, struct parse *p)
 {
-	bool call = parse_is(p, "ns per function");
+	double *cost = parse_is(p, "ns per function") ? &m->whose.python.call_ns
+		       : parse_is(p, "ns per C call") ? &m->whose.python.c_call_ns
+						      : NULL;
 	double ns;
 
-	if (!call && !parse_is(p, "estimated overhead us")) {
+	if (!cost && !parse_is(p, "estimated overhead us")) {
 		parse_skip(p, TOKEN_KEY);
 		return;
 	}
 	if (!parse_value(p, TOKEN_NUMBER))
 		return;
 	ns = number_double(p);
-	if (!call)
+	if (!cost)
 		m->whose.overhead = number_us(p);
 	else if (ns > 0 && ns < 1e9)
-		m->whose.python.call_ns = ns;
+		*cost = ns;
 }
 
 /* null: nobody allocated any. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Only what is true of this trace is said. */
 #include "report/view/caveats.h"
+#include "base/frame_text.h"
 #include "report/out.h"
 #include "report/units.h"
 #include "report/view/pstats_table.h"
@@ -30,35 +31,50 @@ struct saying {
  * calls and of those that it makes: the trace does not say how the two share a call's
  * cost, nor what the interpreter takes to tell us of a call. So it says which functions
  * are concerned, and not by how much. */
-static double share_of_ours(const struct call_sums *s, uint64_t made, double call_ns)
+static double share_of_ours(const struct call_sums *s, double cost)
 {
-	double cost = ((double)s->calls + (double)made) * call_ns;
-
 	return s->own > 0 ? cost / (double)s->own : 0;
 }
 
-/* Calls that each function makes; NULL: no memory. */
-static uint64_t *count_made(const struct callers *c)
+/* ns of a call; what has no line is C. */
+static double cost_of(const struct caveats *c, uint32_t row)
 {
-	uint64_t *made = calloc(c->n + 1, sizeof(*made));
+	const char *name = texts_get(&c->functions->names, row);
+	const struct interpreter *i = &c->s->model.whose.python;
 
-	for (size_t i = 0; made && i < c->pairs_n; i++)
-		made[c->pair[i].caller] += c->pair[i].sums.calls;
-	return made;
+	return frame_place(name, strlen(name)) || text_starts_with(name, "nn.Module: ")
+		       ? i->call_ns
+		       : i->c_call_ns;
+}
+
+/* ns of each function's calls and of those that it makes, which are in its own time, and
+ * of all; NULL: no memory. */
+static double *count_costs(const struct caveats *c, double *all)
+{
+	const struct callers *f = c->functions;
+	double *cost = calloc(f->n + 1, sizeof(*cost));
+
+	for (uint32_t i = 0; cost && i < f->n; i++) {
+		cost[i] = (double)f->row[i].sums.calls * cost_of(c, i);
+		*all += cost[i];
+	}
+	for (size_t i = 0; cost && i < f->pairs_n; i++)
+		cost[f->pair[i].caller] +=
+			(double)f->pair[i].sums.calls * cost_of(c, f->pair[i].callee);
+	return cost;
 }
 
 /* Writes "...: a.py:1(f), b.py:2(g), and 3 more". */
-static void write_inflated(const struct caveats *c, const uint64_t *made, FILE *out)
+static void write_inflated(const struct caveats *c, const double *cost, FILE *out)
 {
 	const struct callers *f = c->functions;
-	double call_ns = c->s->model.whose.python.call_ns;
 	unsigned named = 0, more = 0;
 
 	for (size_t i = 0; i < f->n && i < c->shown; i++) {
 		uint32_t row = c->order[i];
 		char *name;
 
-		if (share_of_ours(&f->row[row].sums, made[row], call_ns) < INFLATED)
+		if (share_of_ours(&f->row[row].sums, cost[row]) < INFLATED)
 			continue;
 		if (named == NAMED) {
 			more++;
@@ -78,26 +94,25 @@ static void write_inflated(const struct caveats *c, const uint64_t *made, FILE *
 
 static void say_cost(struct saying *to, const struct caveats *c)
 {
-	double call_ns = c->s->model.whose.python.call_ns;
-	uint64_t *made = count_made(c->functions), calls = 0;
+	double all = 0, *cost = count_costs(c, &all);
+	uint64_t calls = 0;
 	char *text = NULL;
 	size_t len;
-	FILE *out = made && call_ns > 0 && c->functions->n ? open_memstream(&text, &len)
-							   : NULL;
+	FILE *out = cost && all > 0 ? open_memstream(&text, &len) : NULL;
 
 	for (size_t i = 0; i < c->functions->n; i++)
 		calls += c->functions->row[i].sums.calls;
 	if (out)
-		write_inflated(c, made, out);
+		write_inflated(c, cost, out);
 	if (out && !fclose(out))
 		SAY(to,
 		    "our own code took about %.0f ns of each call of a function, "
 		    "%s of all %s, and the interpreter up to four times as "
 		    "much to tell it; %s",
-		    call_ns, units_time(units_whole(call_ns * (double)calls)),
+		    all / (double)calls, units_time(units_whole(all)),
 		    out_count((int64_t)(calls & INT64_MAX)), text);
 	free(text);
-	free(made);
+	free(cost);
 }
 
 /* ---- what is not there ---- */
