@@ -2,6 +2,7 @@
 /* Nothing was recorded: why, and what to do. The job's page tells which programs had the
  * agent at all, the spools what it has seen there. */
 #include "agent/sched/schedule.h"
+#include "config/c_modules.h"
 #include "launcher/closing_words.h"
 #include "launcher/say.h"
 
@@ -142,7 +143,8 @@ static void say_no_spool(const struct closing *c)
 			say_number(n), names,
 			waits && c->config->malloc ? "PyTorch"
 			: c->config->python_stack == PYTHON_FULL ||
-					c->config->python_events
+					c->config->python_events ||
+					*c_modules_of(c->config)
 				? "PyTorch, CUDA or Python"
 				: "PyTorch or CUDA",
 			c->aside[ASIDE_CLEARED]

@@ -3,6 +3,7 @@
  * the agent: no table of versions is asked. */
 #include "launcher/doctor/python.h"
 #include "base/text.h"
+#include "config/c_modules.h"
 #include "launcher/doctor/command.h"
 #include "launcher/doctor/verdict.h"
 
@@ -92,14 +93,16 @@ static void judge_calibration(const struct config *c, const char *fact)
 /* The agent had the interpreter confirm its layout, and said so. */
 static void judge_stacks(const struct config *c, const char *facts)
 {
-	bool events = c->python_events;
+	bool events = c->python_events, c_calls = *c_modules_of(c);
 	const char *what = c->python_stack == PYTHON_FULL ? "calls of functions"
+			   : c_calls && !c->python_stack && !c->modules
+				   ? "calls of C functions"
 			   : events && !c->python_stack && !c->modules ? "events"
 			   : !c->modules                               ? "call stacks"
 			   : c->python_stack == PYTHON_OFF             ? "modules"
 							   : "call stacks and modules";
 
-	if (c->python_stack == PYTHON_OFF && !c->modules && !events)
+	if (c->python_stack == PYTHON_OFF && !c->modules && !events && !c_calls)
 		return;
 	if (strstr(facts, "\npython = {"))
 		verdict_good("Python: its %s can be recorded", what);

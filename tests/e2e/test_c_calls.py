@@ -244,6 +244,10 @@ def test_what_is_not_there():
     with prof.folder() as log:
         run = prof.launch([VENV, "-c", "print(1)"], log, c_calls="nmpy")
         assert "no such function was imported: nmpy" in run.err, run.err
+        run = prof.launch(["true"], log, c_calls="nmpy")
+        assert "loaded PyTorch, CUDA or Python" in run.err, run.err
+        run = prof.plain([prof.LAUNCHER, "doctor", "--c-calls", "--", VENV, "-c", "1"])
+        assert "calls of C functions can be recorded" in run.stdout + run.stderr, run
         for wrong in "num-py", "numpy,", ".numpy", "1":
             run = subprocess.run([prof.LAUNCHER, "--logdir", log, f"--c-calls={wrong}", "--", "true"], text=True,
                                  capture_output=True, check=False)
