@@ -254,7 +254,7 @@ static const char bottleneck_description[] =
 	"own; the tables go to standard error behind the closing lines, also when the program fails or ^C\n"
 	"ends it.\n"
 	".PP\n"
-	"They are: in what it ran, as far as that is known; functions of Python by the time of their own, as\n"
+	"They are: in what it ran, as far as that is known; functions of Python, and of C that it calls, by the time of their own, as\n"
 	"\\fBpstats\\fR prints them; operators by CPU time total, as torch's key_averages() prints them; where\n"
 	"there is work of a GPU, the same by CUDA time total; and warnings: records that are missing, what recording\n"
 	"cost and which of these functions it makes look slower, what threads and processes the sums are of.\n"
@@ -264,7 +264,7 @@ static const char bottleneck_description[] =
 	"all its threads. Processes that the program forks have traces where they call operators.\n"
 	".PP\n"
 	"It records all of the program (\\fB\\-\\-marker none\\fR) with each call of a Python function\n"
-	"(\\fB\\-\\-with\\-stack=full\\fR), shapes, CPU and GPU, whatever a configuration file and the environment say of these\n"
+	"(\\fB\\-\\-with\\-stack=full\\fR) and of a C function by Python (\\fB\\-\\-c\\-calls=all\\fR), shapes, CPU and GPU, whatever a configuration file and the environment say of these\n"
 	"and of a schedule. A trace of each call grows fast: a program that runs for long is better looked at\n"
 	"in some steps, by \\fB\\-\\-schedule\\fR (its steps are found by \\fB\\-\\-marker auto\\fR unless that is given,\n"
 	"too); the tables are of these steps then, and without the imports.\n";

@@ -248,7 +248,7 @@ bool gaps_collector(struct facts *f, struct advice *a)
 		   verdict_steps(f, &v));
 	ADVICE_SAY(
 		a->why,
-		"Each full collection walks all objects of the program, and frees little.");
+		"Each full collection walks all objects of the program, however little it frees.");
 	ADVICE_SAY(
 		a->act,
 		"call gc.collect() once in many steps, and gc.freeze() before the loop%s",
