@@ -11,9 +11,8 @@
 const char *c_modules_of(const struct config *c)
 {
 	static const char *const rows[][2] = {
-		{ "on", USUAL },
-		{ "off", "" },
-		{ ALL, ALL "," USUAL },
+		{ "on", USUAL }, { "true", USUAL }, { "yes", USUAL },       { "off", "" },
+		{ "false", "" }, { "no", "" },      { ALL, ALL "," USUAL },
 	};
 
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)

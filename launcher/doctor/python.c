@@ -108,8 +108,9 @@ static void judge_stacks(const struct config *c, const char *facts)
 		verdict_good("Python: its %s can be recorded", what);
 	else
 		verdict_bad(
-			"Python: the %s of this interpreter cannot be recorded; with CPython 3.8 to 3.14 they can",
-			what);
+			"Python: the %s of this interpreter cannot be recorded; with CPython 3.8 to %s they can",
+			what,
+			events && !c->python_stack && !c->modules ? "3.13" : "3.14");
 }
 
 static const char *end_of(const struct probe *p)
@@ -124,12 +125,22 @@ static const char *end_of(const struct probe *p)
 	return text;
 }
 
+/* What is recorded of a program without torch; NULL: nothing. */
+static const char *recorded_alone(const struct config *c)
+{
+	if (command_heap_alone(c))
+		return "the program's heap";
+	if (c->python_stack == PYTHON_FULL || c->python_events || *c_modules_of(c))
+		return "what its Python does";
+	return NULL;
+}
+
 /* What is wanted besides torch can be recorded even so. */
 static enum verdict settle_without_torch(const struct config *c)
 {
-	if (!command_heap_alone(c))
+	if (!recorded_alone(c))
 		return VERDICT_BAD;
-	command_will_record("the program's heap");
+	command_will_record(recorded_alone(c));
 	return VERDICT_NOTE;
 }
 
@@ -175,7 +186,7 @@ void doctor_python(const struct config *c, const struct target *t, const char *a
 			"PyTorch: this one lacks functions by which it is observed (1.7 and older do): nothing of it would be recorded (the heap: --marker none --malloc all)");
 	} else if (p->silent || WIFSIGNALED(p->status)) {
 		judge_end(c, p, argv);
-	} else if (p->status && command_heap_alone(c)) {
+	} else if (p->status && recorded_alone(c)) {
 		verdict_say(settle_without_torch(c),
 			    "PyTorch: %s cannot import torch: %s", python,
 			    last_line(p->out));

@@ -15,7 +15,8 @@ static const char *dear_options(const struct model *m)
 	bool stacks = functions_have_lines(m);
 	char *to = phrase_room();
 
-	snprintf(to, PHRASE, "%s%s%s%s", m->heap ? "--malloc " : "",
+	snprintf(to, PHRASE, "%s%s%s%s%s", m->heap ? "--malloc " : "",
+		 m->whose.python.c_call_ns > 0 ? "--c-calls " : "",
 		 stacks ? (m->ours ? "--with-stack " : "with_stack ") : "",
 		 m->says_shapes ? (m->ours ? "--record-shapes " : "record_shapes ") : "",
 		 m->says_memory ? (m->ours ? "--profile-memory " : "profile_memory ")

@@ -11,6 +11,8 @@ static const struct {
 	{ "", "", false },
 	{ "on", "numpy", false },
 	{ "off", "", false },
+	{ "true", "numpy", false },
+	{ "no", "", false },
 	{ "all", "all,numpy", true },
 	{ "all,scipy", "all,scipy", true },
 	{ "scipy,all", "scipy,all", true },
