@@ -20,6 +20,11 @@ static inline char text_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
+static inline bool text_is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Does a name end with `suffix`, with something before it? */
 static inline bool text_ends(const char *name, const char *suffix)
 {

@@ -6,7 +6,11 @@
 #include "config/config.h"
 #include "base/fmt.h"
 #include "base/text.h"
+#include "config/config_near.h"
+#include "config/config_quote.h"
+#include "config/keyed.h"
 #include "config/several.h"
+#include "config/stages.h"
 
 #include <string.h>
 
@@ -15,14 +19,7 @@
 #define ENV_METADATA "PROF_METADATA_"
 #define NAME_MOST    64
 
-const char *(*config_check)(const char *name, const char *value);
-
 static char why[320]; /* the latest complaint; parsing is one at a time */
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
 
 /* Letters of either case are the same: On, OFF, True. */
 static bool same_word(const char *word, size_t len, const char *text)
@@ -31,42 +28,6 @@ static bool same_word(const char *word, size_t len, const char *text)
 		if (text_lower(word[i]) != text_lower(text[i]))
 			return false;
 	return !text[len];
-}
-
-static bool is_quoted(const char *s, size_t n)
-{
-	return n >= 2 && (*s == '"' || *s == '\'') && s[n - 1] == *s &&
-	       !memchr(s + 1, *s, n - 2);
-}
-
-/* Cuts blanks, then one pair of quotes of either kind, if no other of that kind lies
- * between. */
-static const char *trim_value(const char *s, size_t *len)
-{
-	size_t n = strlen(s);
-
-	for (; n && is_blank(*s); n--)
-		s++;
-	while (n && is_blank(s[n - 1]))
-		n--;
-	if (is_quoted(s, n)) {
-		s++;
-		n -= 2;
-	}
-	*len = n;
-	return s;
-}
-
-/* A value that needs quotes does not hold both kinds: it was itself read from one
- * kind. */
-size_t config_quote(const char *value, size_t len, char *buf, size_t size)
-{
-	char quote = memchr(value, '"', len) ? '\'' : '"';
-
-	if (len &&
-	    (is_blank(value[0]) || is_blank(value[len - 1]) || is_quoted(value, len)))
-		return fmt(buf, size, "%c%.*s%c", quote, (int)len, value, quote);
-	return fmt(buf, size, "%.*s", (int)len, value);
 }
 
 static bool same_name(const char *name, const char *option)
@@ -112,11 +73,6 @@ bool config_wants_modules(const struct config *c)
 bool config_marker_is(const struct config *c, const char *by)
 {
 	return text_after(c->marker, by);
-}
-
-bool config_is_metadata(const char *name)
-{
-	return !strncmp(name, METADATA, strlen(METADATA));
 }
 
 /* ---- one value ---- */
@@ -216,42 +172,33 @@ static const char *set_text(const struct config_option *o, char *at, const char 
 	return no;
 }
 
-/* ---- metadata.<key>: lines, one for each key ---- */
+/* ---- options whose names are the user's: lines, one for each ---- */
 
-/* Where the line of this key begins, or the end of the lines. */
-static char *metadata_find(char *lines, const char *key, size_t len)
+bool config_is_keyed(const char *name)
 {
-	char *p = lines;
-
-	while (*p && (strncmp(p, key, len) || strncmp(p + len, " = ", 3)))
-		p += strcspn(p, "\n") + 1;
-	return p;
+	return text_after(name, METADATA) || text_after(name, STAGES_PREFIX) ||
+	       !strcmp(name, "stage");
 }
 
 static const char *set_metadata(struct config *c, const char *key, const char *v,
 				size_t len)
 {
-	size_t key_len = strlen(key), used, old;
-	char *line;
-
-	if (!key_len || key_len > NAME_MOST || strpbrk(key, " \t\r\n="))
+	if (!*key || strlen(key) > NAME_MOST || strpbrk(key, " \t\r\n="))
 		return "a metadata key is 1 to 64 bytes without blanks and '='";
-	if (memchr(v, '\n', len) || memchr(v, '\r', len))
-		return "the value must be one line";
-	for (; len && is_blank(*v);
-	     len--) /* what quotes kept: it could not be read back */
-		v++;
-	while (len && is_blank(v[len - 1]))
-		len--;
-	line = metadata_find(c->metadata, key, key_len);
-	old = strcspn(line, "\n") + (*line != '\0');
-	used = strlen(c->metadata);
-	if (used - old + key_len + 3 + len + 1 >= CONFIG_METADATA)
-		return "there is no room for more metadata (4 KiB at most)";
-	memmove(line, line + old, strlen(line + old) + 1);
-	used = strlen(c->metadata);
-	fmt(c->metadata + used, CONFIG_METADATA - used, "%s = %.*s\n", key, (int)len, v);
-	return NULL;
+	return keyed_set(c->metadata, key, v, len);
+}
+
+static const char *set_keyed(struct config *c, const char *name, const char *value)
+{
+	const char *key;
+	size_t len;
+
+	value = config_unquote(value, &len);
+	if ((key = text_after(name, METADATA)))
+		return set_metadata(c, key, value, len);
+	if ((key = text_after(name, STAGES_PREFIX)))
+		return stages_set(c, key, value, len);
+	return stages_set_marker(c, value, len);
 }
 
 /* ---- the calls ---- */
@@ -262,7 +209,7 @@ static const char *set_option(struct config *c, const struct config_option *o,
 	size_t len;
 	void *at;
 
-	value = trim_value(value, &len);
+	value = config_unquote(value, &len);
 	/* An empty value counts only where the default is empty, too. */
 	if (!len && *o->def)
 		return "the value is empty";
@@ -284,12 +231,9 @@ static const char *set_option(struct config *c, const struct config_option *o,
 const char *config_set(struct config *c, const char *name, const char *value)
 {
 	const struct config_option *o;
-	size_t len;
 
-	if (config_is_metadata(name)) {
-		value = trim_value(value, &len);
-		return set_metadata(c, name + strlen(METADATA), value, len);
-	}
+	if (config_is_keyed(name))
+		return set_keyed(c, name, value);
 	o = config_find(name);
 	return o ? set_option(c, o, name, value) : config_unknown(name, CONFIG_LINE);
 }
@@ -307,7 +251,21 @@ void config_defaults(struct config *c)
 	config_defaults_zeroed(c);
 }
 
-const char *config_line(struct config *c, char *line)
+/* Some keys of stages are options, too: there they are the stage's. */
+static const char *set_in(struct config *c, const char *section, const char *name,
+			  const char *value)
+{
+	char full[2 * NAME_MOST];
+
+	if (!section || text_after(name, STAGES_PREFIX))
+		return config_set(c, name, value);
+	if (!stages_has_key(name) && (config_find(name) || config_is_keyed(name)))
+		return "an option of the whole run stands above the first [stage ...]";
+	fmt(full, sizeof(full), "%s%s", section, name);
+	return config_set(c, full, value);
+}
+
+const char *config_line_in(struct config *c, const char *section, char *line)
 {
 	char *name = line + strspn(line, " \t\r\n"), *end = strchr(name, '=');
 	static char told[400];
@@ -322,14 +280,19 @@ const char *config_line(struct config *c, char *line)
 		return told;
 	}
 	*end = '\0';
-	for (len = strlen(name); len && is_blank(name[len - 1]); len--)
+	for (len = strlen(name); len && text_is_blank(name[len - 1]); len--)
 		;
 	name[len] = '\0';
-	no = config_set(c, name, end + 1);
+	no = set_in(c, section, name, end + 1);
 	if (!no)
 		return NULL;
 	fmt(told, sizeof(told), "%s: %s", name, no);
 	return told;
+}
+
+const char *config_line(struct config *c, char *line)
+{
+	return config_line_in(c, NULL, line);
 }
 
 /* For the options in a spool, as config_print wrote them: a line that is wrong is from
@@ -361,6 +324,8 @@ static bool env_name(const char *entry, size_t len, char *name)
 		    (int)(len - strlen(ENV_METADATA)), entry + strlen(ENV_METADATA));
 		return true;
 	}
+	if (stages_of_row(entry, len, name, 2 * NAME_MOST))
+		return true;
 	for (size_t i = prefix; i < len; i++)
 		name[i - prefix] = text_lower(entry[i]);
 	name[len - prefix] = '\0';
@@ -389,8 +354,8 @@ void config_env(struct config *c, char *const *env,
 		 * what is nothing by default: it becomes so again. */
 		if (!(*env)[len + 1] && (!o || *o->def))
 			continue;
-		no = o || config_is_metadata(name) ? config_set(c, name, *env + len + 1)
-						   : config_unknown(name, CONFIG_ROW);
+		no = o || config_is_keyed(name) ? config_set(c, name, *env + len + 1)
+						: config_unknown(name, CONFIG_ROW);
 		if (!no)
 			continue;
 		fmt(shown, sizeof(shown), "%.*s", (int)len, *env);

@@ -29,8 +29,8 @@
 enum cfg_type { CFG_u32, CFG_flag, CFG_choice, CFG_set, CFG_text };
 #define CONFIG_HAS(set, choice) ((set) >> (choice)&1u) /* has a set that choice? */
 
-/* The members are the names of config.def, plus the metadata lines. Numbers first: a page
- * of texts that nobody set is touched by nobody. */
+/* The members are the names of config.def, plus the lines of keyed ones. Numbers first: a
+ * page of texts that nobody set is touched by nobody. */
 struct config {
 #define EITHER_u32(number, text)    number
 #define EITHER_flag(number, text)   number
@@ -51,13 +51,15 @@ struct config {
 #undef EITHER_set
 #undef EITHER_text
 	char metadata[CONFIG_METADATA]; /* "key = value\n" for each metadata.<key> */
+	char stages[CONFIG_METADATA]; /* "name.key = value\n" for each stage.<name>.<key>
+				       */
 };
 
 /* Texts lie inside: pointers would be written by the dynamic linker at each start. */
 struct config_option {
 	char name[24]; /* "record_shapes" */
 	char def[16]; /* default as text */
-	char values[24]; /* choices, separated by a vertical bar; "" otherwise */
+	char values[32]; /* choices, separated by a vertical bar; "" otherwise */
 	char unit[12];
 	uint16_t help_at; /* config_help */
 	enum cfg_type type;
@@ -73,7 +75,7 @@ extern const struct config_alias {
 const char *config_alias(const char *name); /* the option's name; else `name` itself */
 /* A dash in `name` is an underscore; NULL: there is no such option. */
 const struct config_option *config_find(const char *name);
-bool config_is_metadata(const char *name); /* metadata.<key> */
+bool config_is_keyed(const char *name); /* metadata.<key>, stage.<name>.<key>, stage */
 /* Takes on and off in each spelling, and may stand alone. */
 bool config_is_switch(const struct config_option *o);
 bool config_wants_inputs(const struct config *c); /* of operators? */
@@ -93,24 +95,20 @@ extern const char *(*config_check)(const char *name, const char *value);
 
 void config_defaults(struct config *c);
 void config_defaults_zeroed(struct config *c); /* all is zero: less is touched */
-/* Sets one option from text; `metadata.<key>` too. */
+/* Sets one option from text; a keyed one, too. */
 const char *config_set(struct config *c, const char *name, const char *value);
 /* One line of a profile.conf, its comment cut off: blank lines and those that begin with
  * '#' are fine. Cuts `line`. */
 const char *config_line(struct config *c, char *line);
+/* The same of a section, whose name "stage.<name>." comes before the line's; NULL: none.
+ * A line that has such a name itself is in none. */
+const char *config_line_in(struct config *c, const char *section, char *line);
 /* Defaults, then such lines; a line that is wrong leaves its option as it is. Cuts
  * `text`. */
 void config_lines(struct config *c, char *text);
 /* Reads PROF_* of `env` (as environ); calls bad(name, why) for each row that is wrong. */
 void config_env(struct config *c, char *const *env,
 		void (*bad)(const char *name, const char *why, void *arg), void *arg);
-const char *config_nearest(const char *name); /* to a misspelt one; may be NULL */
-/* Why a name is refused that no option has, with the nearest as it is spelt there: in a
- * file, on the command line (without its dashes), in the environment. */
-enum config_where { CONFIG_LINE, CONFIG_WORD, CONFIG_ROW };
-const char *config_unknown(const char *typed, enum config_where where);
-/* A value in quotes, if it would lose something without. Returns the length, like fmt. */
-size_t config_quote(const char *value, size_t len, char *buf, size_t size);
 /* One option as text, as config_set reads it. Returns the length, like fmt. */
 size_t config_value(const struct config *c, const struct config_option *o, char *buf,
 		    size_t size);

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "config/config_comment.h"
 #include "config/own_env.h"
+#include "config/stages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,12 +107,31 @@ static int open_implicit(void)
 
 /* ---- reading ---- */
 
+/* "[stage val]" and the lines behind it, until the next head. */
+struct section {
+	char name[STAGES_SECTION]; /* "stage.val."; "" above the first head */
+	bool wrong; /* nobody knows what its lines are for */
+};
+
+static const char *take_line(struct config *c, struct section *s, char *line)
+{
+	const char *head = line + strspn(line, " \t\r"), *no;
+
+	if (*head == '[') {
+		no = stages_head(head, s->name);
+		s->wrong = no;
+		return no;
+	}
+	return s->wrong ? NULL : config_line_in(c, *s->name ? s->name : NULL, line);
+}
+
 static void read_lines(struct config *c, const char *path, char *text, config_bad_fn bad,
 		       void *arg)
 {
 	static const char mark[] =
 		"\xef\xbb\xbf"; /* editors of Windows begin a file so */
 	char where[CONFIG_TEXT + 16], *line = text, *next;
+	struct section section = { 0 };
 	unsigned number = 1;
 
 	if (!strncmp(line, mark, strlen(mark)))
@@ -123,7 +143,7 @@ static void read_lines(struct config *c, const char *path, char *text, config_ba
 		if (next)
 			*next++ = '\0';
 		config_comment_cut(line);
-		no = config_line(c, line);
+		no = take_line(c, &section, line);
 		if (!no)
 			continue;
 		fmt(where, sizeof(where), "%s:%u", path, number);

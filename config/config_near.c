@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A name that no option has, and the one that was meant, spelt as it must be where the
  * name was read: --record-shapes, record_shapes, PROF_RECORD_SHAPES. */
+#include "config/config_near.h"
 #include "base/fmt.h"
 #include "base/near.h"
 #include "base/text.h"
@@ -46,6 +47,8 @@ const char *config_unknown(const char *typed, enum config_where where)
 
 	if (!near && !strncmp(typed, "meta", 4))
 		near = "metadata.<key>";
+	if (!near && !strncmp(typed, "stage", 5))
+		near = "stage.<name>.<key>";
 	if (!near)
 		return "no such option";
 	fmt(text, sizeof(text), "%s%s", prefixes[where], near);

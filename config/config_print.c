@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options as text: what config.c reads back. */
 #include "base/fmt.h"
+#include "config/config_quote.h"
+#include "config/keyed.h"
 #include "config/several.h"
+#include "config/stages.h"
 
 #include <string.h>
 
@@ -27,10 +30,10 @@ size_t config_value(const struct config *c, const struct config_option *o, char 
 	return fmt(buf, size, "%.*s", (int)strcspn(values, "|"), values);
 }
 
+/* Metadata is last: where there is no room for all, it is the least to be missed. */
 size_t config_print(const struct config *c, char *buf, size_t size)
 {
 	char value[CONFIG_TEXT + 2];
-	const char *p = c->metadata;
 	size_t n = 0;
 
 #define REST (n < size ? buf + n : NULL), (n < size ? size - n : 0)
@@ -38,14 +41,8 @@ size_t config_print(const struct config *c, char *buf, size_t size)
 		config_value(c, o, value, sizeof(value));
 		n += fmt(REST, "%s = %s\n", o->name, value);
 	}
-	for (size_t len; *p; p += len) {
-		size_t key = (size_t)(strstr(p, " = ") + 3 - p);
-
-		len = strcspn(p, "\n") + 1;
-		n += fmt(REST, METADATA "%.*s", (int)key, p);
-		n += config_quote(p + key, len - key - 1, REST);
-		n += fmt(REST, "\n");
-	}
+	n += keyed_print(c->stages, STAGES_PREFIX, REST);
+	n += keyed_print(c->metadata, METADATA, REST);
 #undef REST
 	return n;
 }

@@ -2,6 +2,8 @@
 /* The table of config.def, as the agent, the launcher and the manual read it. */
 #include "config/config.h"
 
+const char *(*config_check)(const char *name, const char *value);
+
 /* The help texts, one after another; each is told by its distance from the first. */
 static const struct helps {
 #define CFG(type, name, def, low, high, choices, unit, help) char name[sizeof(help)];

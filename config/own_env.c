@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/several.h"
+#include "config/stages.h"
 
 #include <string.h>
 
@@ -42,11 +43,14 @@ static bool is_option(const char *row, const char *option)
 bool own_env_is(const char *row)
 {
 	const char *path = own_env_value(row, "CUDA_INJECTION64_PATH");
+	char name[128];
 
 	if (path)
 		return names_agent(path, strlen(path));
 	if (strncmp(row, "PROF_", 5))
 		return false;
+	if (stages_of_row(row, strcspn(row, "="), name, sizeof(name)))
+		return true;
 	row += 5;
 	if (!strncmp(row, "METADATA_", 9) || !strncmp(row, "JOB=", 4) ||
 	    is_option(row, SEVERAL_CUDA_STACKS) || is_option(row, SEVERAL_MALLOC_STACKS))

@@ -18,8 +18,9 @@
 
 /* The value of the row "NAME=value" when that is its name, else NULL. */
 const char *own_env_value(const char *row, const char *name);
-/* PROF_<option>, PROF_METADATA_<key>, PROF_JOB, and CUDA_INJECTION64_PATH if it names the
- * agent. LD_PRELOAD has words of others, too: the next two are for it. */
+/* PROF_<option>, PROF_METADATA_<key>, PROF_STAGE_<name>_<key>, PROF_JOB, and
+ * CUDA_INJECTION64_PATH if it names the agent. LD_PRELOAD has words of others, too: the
+ * next two are for it. */
 bool own_env_is(const char *row);
 /* The word of a preload list that names the agent, its length; NULL = none does. */
 const char *own_env_word(const char *list, size_t *len);

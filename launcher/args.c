@@ -11,7 +11,9 @@
 #include "base/text.h"
 #include "config/c_modules.h"
 #include "config/config_file.h"
+#include "config/config_near.h"
 #include "config/several.h"
+#include "config/stages.h"
 #include "launcher/bottleneck.h"
 
 #include <stdio.h>
@@ -172,7 +174,7 @@ static int take_option(struct args *a, char **argv)
 	char name[NAME_MOST], shown[NAME_MOST + 8];
 	const char *value = split_option(argv[0] + 2, name, sizeof(name)), *why;
 	const struct config_option *o = config_find(name);
-	bool known = o || config_is_metadata(name);
+	bool known = o || config_is_keyed(name);
 	int took = 1;
 
 	a->options++;
@@ -354,6 +356,15 @@ static void take_all(struct args *a, char **argv)
 	}
 }
 
+/* A value that was refused is missing: one complaint is enough. */
+static void judge_stages(struct args *a)
+{
+	const char *no = stages_check(&a->config);
+
+	if (no)
+		add_complaint("stages", no, a);
+}
+
 int args_parse(struct args *a, char **argv, char *const *env)
 {
 	static struct args first; /* the user's stack may be a few pages */
@@ -373,6 +384,8 @@ int args_parse(struct args *a, char **argv, char *const *env)
 	take_all(a, argv + 1);
 	if (is_verb(a, "bottleneck"))
 		bottleneck_judge(&a->config, add_complaint, a);
+	if (!a->wrong)
+		judge_stages(a);
 	if (a->verbose && !is_verb(a, "--version"))
 		add_complaint("--verbose", "goes with --version", a);
 	a->has_on_trace = first.config.on_trace[0];

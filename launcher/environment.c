@@ -4,7 +4,10 @@
  * default. Rows of an outer job, and of the user, are left out first. */
 #include "launcher/environment.h"
 #include "base/array.h"
+#include "config/config_quote.h"
+#include "config/keyed.h"
 #include "config/own_env.h"
+#include "config/stages.h"
 
 #include <ctype.h>
 #include <gnu/libc-version.h>
@@ -70,11 +73,27 @@ static void add_preload(struct list *l, const char *old, const char *agent)
 	free(text);
 }
 
+/* Shells leave rows out of the environment that have dots in their names: stages have
+ * `dot` there. */
+static void add_lines(struct list *l, const char *lines, const char *prefix, char dot)
+{
+	char name[160], value[CONFIG_METADATA], *p;
+	struct keyed_row row;
+
+	while (keyed_next(&lines, &row)) {
+		snprintf(name, sizeof(name), "%s%.*s", prefix, (int)row.key_len, row.key);
+		for (p = name; *p; p++)
+			*p = *p == '.' ? dot : *p;
+		config_quote(row.value, row.value_len, value, sizeof(value));
+		add_variable(l, name, value);
+	}
+}
+
 /* Each row costs each process of the job a copy and a look, the C library's among them.
  */
 static void add_options(struct list *l, const struct config *c)
 {
-	char name[160], value[CONFIG_METADATA], usual[CONFIG_TEXT];
+	char name[160], value[CONFIG_TEXT + 2], usual[CONFIG_TEXT + 2];
 	static struct config defaults;
 
 	config_defaults(&defaults);
@@ -87,14 +106,8 @@ static void add_options(struct list *l, const struct config *c)
 		if (*value && strcmp(value, usual))
 			add_variable(l, name, value);
 	}
-	for (const char *p = c->metadata; *p; p += strcspn(p, "\n") + 1) {
-		const char *equals = strstr(p, " = ");
-		int key = (int)(equals - p), len = (int)strcspn(equals + 3, "\n");
-
-		snprintf(name, sizeof(name), "PROF_METADATA_%.*s", key, p);
-		config_quote(equals + 3, (size_t)len, value, sizeof(value));
-		add_variable(l, name, value);
-	}
+	add_lines(l, c->metadata, "PROF_METADATA_", '.');
+	add_lines(l, c->stages, STAGES_ENV, '_');
 }
 
 char **environment_make(char *const *env, const struct config *c, const char *agent,

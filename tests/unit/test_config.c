@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/config.h"
 #include "config/config_file.h"
+#include "config/config_near.h"
 #include "config/place.h"
 #include "tests/unit/unit.h"
 

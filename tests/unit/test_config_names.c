@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An option that has two names. */
 #include "config/config.h"
+#include "config/config_near.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>
