@@ -107,7 +107,8 @@ static int open_implicit(void)
 
 /* ---- reading ---- */
 
-/* "[stage val]" and the lines behind it, until the next head. */
+/* "[stage val]" and the lines behind it, until the next head. One that is no stage's
+ * above them all, as people write [main], parts nothing. */
 struct section {
 	char name[STAGES_SECTION]; /* "stage.val."; "" above the first head */
 	bool wrong; /* nobody knows what its lines are for */
@@ -119,7 +120,7 @@ static const char *take_line(struct config *c, struct section *s, char *line)
 
 	if (*head == '[') {
 		no = stages_head(head, s->name);
-		s->wrong = no;
+		s->wrong = no && (*s->name || strstr(head, "stage"));
 		return no;
 	}
 	return s->wrong ? NULL : config_line_in(c, *s->name ? s->name : NULL, line);

@@ -33,6 +33,11 @@ struct stages_row {
 	char file[STAGES_TEXT];
 };
 
+static inline bool stages_any(const struct config *c)
+{
+	return c->preset || *c->stages;
+}
+
 /* Those of the preset first, then the others by their names. What the user says of one of
  * the preset's counts over it, key by key; within, enter and leave are one key there.
  * Returns how many; `rows` has STAGES_MOST. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The whole program is one window unless the command line says which steps are. */
 #include "launcher/bottleneck.h"
+#include "config/stages.h"
 #include "launcher/verb_options.h"
 
 #include <string.h>
@@ -16,14 +17,16 @@ void bottleneck_set(struct config *c)
 	c->report = false;
 	*c->schedule = '\0';
 	strcpy(c->marker, WHOLE);
+	c->preset = PRESET_OFF;
+	*c->stages = '\0';
 }
 
 void bottleneck_judge(struct config *c,
 		      void (*complain)(const char *where, const char *why, void *arg),
 		      void *arg)
 {
-	/* A schedule counts steps. */
-	if (*c->schedule && !strcmp(c->marker, WHOLE))
+	/* A schedule counts steps, and so do stages. */
+	if ((*c->schedule || stages_any(c)) && !strcmp(c->marker, WHOLE))
 		strcpy(c->marker, "auto");
 	if (c->python_stack != PYTHON_FULL)
 		complain("--python-stack",

@@ -115,7 +115,9 @@ void help_print(void)
 	       "\n");
 	for (const struct config_option *o = config_options; *o->name; o++)
 		print_option(o);
-	printf("  --metadata.<key> value      goes into every trace file as it is\n"
+	printf("  --stage name=marker         a part of the run with steps and files of its own\n"
+	       "  --stage.<name>.<key> value  marker, within, enter, leave, schedule or file of it\n"
+	       "  --metadata.<key> value      goes into every trace file as it is\n"
 	       "  -o directory                the same as --logdir; of recover: --output\n"
 	       "  -s plan                     the same as --schedule\n"
 	       "  -q                          the same as --quiet\n"
@@ -180,5 +182,16 @@ void help_print_config(void)
 		printf("#%s =%s%s\n", o->name, *o->def ? " " : "", o->def);
 	}
 	printf("\n# Goes into every trace file as it is; any key.\n"
-	       "#metadata.team = vision\n");
+	       "#metadata.team = vision\n"
+	       "\n# ");
+	wrap("# ", 2,
+	     "Parts of the run with steps, windows and files of their own. The lines "
+	     "below [stage name] are its own, to the next one or the end; no option of the "
+	     "whole run follows. A stage is on during calls of the function within, or from "
+	     "a call of enter to one of leave, or calls of its marker begin it.");
+	printf("#[stage validation]\n"
+	       "#  marker = python:train.validate_batch\n"
+	       "#  within = python:train.validate\n"
+	       "#  schedule = wait=1,active=2\n"
+	       "#  file = .validation\n");
 }

@@ -10,7 +10,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#define STAGE_KEYS                                                                                                       \
+	"\\fBmarker\\fR says where a step ends: auto, torch:<glob> or python:[module.]name, the latter two\n"            \
+	"with @begin or @end. The stage is on during calls of the function \\fBwithin\\fR, or from a call of\n"          \
+	"\\fBenter\\fR to one of \\fBleave\\fR; with neither, calls of its marker begin it. A function may have\n"       \
+	"several names, python:a.f|b.f. \\fBschedule\\fR and \\fBfile\\fR, which its files have behind the process in\n" \
+	"their names (default: a dot and its name), are its own. At most 8 stages.\n"
+
 static const char more_environment[] =
+	".TP\n\\fBPROF_STAGE_\\fIname\\fB_\\fIkey\\fR\n"
+	"One key of a stage, as \\fB\\-\\-stage.\\fIname\\fB.\\fIkey\\fR.\n"
 	".TP\n\\fBPROF_METADATA_\\fIkey\\fR\n"
 	"Goes into every trace file as it is, as \\fB\\-\\-metadata.\\fIkey\\fR.\n"
 	".TP\n\\fBPROF_JOB\\fR\n"
@@ -46,7 +55,11 @@ static void command_options(void)
 		putchar('\n');
 		roff_help(o);
 	}
-	fputs(".TP\n\\fB\\-\\-metadata.\\fIkey value\\fR\nGoes into every trace file as it is.\n"
+	fputs(".TP\n\\fB\\-\\-stage \\fIname\\fB=\\fImarker\\fR\n"
+	      "A part of the run, as validation, with steps, windows and files of its own; may be given several\n"
+	      "times. The same as \\fB\\-\\-stage.\\fIname\\fB.marker \\fImarker\\fR.\n"
+	      ".TP\n\\fB\\-\\-stage.\\fIname\\fB.\\fIkey value\\fR\n" STAGE_KEYS
+	      ".TP\n\\fB\\-\\-metadata.\\fIkey value\\fR\nGoes into every trace file as it is.\n"
 	      ".TP\n\\fB\\-o\\fR \\fIdirectory\\fR\nThe same as \\fB\\-\\-logdir\\fR; of \\fBrecover\\fR: \\fB\\-\\-output\\fR.\n"
 	      ".TP\n\\fB\\-s\\fR \\fIplan\\fR\nThe same as \\fB\\-\\-schedule\\fR.\n"
 	      ".TP\n\\fB\\-q\\fR\nThe same as \\fB\\-\\-quiet\\fR.\n"
@@ -244,8 +257,9 @@ static const char file_description[] =
 	"One option on each line, \\fIname \\fB=\\fI value\\fR; dashes in a name are underscores. Blank lines are\n"
 	"ignored, and what follows a \\fB#\\fR that begins a line or stands behind a blank. A value may stand in\n"
 	"single or double quotes, which keep blanks at its ends and a \\fB#\\fR. An empty value is a mistake, but\n"
-	"for \\fBschedule\\fR, \\fBfile\\fR and \\fBon_trace\\fR: it takes back what was set before. A variable of the\n"
-	"environment that is set to nothing is as one that is not set, but for these three.\n"
+	"for \\fBschedule\\fR, \\fBfile\\fR and \\fBon_trace\\fR, and keys of a stage: it takes back what was set\n"
+	"before. A variable of the environment that is set to nothing is as one that is not set, but for these\n"
+	"three options.\n"
 	".PP\n"
 	"The file is named by \\fB\\-\\-config\\fR, else by \\fBPROF_CONFIG\\fR, else it is\n"
 	"\\fI./profile.conf\\fR if there is one. The latter is ignored whole, with a line, when another\n"
@@ -269,12 +283,16 @@ static void print_file(void)
 		putchar('\n');
 		roff_help(o);
 	}
-	fputs(".TP\n\\fBmetadata.\\fIkey\\fR = \\fIvalue\\fR\nGoes into every trace file as it is.\n",
+	fputs(".TP\n\\fBstage.\\fIname\\fB.\\fIkey\\fR = \\fIvalue\\fR\n"
+	      "Of a part of the run, as validation, with steps, windows and files of its own. Below a line\n"
+	      "\\fB[stage \\fIname\\fB]\\fR, to the next one or the end, the key alone is enough.\n" STAGE_KEYS
+	      ".TP\n\\fBmetadata.\\fIkey\\fR = \\fIvalue\\fR\nGoes into every trace file as it is.\n",
 	      stdout);
 	roff_section(
 		"EXAMPLES",
 		".nf\nlogdir = /data/runs\nschedule = wait=5,warmup=1,active=3,repeat=2\n"
-		"record_shapes = on\nmetadata.team = vision\n.fi\n");
+		"record_shapes = on\nmetadata.team = vision\n\n[stage validation]\n"
+		"marker = python:train.validate_batch\nwithin = python:train.validate\n.fi\n");
 	roff_section("SEE ALSO", "\\fBproflaunch\\fR(1)\n");
 }
 

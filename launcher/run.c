@@ -10,6 +10,7 @@
 #include "agent/core/job_count.h"
 #include "base/sys.h"
 #include "config/place.h"
+#include "config/stages.h"
 #include "launcher/child.h"
 #include "launcher/closing.h"
 #include "launcher/environment.h"
@@ -196,6 +197,12 @@ static bool refuse_marker(const struct config *c, const struct target *t)
 {
 	const char *said;
 
+	if (stages_any(c)) {
+		if (strcmp(c->marker, "auto"))
+			say_warn("marker %s is not used: each stage has its own",
+				 c->marker);
+		return false;
+	}
 	if (step_symbol_find(c, t, &said) != STEP_NOWHERE)
 		return false;
 	if (keeps_going(c))

@@ -76,6 +76,8 @@ void word_each(word_put *put)
 {
 	for (const struct config_option *o = config_options; *o->name; o++)
 		put_option(o, put);
+	put_row(put, "", "stage", "", "name=marker",
+		"a part of the run with steps and files of its own");
 	put_row(put, "", "with-stack", "", "", "record which line of Python called");
 	put_row(put, "", "with-modules", "", "", "record each call of a module");
 	put_row(put, "", "with-flops", "", "", "compute floating-point operations");
