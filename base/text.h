@@ -25,6 +25,16 @@ static inline bool text_is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+/* Where the text begins without blanks around it; `len` becomes what is left. */
+static inline const char *text_trim(const char *s, size_t *len)
+{
+	for (; *len && text_is_blank(*s); --*len)
+		s++;
+	while (*len && text_is_blank(s[*len - 1]))
+		--*len;
+	return s;
+}
+
 /* Does a name end with `suffix`, with something before it? */
 static inline bool text_ends(const char *name, const char *suffix)
 {

@@ -194,6 +194,7 @@ static const char *set_keyed(struct config *c, const char *name, const char *val
 	size_t len;
 
 	value = config_unquote(value, &len);
+	value = text_trim(value, &len); /* what quotes kept could not be read back */
 	if ((key = text_after(name, METADATA)))
 		return set_metadata(c, key, value, len);
 	if ((key = text_after(name, STAGES_PREFIX)))

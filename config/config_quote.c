@@ -14,17 +14,12 @@ static bool is_quoted(const char *s, size_t n)
  * between. */
 const char *config_unquote(const char *s, size_t *len)
 {
-	size_t n = strlen(s);
-
-	for (; n && text_is_blank(*s); n--)
+	*len = strlen(s);
+	s = text_trim(s, len);
+	if (is_quoted(s, *len)) {
 		s++;
-	while (n && text_is_blank(s[n - 1]))
-		n--;
-	if (is_quoted(s, n)) {
-		s++;
-		n -= 2;
+		*len -= 2;
 	}
-	*len = n;
 	return s;
 }
 

@@ -3,7 +3,6 @@
  * that nothing is allocated for them and a spool keeps them as they are. */
 #include "config/keyed.h"
 #include "base/fmt.h"
-#include "base/text.h"
 #include "config/config.h"
 #include "config/config_quote.h"
 
@@ -56,10 +55,6 @@ const char *keyed_set(char *lines, const char *key, const char *v, size_t len)
 
 	if (memchr(v, '\n', len) || memchr(v, '\r', len))
 		return "the value must be one line";
-	for (; len && text_is_blank(*v); len--) /* quotes kept it */
-		v++;
-	while (len && text_is_blank(v[len - 1]))
-		len--;
 	line = find_line(lines, key, key_len);
 	old = line_length(line);
 	if (used - old + key_len + 3 + len + 1 >= CONFIG_METADATA)

@@ -23,7 +23,7 @@ bool keyed_next(const char **at, struct keyed_row *row);
 /* The key's row; false: there is none. */
 bool keyed_find(const char *lines, const char *key, struct keyed_row *row);
 /* Puts a row at the end, and takes the key's old one away. A key has neither blanks nor
- * '=' in it; blanks around the value, which could not be read back, are left out. */
+ * '=' in it, and no blanks are around the value: they could not be read back. */
 const char *keyed_set(char *lines, const char *key, const char *v, size_t len);
 void keyed_drop(char *lines, const char *key);
 /* Each as config_line reads it, `prefix` before its key. Returns the length, like fmt. */

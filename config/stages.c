@@ -194,7 +194,7 @@ const char *stages_check(const struct config *c)
 
 	find_names(c, &n);
 	if (n.count > STAGES_MOST)
-		return "more than 8";
+		return "there are more than 8";
 	for (size_t i = 0; i < n.count; i++) {
 		const char *no, *twin;
 

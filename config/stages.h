@@ -49,8 +49,8 @@ void stages_suffix(const struct config *c, unsigned number, char *buf, size_t si
 /* Why what was said of stages makes none: one without a marker, with two ways in, ... */
 const char *stages_check(const struct config *c);
 
-/* Sets "<name>.<key>"; an empty value takes back what was said before. A dash in a name
- * is an underscore: names of variables have none. */
+/* Sets "<name>.<key>" to a value without blanks around it; an empty value takes back what
+ * was said before. A dash in a name is an underscore: names of variables have none. */
 const char *stages_set(struct config *c, const char *name, const char *v, size_t len);
 /* "<name>=<marker>", of --stage. */
 const char *stages_set_marker(struct config *c, const char *v, size_t len);

@@ -151,14 +151,18 @@ const char *stages_set(struct config *c, const char *name, const char *v, size_t
 const char *stages_set_marker(struct config *c, const char *v, size_t len)
 {
 	const char *equals = memchr(v, '=', len);
+	size_t name_len = equals ? (size_t)(equals - v) : 0;
 	char name[STAGES_NAME], full[STAGES_NAME + sizeof(*keys)];
 
 	if (!equals || equals + 1 == v + len)
 		return "expected name=marker, as val=python:validate";
-	if (!read_name(v, (size_t)(equals - v), name))
+	len -= name_len + 1;
+	v = text_trim(v, &name_len);
+	if (!read_name(v, name_len, name))
 		return NAME_RULE;
 	fmt(full, sizeof(full), "%s.marker", name);
-	return stages_set(c, full, equals + 1, len - (size_t)(equals + 1 - v));
+	v = text_trim(equals + 1, &len);
+	return stages_set(c, full, v, len);
 }
 
 const char *stages_head(const char *head, char section[STAGES_SECTION])
@@ -199,7 +203,7 @@ bool stages_of_row(const char *row, size_t len, char *name, size_t size)
 	for (; key + n < row + len && n < sizeof(word) - 1; n++)
 		word[n] = text_lower(key[n]);
 	word[n] = '\0';
-	if (key == begin || key + n < row + len || !nearest_key(word))
+	if (key < begin + 2 || key + n < row + len || !nearest_key(word))
 		return false;
 	fmt(name, size, STAGES_PREFIX "%.*s.%s", (int)(key - 1 - begin), begin, word);
 	return true;

@@ -190,8 +190,8 @@ void help_print_config(void)
 	     "whole run follows. A stage is on during calls of the function within, or from "
 	     "a call of enter to one of leave, or calls of its marker begin it.");
 	printf("#[stage validation]\n"
-	       "#  marker = python:train.validate_batch\n"
-	       "#  within = python:train.validate\n"
-	       "#  schedule = wait=1,active=2\n"
-	       "#  file = .validation\n");
+	       "# marker = python:train.validate_batch\n"
+	       "# within = python:train.validate\n"
+	       "# schedule = wait=1,active=2\n"
+	       "# file = .validation\n");
 }

@@ -197,12 +197,6 @@ static bool refuse_marker(const struct config *c, const struct target *t)
 {
 	const char *said;
 
-	if (stages_any(c)) {
-		if (strcmp(c->marker, "auto"))
-			say_warn("marker %s is not used: each stage has its own",
-				 c->marker);
-		return false;
-	}
 	if (step_symbol_find(c, t, &said) != STEP_NOWHERE)
 		return false;
 	if (keeps_going(c))
@@ -212,6 +206,15 @@ static bool refuse_marker(const struct config *c, const struct target *t)
 			"--marker %s: no step would end, so the command was not started (--keep-going starts it)",
 			said);
 	return !keeps_going(c);
+}
+
+/* So that nothing is said of steps that it does not end. */
+static void drop_marker(struct config *c)
+{
+	if (!stages_any(c) || !strcmp(c->marker, "auto"))
+		return;
+	say_warn("marker %s is not used: each stage has its own", c->marker);
+	strcpy(c->marker, "auto");
 }
 
 /* ---- after ---- */
@@ -280,6 +283,7 @@ int run_main(struct args *a, char **env)
 	status = first_find(a, &t);
 	if (status)
 		return status;
+	drop_marker(&a->config);
 	if (refuse_marker(r.config, &t))
 		return 2;
 	if (prepare_agent(&r, &t) && prepare_logdir(&r) && prepare_job(&r)) {

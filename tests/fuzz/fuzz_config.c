@@ -5,6 +5,7 @@
  */
 #include "config/config.h"
 #include "config/config_comment.h"
+#include "config/stages.h"
 #include "tests/fuzz/fuzz.h"
 
 #define MOST 3000
@@ -40,6 +41,19 @@ static const char *const pieces[] = {
 	"schedule = ",
 	"quiet = YES",
 	"on_trace = a {} \"b\"",
+	"[stage ",
+	"[stage val]\n",
+	"]",
+	"[",
+	"stage.val.marker = ",
+	"stage.",
+	"stage = val=",
+	".within",
+	"within = ",
+	"file = ",
+	"python:f|g",
+	"preset = hf\n",
+	"-",
 };
 #define PIECES (sizeof(pieces) / sizeof(*pieces))
 
@@ -64,11 +78,36 @@ static void check_printed(const struct config *c)
 	fuzz_require(!strcmp(text, twice));
 }
 
+/* Whatever was said: texts that end, and as many stages as there is room for. */
+static void check_stages(const struct config *c)
+{
+	static struct stages_row rows[STAGES_MOST];
+	char name[STAGES_NAME], suffix[STAGES_TEXT];
+	size_t n = stages_of(c, rows);
+
+	fuzz_require(n <= STAGES_MOST && (n || !*c->stages));
+	for (unsigned i = 0; i < n; i++) {
+		stages_name(c, i + 1, name, sizeof(name));
+		stages_suffix(c, i + 1, suffix, sizeof(suffix));
+		fuzz_require(*name && !strcmp(name, rows[i].name) && *suffix);
+		fuzz_require(!strpbrk(name, ".-/ \n") && !strpbrk(suffix, "/\n"));
+	}
+	stages_check(c);
+}
+
+/* A line of a file, its comment cut off. NULL: it is fine. */
+static const char *take_line(struct config *c, char section[STAGES_SECTION], char *line)
+{
+	if (*line == '[')
+		return stages_head(line, section);
+	return config_line_in(c, *section ? section : NULL, line);
+}
+
 /* A block of its exact size, so that a byte too far is seen. */
 static void try_text(const uint8_t *data, size_t size)
 {
 	static struct config c, before;
-	char *text = malloc(size + 1), *line, *next;
+	char *text = malloc(size + 1), section[STAGES_SECTION] = "", *line, *next;
 
 	fuzz_require(text);
 	memcpy(text, data, size);
@@ -82,10 +121,11 @@ static void try_text(const uint8_t *data, size_t size)
 			*end = '\0';
 		before = c;
 		config_comment_cut(line);
-		if (config_line(&c, line))
+		if (take_line(&c, section, line))
 			fuzz_require(!memcmp(&before, &c, sizeof(c)));
 	}
 	check_printed(&c);
+	check_stages(&c);
 	free(text);
 }
 

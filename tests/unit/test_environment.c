@@ -76,6 +76,28 @@ START_TEST(options_of_before_are_replaced)
 }
 END_TEST
 
+/* Shells leave rows out that have a dot or a dash in their name. */
+START_TEST(a_stage_has_rows_that_shells_keep)
+{
+	char *env[] = { "PROF_STAGE_old_marker=auto", "PROF_STAGE_old.file=x",
+			"PROF_STAGE_NAME=others", NULL };
+	static struct config back;
+	char **got;
+
+	ck_assert_ptr_null(config_set(&config, "stage", "my-val=python:a.b|c.d"));
+	ck_assert_ptr_null(config_set(&config, "stage.my-val.file", ".v w"));
+	got = environment_make(env, &config, "/a/libproflaunch.so", "new");
+	ck_assert_str_eq(only(got, "PROF_STAGE_my_val_marker"), "python:a.b|c.d");
+	ck_assert_str_eq(only(got, "PROF_STAGE_my_val_file"), ".v w");
+	ck_assert_ptr_null(only(got, "PROF_STAGE_old_marker"));
+	ck_assert_ptr_null(only(got, "PROF_STAGE_old.file"));
+	ck_assert_str_eq(only(got, "PROF_STAGE_NAME"), "others");
+	config_defaults(&back);
+	config_env(&back, got, NULL, NULL);
+	ck_assert_str_eq(back.stages, config.stages);
+}
+END_TEST
+
 /* Each row costs each process of the job; and what a user has set must not come through.
  */
 START_TEST(an_option_with_its_default_has_no_row)
@@ -123,6 +145,7 @@ int main(void)
 	tcase_add_checked_fixture(tc, setup, NULL);
 	tcase_add_loop_test(tc, the_agent_is_in_front_of_what_was_there, 0, 5);
 	tcase_add_test(tc, options_of_before_are_replaced);
+	tcase_add_test(tc, a_stage_has_rows_that_shells_keep);
 	tcase_add_test(tc, an_option_with_its_default_has_no_row);
 	tcase_add_loop_test(tc, a_log_directory_is_absolute_and_plain, 0, 6);
 	return unit_run(tc, "environment");

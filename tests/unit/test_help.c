@@ -130,7 +130,7 @@ START_TEST(the_file_with_all_defaults_changes_nothing)
 	unsigned options = 0;
 
 	memset(&c, 0xff, sizeof(c));
-	*c.metadata = '\0';
+	*c.metadata = *c.stages = '\0';
 	config_defaults(&defaults);
 	strcpy(c.config, defaults.config);
 	printed_begin();
