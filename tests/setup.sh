@@ -26,7 +26,7 @@ apt:bash-completion apt:zsh apt:fish
 apt:debhelper apt:lintian apt:fakeroot
 suite:bullseye
 pip:torch==2.13.0 pip:numpy
-pip:transformers pip:accelerate pip:lightning
+pip:transformers==5.24.0 pip:accelerate==1.15.0 pip:lightning==2.6.6
 pip:torch-tb-profiler==0.4.3 pip:tensorboard==2.21.0 pip:setuptools<81 pip:pandas<3
 pip:viztracer==1.1.1 pip:memray==1.20.0 pip:selenium pip:pytest
 pip:plotly pip:pydot pip:HolisticTraceAnalysis==0.5.0
