@@ -37,7 +37,7 @@ class Trace:
         self.path = path
         with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
             self.raw = json.loads(file.read().decode("utf-8"))
-        self.pid = int(re.search(r"_(\d+)(\.rank\d+)?(\.\d+)?\.pt\.trace", path)[1])
+        self.pid = int(re.search(r"_(\d+)(\.[^/]*)?\.pt\.trace", path)[1])
         self.slices = [e for e in self.raw["traceEvents"]
                        if e["ph"] == "X" and e["cat"] != "Trace"]
         self.slices.sort(key=lambda e: (e["ts"], -e["dur"]))
@@ -97,9 +97,9 @@ def folder():
 
 
 def options(**given):
-    """record_shapes=True -> --record-shapes on"""
+    """record_shapes=True -> --record-shapes on; a list: the option several times"""
     words = []
-    for key, value in given.items():
+    for key, value in ((key, value) for key, of in given.items() for value in (of if isinstance(of, list) else [of])):
         text = ("off", "on")[value] if isinstance(value, bool) else str(value)
         name = "--" + key.replace("_", "-")
         words += [f"{name}={text}"] if key == "c_calls" else [name, text]     # a word behind it would be the command
