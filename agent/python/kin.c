@@ -40,6 +40,11 @@ static struct {
 
 static SELDOM char kin[SIZE] __attribute__((aligned(16)));
 static enum { UNMADE, MADE, REFUSED } state;
+/* Several may want the same function to be of that type. */
+static SELDOM struct {
+	void *function; /* NULL: a free one */
+	unsigned wanted;
+} functions[KIN_MOST];
 
 bool kin_find(void)
 {
@@ -102,23 +107,45 @@ static bool exchange_type(void *function, const void *from, const void *to)
 	return true;
 }
 
+/* The row that has it, or NULL: the first free one; -1: there is none. */
+static int row_of(const void *function)
+{
+	int row = 0;
+
+	while (row < KIN_MOST && functions[row].function != function)
+		row++;
+	return row < KIN_MOST ? row : -1;
+}
+
 bool kin_set(void *function)
 {
+	int row;
+
 	if (interpreter.layout->minor != NEEDED)
 		return true;
 	if (state == UNMADE)
 		make_kin();
-	if (state != MADE || !exchange_type(function, api.type, kin))
-		return false;
-	/* What was specialised for this function is no more. */
-	memset((char *)function + FUNCTION_VERSION, 0, 4);
+	row = row_of(function);
+	if (row < 0) {
+		row = row_of(NULL);
+		if (row < 0 || state != MADE || !exchange_type(function, api.type, kin))
+			return false;
+		functions[row].function = function;
+		/* What was specialised for this function is no more. */
+		memset((char *)function + FUNCTION_VERSION, 0, 4);
+	}
+	functions[row].wanted++;
 	return true;
 }
 
 void kin_unset(void *function)
 {
-	if (state == MADE)
-		exchange_type(function, kin, api.type);
+	int row = row_of(function);
+
+	if (row < 0 || --functions[row].wanted)
+		return;
+	functions[row].function = NULL;
+	exchange_type(function, kin, api.type);
 }
 
 bool kin_is_type(const void *type)

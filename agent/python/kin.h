@@ -9,7 +9,8 @@
  *
  * Threads  kin_find: any, first. The others: one with the interpreter's lock.
  * Memory   static: the interpreter keeps a reference to the type.
- * Errors   false: this interpreter needs it, and it cannot be made.
+ * Errors   false: this interpreter needs it, and it cannot be made, or there are too
+ *          many.
  * Units    none.
  */
 #ifndef PYTHON_KIN_H
@@ -17,8 +18,12 @@
 
 #include <stdbool.h>
 
+#define KIN_MOST 64 /* functions at once */
+
 bool kin_find(void); /* looks up the interpreter's functions; false: one is missing */
-bool kin_set(void *function); /* nothing, and true, where the interpreter is no 3.11 */
+/* Nothing, and true, where the interpreter is no 3.11. As often as it is set it is to be
+ * unset. */
+bool kin_set(void *function);
 void kin_unset(void *function);
 bool kin_is_type(const void *type);
 const void *kin_code(const void *function); /* of that type: its code, borrowed */

@@ -7,6 +7,7 @@
 #include "agent/core/record_module.h"
 #include "agent/core/spool.h"
 #include "agent/python/entered.h"
+#include "agent/python/kin.h"
 #include "agent/python/modules.h"
 #include "agent/python/paths.h"
 #include "agent/python/slot.h"
@@ -66,6 +67,15 @@ EXPORT void watch_unset(int n)
 EXPORT uint64_t watch_seen(int n, bool failures)
 {
 	return failures ? failed[n] : seen[n];
+}
+
+/* The function's type is that of those whose calls are seen in 3.11. */
+EXPORT bool watch_kin(void *function, bool set)
+{
+	if (set)
+		return kin_find() && kin_set(function);
+	kin_unset(function);
+	return true;
 }
 
 static _Atomic bool flip_stop;

@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 import threading
+import types
 
 import walk
 
@@ -14,10 +15,13 @@ LIBRARY.watch_find.argtypes = [ctypes.c_int, ctypes.py_object]
 LIBRARY.watch_find.restype = ctypes.c_char_p
 LIBRARY.watch_set.argtypes = [ctypes.c_int, ctypes.c_bool]
 LIBRARY.watch_set.restype = ctypes.c_bool
+LIBRARY.watch_kin.argtypes = [ctypes.py_object, ctypes.c_bool]
+LIBRARY.watch_kin.restype = ctypes.c_bool
 LIBRARY.watch_seen.argtypes = [ctypes.c_int, ctypes.c_bool]
 LIBRARY.watch_seen.restype = ctypes.c_uint64
 OFFSET = ctypes.c_long.from_address(id(type(walk.fail)) + 56).value
 AGAIN = 100
+KIN_MOST = 64
 STORE, LOCKED = False, True
 IS_311 = sys.version_info[:2] == (3, 11)
 
@@ -107,6 +111,27 @@ def test_several():
             want("the pointer", pointer(CALL).value, stock)
 
 
+def test_a_type_for_several():
+    """Who no longer needs it takes it from nobody else."""
+    function = type(CALL)
+    want("set", LIBRARY.watch_set(0, LOCKED), True)
+    for several in 1, 2, 3:
+        for _ in range(several):
+            want("wanted", LIBRARY.watch_kin(CALL, True), True)
+        for _ in range(several):
+            want("another type", type(CALL) is not function, IS_311)
+            want("by Python", by_python(0), AGAIN)
+            LIBRARY.watch_kin(CALL, False)
+        want("the type", type(CALL), function)
+        LIBRARY.watch_kin(CALL, False)
+    LIBRARY.watch_unset(0)
+    made = [types.FunctionType(CALL.__code__, {}) for _ in range(KIN_MOST + 1)]
+    want("all but one", [LIBRARY.watch_kin(one, True) for one in made], [True] * KIN_MOST + [not IS_311])
+    for one in made:
+        LIBRARY.watch_kin(one, False)
+    want("the types", {type(one) for one in made}, {function})
+
+
 def test_another_tool():
     """What it has put over ours stays; ours may be behind it, and passes calls on."""
     stock = pointer(CALL).value
@@ -175,7 +200,8 @@ def test_a_child():
 
 
 walk.start()
-for test in test_reach, test_several, test_another_tool, test_what_is_no_function, test_threads, test_a_child:
+for test in (test_reach, test_several, test_a_type_for_several, test_another_tool, test_what_is_no_function, test_threads,
+             test_a_child):
     walk.shape[0] = test.__name__
     test()
 print("ok")
