@@ -199,17 +199,29 @@ static const char *what_is_wanted(void)
 	return modules ? "modules" : wants_c_calls() ? "calls of C functions" : "events";
 }
 
+static uint32_t begin_step(unsigned which)
+{
+	(void)which;
+	return sched_function_begin();
+}
+
+static void seek_marker(void)
+{
+	static const struct seek_listener marker = { begin_step, sched_end,
+						     sched_is_elsewhere };
+
+	if (sched_function() && seek_want(sched_function(), 0))
+		seek_prepare(&marker);
+}
+
 void wire_python_start(void)
 {
-	static const struct seek_listener marker = { sched_function_begin, sched_end,
-						     sched_is_elsewhere };
 
 	/* A fork must not ask the dynamic linker: its lock may be held by a thread that
 	 * waits for the interpreter's. */
 	if (config_marker_is(&agent.config, MARKER_BY_TIME))
 		pending_find();
-	if (sched_function())
-		seek_prepare(sched_function(), &marker);
+	seek_marker();
 	if (!is_wanted())
 		return;
 	interpreter_want(wants_stacks(), what_is_wanted());

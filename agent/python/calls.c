@@ -82,27 +82,34 @@ static const void *function_of(const void *frame)
 			      ~(uintptr_t)7);
 }
 
+/* A call of slot.h's kind, whose arguments are those of the interpreter's function. */
+static void *run_frame(void *function, void *const *args, size_t n, void *names)
+{
+	(void)function;
+	(void)n;
+	(void)names;
+	return api.plain(args[0], args[1], args[2]);
+}
+
 static void *watch_call(void *a, void *b, void *c)
 {
 	bool old = interpreter.layout->minor == OLD;
-	void *result, *frame = old ? a : b;
+	void *result, *frame = old ? a : b, *args[] = { a, b, c };
 	bool throwing = (int)(intptr_t)(old ? b : c);
 	const struct calls_listener *to = listener;
-	uint32_t token = 0;
+	uint64_t what = 0;
 
 	if (!to || ++count > MOST)
 		calls_leave();
 	else if (depth >= DEEPEST)
 		leave_for_now();
 	else if (!throwing)
-		token = to->begin(function_of(frame),
-				  walk_code(interpreter.layout, frame));
+		what = to->look(function_of(frame), walk_code(interpreter.layout, frame));
 	depth++;
-	result = api.plain(a, b, c);
+	result = what ? to->around(what, run_frame, NULL, args, 0, NULL)
+		      : api.plain(a, b, c);
 	if (--depth == DEEPEST / 2 && deep)
 		come_again();
-	if (token)
-		to->end(token);
 	return result;
 }
 

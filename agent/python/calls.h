@@ -16,14 +16,16 @@
 #ifndef PYTHON_CALLS_H
 #define PYTHON_CALLS_H
 
-#include <stdbool.h>
+#include "agent/python/slot.h"
+
 #include <stdint.h>
 
 struct calls_listener {
 	/* This function (since 3.11, else NULL) with this code is called; an exception is
-	 * not set. A result that is not 0 goes to `end`, when it has returned. */
-	uint32_t (*begin)(const void *function, const void *code);
-	void (*end)(uint32_t token);
+	 * not set. Not 0: `around` is to make the call, by `run` with NULL and `args`. */
+	uint64_t (*look)(const void *function, const void *code);
+	void *(*around)(uint64_t what, slot_call *run, void *function, void *const *args,
+			size_t count, void *names);
 };
 
 bool calls_find(void); /* looks up the interpreter's functions; false: one is missing */

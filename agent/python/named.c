@@ -3,83 +3,86 @@
 #include "agent/python/named.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
+#include "agent/python/main_module.h"
+#include "agent/python/members.h"
 #include "agent/python/text.h"
 #include "base/fmt.h"
-#include "base/near.h"
+#include "base/seldom.h"
 
 #include <stdint.h>
 #include <string.h>
 
 #define PARTS 16 /* of a name */
 #define WRAPS 8 /* around a function */
-#define TEXT  256
+#define TEXT  128
 /* CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR */
 #define IS_MAKER (0x20 | 0x80 | 0x200)
 
 static struct {
-	void *(*modules)(void); /* borrowed, as what the next five give */
-	void *(*item)(void *dictionary, void *key);
-	void *(*contents)(void *module);
-	void *(*lookup)(void *type, void *name);
-	void *(*code)(void *function);
+	void *(*code)(void *function); /* borrowed, as what the next one gives */
 	void *(*closure)(void *function);
 	void *(*intern)(const char *text);
 	void *(*attribute)(const void *object, const char *name);
-	long (*number)(void *number), (*size)(void *dictionary);
-	int (*next)(void *dictionary, long *at, void **key, void **value);
-	int (*subtype)(const void *type, const void *of);
-	unsigned long (*flags)(const void *type);
+	long (*number)(void *number);
 	void (*release)(void *object);
 	void (*clear_error)(void);
-	void *function, *module, *str;
+	void *function;
 	void *static_method, *class_method, *method, *property;
 } api;
 
-static struct {
-	const char *text;
-	unsigned n;
-	void *part[PARTS], *prefix[PARTS]; /* prefix[i]: the first i parts */
-	void *script, *file; /* "__main__", "__file__" */
-	const void *code; /* of the function that was found */
-	unsigned script_parts; /* the first ones that are what the script is called */
-} name;
-
-/* Where the last look ended: what has no such part, what was found instead. */
-static struct stuck {
+/* Where a look ended: what has no such part. */
+struct stuck {
 	void *in;
 	unsigned part;
 	bool script;
-	char type[64];
-} stuck;
+};
+
+/* A beginning of names, and the module of it; many have the same. */
+struct prefix {
+	void *name;
+	void *module;
+	unsigned round; /* in which it was looked for */
+};
+
+struct named {
+	const char *text;
+	unsigned n;
+	void *part[PARTS];
+	struct prefix *prefix[PARTS]; /* prefix[i]: the first i parts */
+	void *found; /* the last one; compared alone */
+	const void *code; /* of it */
+	unsigned script_parts; /* the first ones that are what the script is called */
+	unsigned judged; /* main_module_turn() of when that was looked at */
+	enum named_state state;
+	struct stuck stuck;
+	char type[64], meant[TEXT]; /* what was found instead, and what was meant */
+};
+
+static SELDOM struct named all[NAMED_MOST];
+static SELDOM struct prefix prefixes[NAMED_MOST * PARTS];
+static unsigned all_n, prefixes_n, rounds;
+
+static void *script; /* its module, in this round; NULL: there is none */
 
 bool named_find(void)
 {
 	static const struct interpreter_symbol symbols[] = {
-		{ "PyImport_GetModuleDict", &api.modules, false },
-		{ "PyDict_GetItemWithError", &api.item, false },
-		{ "PyModule_GetDict", &api.contents, false },
-		{ "_PyType_Lookup", &api.lookup, false },
 		{ "PyFunction_GetCode", &api.code, false },
 		{ "PyFunction_GetClosure", &api.closure, false },
 		{ "PyUnicode_InternFromString", &api.intern, false },
 		{ "PyObject_GetAttrString", &api.attribute, false },
 		{ "PyLong_AsLong", &api.number, false },
-		{ "PyDict_Size", &api.size, false },
-		{ "PyDict_Next", &api.next, false },
-		{ "PyType_IsSubtype", &api.subtype, false },
-		{ "PyType_GetFlags", &api.flags, false },
 		{ "Py_DecRef", &api.release, false },
 		{ "PyErr_Clear", &api.clear_error, false },
 		{ "PyFunction_Type", &api.function, false },
-		{ "PyModule_Type", &api.module, false },
-		{ "PyUnicode_Type", &api.str, false },
 		{ "PyStaticMethod_Type", &api.static_method, false },
 		{ "PyClassMethod_Type", &api.class_method, false },
 		{ "PyMethod_Type", &api.method, false },
 		{ "PyProperty_Type", &api.property, false },
 	};
 
-	return interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols));
+	return interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) &&
+	       members_find() && main_module_find();
 }
 
 /* NULL where there is no memory for it. */
@@ -95,143 +98,103 @@ static void *keep_text(const char *text, size_t len)
 	return kept;
 }
 
-bool named_start(const char *text)
+static void *keep_whole(const char *text)
 {
-	const char *at = text;
-	bool all = (name.script = keep_text("__main__", 8)) &&
-		   (name.file = keep_text("__file__", 8));
-
-	name.text = text;
-	for (name.n = 0; all && name.n < PARTS; at++) {
-		size_t len = strcspn(at, ".");
-
-		name.prefix[name.n] =
-			keep_text(text, name.n ? (size_t)(at - 1 - text) : 0);
-		name.part[name.n] = keep_text(at, len);
-		all = name.prefix[name.n] && name.part[name.n];
-		name.n++;
-		at += len;
-		if (!*at)
-			return all;
-	}
-	return false;
+	return keep_text(text, strlen(text));
 }
 
-/* ---- by dictionaries ---- */
+static struct prefix *keep_prefix(const char *text, size_t len)
+{
+	void *name = keep_text(text, len);
+	unsigned i = 0;
+
+	while (i < prefixes_n && prefixes[i].name != name)
+		i++;
+	if (!name || i == sizeof(prefixes) / sizeof(*prefixes))
+		return NULL;
+	prefixes_n += i == prefixes_n;
+	prefixes[i].name = name;
+	return &prefixes[i];
+}
+
+struct named *named_add(const char *text)
+{
+	struct named *n = &all[all_n];
+	const char *at = text;
+	bool kept = all_n < NAMED_MOST && main_module_start(keep_whole);
+
+	if (!kept)
+		return NULL;
+	n->text = text;
+	for (n->n = 0; kept && n->n < PARTS; at++) {
+		size_t len = strcspn(at, ".");
+
+		n->prefix[n->n] = keep_prefix(text, n->n ? (size_t)(at - 1 - text) : 0);
+		n->part[n->n] = keep_text(at, len);
+		kept = n->prefix[n->n] && n->part[n->n];
+		n->n++;
+		at += len;
+		if (kept && !*at) {
+			all_n++;
+			return n;
+		}
+	}
+	return NULL;
+}
 
 static const void *type_of(const void *object)
 {
 	return layout_at(object, LAYOUT_TYPE);
 }
 
-static void *item_of(void *dictionary, void *key)
+void named_round(void)
 {
-	void *found = dictionary ? api.item(dictionary, key) : NULL;
-
-	if (!found)
-		api.clear_error();
-	return found;
+	rounds++;
+	script = main_module_look();
 }
 
-static bool is_module(const void *object)
+/* No code of the program's runs within a round. */
+static void *module_of(struct prefix *p)
 {
-	return api.subtype(type_of(object), api.module);
+	if (p->round != rounds)
+		p->module = members_module(p->name);
+	p->round = rounds;
+	return p->module;
 }
 
-static void *class_of(void *object)
-{
-	return api.flags(type_of(object)) & LAYOUT_IS_TYPE ? object
-							   : (void *)type_of(object);
-}
-
-/* What a module's dictionary has by that name, or those of a class and of what it
- * inherits from; of any other object its class is asked. */
-static void *member_of(void *object, void *key)
-{
-	void *found;
-
-	if (is_module(object))
-		return item_of(api.contents(object), key);
-	found = api.lookup(class_of(object), key);
-	if (!found)
-		api.clear_error();
-	return found;
-}
-
-static void *follow_from(void *object, unsigned part)
+static void *follow_from(struct named *n, void *object, unsigned part)
 {
 	void *found = object;
 
-	for (; found && part < name.n; part++) {
-		stuck.in = found;
-		stuck.part = part;
-		found = member_of(found, name.part[part]);
+	for (; found && part < n->n; part++) {
+		n->stuck.in = found;
+		n->stuck.part = part;
+		found = members_of(found, n->part[part]);
 	}
 	return found;
 }
 
-/* ---- the script ---- */
+/* ---- by its beginnings ---- */
 
-static void *script_of(void)
+static void *find_in_script(struct named *n)
 {
-	void *main = item_of(api.modules(), name.script);
-
-	return main && is_module(main) ? main : NULL;
-}
-
-long named_script_size(void)
-{
-	void *main = script_of();
-
-	return main ? api.size(api.contents(main)) : 0;
-}
-
-/* `python pkg/train.py` and `python -m pkg.train` run what a user calls train, or
- * pkg.train. */
-static bool is_called(void *script, unsigned parts)
-{
-	void *file = item_of(api.contents(script), name.file);
-	char path[1024], *at;
-	size_t len, want = 0;
-
-	if (!file || type_of(file) != api.str)
-		return false;
-	len = python_text(interpreter.layout, file, path, sizeof(path) - 1);
-	path[len] = 0;
-	if (len > 3 && !strcmp(path + len - 3, ".py"))
-		path[len -= 3] = 0;
-	if (len > 9 && !strcmp(path + len - 9, "/__main__"))
-		path[len -= 9] = 0;
-	for (unsigned i = 0; i < parts; i++)
-		want += strcspn(name.text + want, ".") + 1;
-	want--;
-	if (want > len || (want < len && path[len - want - 1] != '/'))
-		return false;
-	at = path + len - want;
-	for (size_t i = 0; i < want; i++)
-		if (at[i] != (name.text[i] == '.' ? '/' : name.text[i]))
-			return false;
-	return true;
-}
-
-static void *find_in_script(void)
-{
-	void *script = script_of(), *found;
+	void *found;
 
 	if (!script)
 		return NULL;
-	/* The interpreter forgets the file's name when it has executed it. */
-	for (unsigned n = name.n - 1; n && !name.script_parts; n--)
-		name.script_parts = is_called(script, n) ? n : 0;
-	stuck.script |= name.script_parts;
-	if (name.script_parts)
-		return follow_from(script, name.script_parts);
-	found = item_of(api.contents(script), name.part[0]);
+	if (n->judged != main_module_turn())
+		for (unsigned i = n->n - 1; i && !n->script_parts; i--)
+			n->script_parts = main_module_is(n->text, i) ? i : 0;
+	n->judged = main_module_turn();
+	n->stuck.script |= n->script_parts;
+	if (n->script_parts)
+		return follow_from(n, script, n->script_parts);
+	found = members_item(script, n->part[0]);
 	/* A name of one part can be nobody else's. */
-	if (!found && name.n > 1)
+	if (!found && n->n > 1)
 		return NULL;
-	stuck.script = true;
-	return follow_from(script, 0);
+	n->stuck.script = true;
+	return follow_from(n, script, 0);
 }
 
 /* ---- what was found ---- */
@@ -285,107 +248,99 @@ static bool is_maker(void *function)
 	return value & IS_MAKER;
 }
 
-void *named_look(enum named *how)
+static void *find_by_name(struct named *n)
 {
 	void *found = NULL, *module;
 	struct stuck first;
 
-	stuck.in = NULL;
-	stuck.script = false;
-	for (unsigned n = name.n - 1; n && !found; n--)
-		if ((module = item_of(api.modules(), name.prefix[n]))) {
-			found = follow_from(module, n);
+	n->stuck = (struct stuck){ 0 };
+	for (unsigned i = n->n - 1; i; i--)
+		if ((module = module_of(n->prefix[i]))) {
+			found = follow_from(n, module, i);
 			break;
 		}
-	first = stuck;
-	if (!found)
-		found = find_in_script();
+	if (found)
+		return found;
+	first = n->stuck;
+	found = find_in_script(n);
 	/* What the script has by the module's name is that module, as a rule. */
-	if (first.in && !name.script_parts)
-		stuck = first;
-	*how = stuck.in ? NAMED_NO_NAME : NAMED_NO_MODULE;
+	if (first.in && !n->script_parts)
+		n->stuck = first;
+	return found;
+}
+
+void *named_look(struct named *n)
+{
+	void *found = find_by_name(n);
+
+	n->meant[0] = 0;
+	n->state = n->stuck.in ? NAMED_NO_NAME : NAMED_NO_MODULE;
 	if (!found)
 		return NULL;
 	found = unwrap_all(found);
-	*how = NAMED_OTHER;
-	fmt(stuck.type, sizeof(stuck.type), "%s",
+	if (found == n->found) {
+		n->state = NAMED_FOUND;
+		return found;
+	}
+	n->state = NAMED_OTHER;
+	fmt(n->type, sizeof(n->type), "%s",
 	    (const char *)layout_at(type_of(found), LAYOUT_NAME));
 	if (!is_function(found))
 		return NULL;
 	/* One of ours was judged before. */
-	*how = type_of(found) == api.function && is_maker(found) ? NAMED_MAKER
-								 : NAMED_FOUND;
-	if (*how == NAMED_FOUND && type_of(found) == api.function)
+	n->state = type_of(found) == api.function && is_maker(found) ? NAMED_MAKER
+								     : NAMED_FOUND;
+	if (n->state != NAMED_FOUND)
+		return NULL;
+	if (type_of(found) == api.function)
 		/* All that a decorator makes have the same. */
-		name.code = api.closure(found) ? NULL : api.code(found);
-	return *how == NAMED_FOUND ? found : NULL;
+		n->code = api.closure(found) ? NULL : api.code(found);
+	return n->found = found;
 }
 
-bool named_is_code(const void *code)
+bool named_is_code(const struct named *n, const void *code)
 {
-	return code && name.code == code;
+	return code && n->code == code;
+}
+
+enum named_state named_state(const struct named *n)
+{
+	return n->state;
 }
 
 /* ---- what to say ---- */
 
-/* The name in `dictionary` that was meant, or "". */
-static void find_nearest(void *dictionary, struct near *near, char *to, size_t size)
+void named_meant(struct named *n)
 {
-	char text[TEXT];
-	void *key, *value;
-	long at = 0;
+	char word[2 * TEXT];
 
-	while (dictionary && api.next(dictionary, &at, &key, &value)) {
-		if (type_of(key) != api.str)
-			continue;
-		text[python_text(interpreter.layout, key, text, sizeof(text) - 1)] = 0;
-		near_try(near, text);
-		if (near->best == text) {
-			fmt(to, size, "%s", text);
-			near->best = to;
-		}
-	}
-}
-
-static const char *name_meant(void)
-{
-	static char to[TEXT];
-	char word[TEXT];
-	struct near near;
-
-	*to = 0;
-	if (!stuck.in)
-		return to;
-	word[python_text(interpreter.layout, name.part[stuck.part], word,
+	if (n->state != NAMED_NO_NAME)
+		return;
+	word[python_text(interpreter.layout, n->part[n->stuck.part], word,
 			 sizeof(word) - 1)] = 0;
-	near = near_begin(word);
-	find_nearest(is_module(stuck.in)
-			     ? api.contents(stuck.in)
-			     : (void *)layout_at(class_of(stuck.in), LAYOUT_DICT),
-		     &near, to, sizeof(to));
-	return to;
+	members_meant(n->stuck.in, word, n->meant, sizeof(n->meant));
 }
 
-const char *named_why(enum named how, bool with_near)
+const char *named_why(const struct named *n)
 {
 	static char why[1024];
-	const char *dot = name.text ? strrchr(name.text, '.') : NULL;
-	const char *near = with_near && how == NAMED_NO_NAME ? name_meant() : "";
+	const char *dot = strrchr(n->text, '.');
+	bool meant = *n->meant;
 
-	switch (how) {
+	switch (n->state) {
 	case NAMED_NO_MODULE:
 		fmt(why, sizeof(why),
 		    "no module %.*s was imported, and the script has no such name",
-		    dot ? (int)(dot - name.text) : 0, name.text);
+		    dot ? (int)(dot - n->text) : 0, n->text);
 		break;
 	case NAMED_NO_NAME:
 		fmt(why, sizeof(why), "%s has no such function%s%s%s",
-		    stuck.script ? "the script" : "the module",
-		    *near ? " (did you mean " : "", near, *near ? "?)" : "");
+		    n->stuck.script ? "the script" : "the module",
+		    meant ? " (did you mean " : "", n->meant, meant ? "?)" : "");
 		break;
 	case NAMED_OTHER:
 		fmt(why, sizeof(why), "that is no function of Python's, but of type %s",
-		    stuck.type);
+		    n->type);
 		break;
 	case NAMED_MAKER:
 		return "a call of it only makes a generator or a coroutine, so it ends no step";

@@ -3,7 +3,7 @@
  * Where to look, and when. A module has all of its functions when its import returns, and
  * nobody outside of it can call them before: so we look after each import. The script's
  * are there when the interpreter has come past them: so between imports we look at each
- * call, whatever is called, until the function is found.
+ * call, whatever is called, until there is a function for each number.
  *
  * The first moment of all is first.h's; where that cannot be had the first module of C's
  * that is imported brings us here.
@@ -16,195 +16,191 @@
 #include "agent/python/imported.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
+#include "agent/python/main_module.h"
+#include "agent/python/marked.h"
 #include "agent/python/named.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
 #include "agent/python/slot.h"
 #include "base/fmt.h"
 #include "base/log.h"
+#include "base/seldom.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const char *name; /* NULL: nobody wants one */
-static const struct seek_listener *listener;
-static bool found_all; /* of the interpreter's functions */
+#define TEXT (SEEK_MOST * 256) /* bytes of all names together */
 
-static struct slot imports, marked;
-static enum named how;
-static const char *why; /* not NULL: it is not looked for any more */
-static bool why_said;
-static const char *missing; /* what was found out at the end */
-static _Atomic bool met, called;
+static SELDOM char text[TEXT];
+static size_t text_n;
+
+static SELDOM struct want {
+	const char *name;
+	unsigned which;
+	struct named *named; /* NULL: no interpreter was met yet */
+	struct marked *mark; /* NULL: it was not found yet */
+	const char *why; /* not NULL: it is not looked for any more */
+	bool why_said;
+	bool looked_last; /* at the very end */
+} wants[SEEK_MOST];
+static unsigned wants_n; /* 0: nobody wants one */
+static uint64_t lacking; /* numbers for which there is no function yet */
+
+_Static_assert(SEEK_MOST == NAMED_MOST && SEEK_MOST == MARKED_MOST, "one of each");
+
+static bool prepared;
+static bool found_all; /* of the interpreter's functions */
+static struct slot imports;
+static const char *why; /* not NULL: none is looked for */
+static _Atomic bool met;
 static __thread unsigned importing __attribute__((tls_model("initial-exec")));
 
-/* So many calls of the function within each other are seen: they count nothing, and in
- * 3.11 and later each takes from the stack of C, and in 3.12 from what limits that. */
-#define DEEPEST 100u
-static unsigned deep; /* threads that have more: then the function is left alone */
-static __thread struct {
-	unsigned open; /* calls */
-	bool deep;
-} mine __attribute__((tls_model("initial-exec")));
+/* ---- wanted ---- */
 
-/* ---- a call ---- */
-
-static uint32_t begin_call(void)
+static bool add_want(const char *name, size_t len, unsigned which)
 {
-	int saved = errno;
-	uint32_t token = listener->begin();
-
-	if (!atomic_load_explicit(&called, memory_order_relaxed))
-		atomic_store(&called, true);
-	errno = saved;
-	return token;
+	if (!len || wants_n == SEEK_MOST || len >= TEXT - text_n)
+		return false;
+	wants[wants_n++] = (struct want){ .name = text + text_n, .which = which };
+	memcpy(text + text_n, name, len);
+	text_n += len;
+	text[text_n++] = 0;
+	return true;
 }
 
-static void end_call(uint32_t token)
+bool seek_want(const char *names, unsigned which)
 {
-	int saved = errno;
+	size_t text_before = text_n, len;
+	unsigned before = wants_n;
 
-	listener->end(token);
-	errno = saved;
-}
-
-static void take_away(void)
-{
-	kin_unset(marked.function);
-	slot_unset(&marked);
-}
-
-static void put_back(void)
-{
-	if (slot_set_locked(&marked)) {
-		kin_set(marked.function);
-	} else if (!why) {
-		why = "another tool stands in front of it";
-		log_warn("marker python:%s: its calls are not seen any more: %s", name,
-			 why);
+	for (const char *at = names; which < SEEK_MOST; at += len + 1) {
+		len = strcspn(at, "|");
+		if (!add_want(at, len, which))
+			break;
+		if (!at[len])
+			return true;
 	}
+	wants_n = before;
+	text_n = text_before;
+	return false;
 }
 
-/* Other threads' calls are not seen either, and only one thread's end steps. */
-static void leave_for_now(void)
+/* A number has a function by one of its names, or is given up with the last one. */
+static void count_lacking(void)
 {
-	static bool said;
+	uint64_t found = 0;
 
-	deep++;
-	mine.deep = true;
-	take_away();
-	if (said || !listener->elsewhere())
-		return;
-	said = true;
-	log_warn("marker python:%s: another thread than the steps' calls it more than "
-		 "%u times within itself: steps that end meanwhile are not counted",
-		 name, DEEPEST);
-}
+	lacking = 0;
+	for (const struct want *w = wants; w < wants + wants_n; w++) {
+		uint64_t bit = (uint64_t)1 << w->which;
 
-static void come_again(void)
-{
-	mine.deep = false;
-	if (!--deep)
-		put_back();
-}
-
-/* The child has none of its parent's other threads. */
-void seek_fork_child(void)
-{
-	if (!deep)
-		return;
-	deep = mine.deep;
-	if (!deep && check_holds_lock())
-		put_back();
-}
-
-static void *call_marked(void *function, void *const *args, size_t count, void *names)
-{
-	slot_call *next = slot_next(&marked);
-	uint32_t token = begin_call();
-	void *result;
-
-	if (++mine.open >= DEEPEST && !mine.deep)
-		leave_for_now();
-	result = next(function, args, count, names);
-	if (!--mine.open && mine.deep)
-		come_again();
-	if (token)
-		end_call(token);
-	return result;
+		found |= w->mark ? bit : 0;
+		lacking |= w->why ? 0 : bit;
+	}
+	lacking &= ~found;
 }
 
 /* ---- found ---- */
 
-static void leave_function(void)
+static uint64_t roles_of(const struct marked *m)
 {
-	if (marked.function)
-		take_away();
+	uint64_t roles = 0;
+
+	for (const struct want *w = wants; w < wants + wants_n; w++)
+		roles |= w->mark == m ? (uint64_t)1 << w->which : 0;
+	return roles;
+}
+
+static void leave_function(struct want *w)
+{
+	struct marked *before = w->mark;
+
+	w->mark = NULL;
+	if (before)
+		marked_mean(before, roles_of(before));
 }
 
 /* Another one has that name now, or it is the first. */
-static void take_function(void *function)
+static void take_function(struct want *w, void *function)
 {
-	const char *failed;
-
-	leave_function();
-	failed = slot_find(&marked, function, call_marked);
-	if (!failed && !slot_set_locked(&marked))
-		failed = "another tool stands in front of it";
-	if (!failed && !kin_set(function)) {
-		slot_unset(&marked);
-		failed = "functions are laid out in another way than expected";
-	}
-	why = failed;
-	calls_leave();
+	leave_function(w);
+	w->mark = marked_take(function, w->name, &w->why);
+	if (w->mark)
+		marked_mean(w->mark, roles_of(w->mark));
 }
 
 /* True: it was found just now. */
-static bool look_again(void)
+static bool look_for(struct want *w)
 {
-	void *function = named_look(&how);
+	void *function;
 
-	if (how == NAMED_MAKER) {
-		why = named_why(how, false);
-		why_said = true;
-		calls_leave();
-		log_warn("marker python:%s: %s", name, why);
-	}
-	if (!function || function == marked.function)
+	if (w->mark && (w->why = marked_why(w->mark)))
 		return false;
-	take_function(function);
-	return !why;
+	function = named_look(w->named);
+	if (named_state(w->named) == NAMED_MAKER) {
+		w->why = named_why(w->named);
+		w->why_said = true;
+		log_warn("marker python:%s: %s", w->name, w->why);
+	}
+	if (!function || (w->mark && function == marked_function(w->mark)))
+		return false;
+	take_function(w, function);
+	return w->mark;
 }
 
-/* ---- each call, until it is found ---- */
+/* The wants that were found just now, a bit each. */
+static uint64_t look_again(void)
+{
+	uint64_t found = 0;
 
-static uint32_t look_at_call(const void *function, const void *code)
+	named_round();
+	for (unsigned i = 0; i < wants_n; i++)
+		if (!wants[i].why && look_for(&wants[i]))
+			found |= (uint64_t)1 << i;
+	count_lacking();
+	if (!lacking)
+		calls_leave();
+	return found;
+}
+
+/* ---- each call, until all are found ---- */
+
+/* What the call at hand is of those that were found after it had begun. */
+static uint64_t roles_at_call(uint64_t found, const void *function, const void *code)
+{
+	uint64_t roles = 0;
+
+	for (unsigned i = 0; found >> i; i++) {
+		const struct want *w = &wants[i];
+
+		if ((found >> i & 1) && (function ? function == marked_function(w->mark)
+						  : named_is_code(w->named, code)))
+			roles |= (uint64_t)1 << w->which;
+	}
+	return roles;
+}
+
+static uint64_t look_at_call(const void *function, const void *code)
 {
 	static long seen;
-	void *before = marked.function;
 	long size;
 
 	/* When it ends the interpreter has no modules any more, and may still call. */
 	if (why || interpreter.finalizing())
 		return 0;
-	size = named_script_size();
+	size = main_module_size();
 	if (size == seen || !check_holds_lock())
 		return 0;
 	seen = size;
-	/* The call at hand may be of it. */
-	if (marked.function != before || !look_again())
-		return 0;
-	return (function ? function == marked.function : named_is_code(code))
-		       ? begin_call()
-		       : 0;
+	return lacking ? roles_at_call(look_again(), function, code) : 0;
 }
 
 static void watch_script(void)
 {
-	static const struct calls_listener to = { look_at_call, end_call };
+	static const struct calls_listener to = { look_at_call, marked_around };
 
-	if (!importing && !why && !marked.function)
+	if (!importing && !why && lacking)
 		calls_watch(&to);
 }
 
@@ -226,7 +222,7 @@ static void *see_import(void *function, void *const *args, size_t count, void *n
 {
 	void *result;
 
-	if (!marked.function)
+	if (lacking)
 		calls_leave();
 	importing++;
 	result = slot_next(&imports)(function, args, count, names);
@@ -256,12 +252,14 @@ static void start_here(void)
 	void *import;
 
 	atomic_store(&met, true);
+	for (struct want *w = wants; w < wants + wants_n; w++)
+		if (!(w->named = named_add(w->name)))
+			w->why = "the name has too many parts";
+	count_lacking();
 	import = imported_item("_frozen_importlib", "_find_and_load");
-	if (!named_start(name))
-		why = "the name has too many parts";
-	else if (!import || slot_find(&imports, import, see_import))
+	if (!import || slot_find(&imports, import, see_import))
 		return;
-	else if (slot_set_locked(&imports))
+	if (slot_set_locked(&imports))
 		kin_set(import); /* `from package import module` calls it by itself */
 	else
 		why = "another tool stands in front of the importer";
@@ -272,7 +270,7 @@ void seek_look(void)
 	int saved = errno;
 
 	/* Once imports are seen nothing is new here. */
-	if (!name || why || imports.at || interpreter_ended() || sys_confined)
+	if (!prepared || why || imports.at || interpreter_ended() || sys_confined)
 		return;
 	if (!found_all)
 		found_all = find_all();
@@ -290,43 +288,85 @@ void seek_look(void)
 /* Before the interpreter is finalised: names can still be compared. */
 static void see_end(void)
 {
-	if (!met || called)
+	if (!met || why || !check_holds_lock())
 		return;
-	if (!why && check_holds_lock() && !marked.function) {
-		named_look(&how);
-		missing = named_why(how, true);
+	named_round();
+	for (struct want *w = wants; w < wants + wants_n; w++) {
+		if (w->why || w->mark || marked_called(w->which))
+			continue;
+		named_look(w->named);
+		named_meant(w->named);
+		w->looked_last = true;
 	}
 }
 
-const char *seek_missing(void)
+/* How far one has come: of several names the one that came farthest is told. */
+static unsigned progress_of(const struct want *w)
 {
-	static char text[1100];
+	if (w->mark)
+		return NAMED_FOUND + 2;
+	return w->why ? NAMED_FOUND + 1 : (unsigned)named_state(w->named);
+}
 
-	if (called || why_said || !interpreter.version)
+static const char *why_not_called(const struct want *w)
+{
+	static char last[1100];
+
+	if (w->why)
+		return w->why;
+	if (w->mark)
+		return "the function was never called";
+	if (w->looked_last)
+		return named_why(w->named);
+	/* The last look may be older than the program's last names. */
+	fmt(last, sizeof(last), "%s (when it was last looked for)", named_why(w->named));
+	return last;
+}
+
+static const char *why_of(unsigned which)
+{
+	static char one[2200];
+	const struct want *best = NULL;
+	unsigned names = 0;
+
+	for (const struct want *w = wants; w < wants + wants_n; w++) {
+		if (w->which != which)
+			continue;
+		names++;
+		if (!best || progress_of(w) > progress_of(best))
+			best = w;
+	}
+	if (!best || best->why_said)
+		return NULL;
+	if (names == 1)
+		return why_not_called(best);
+	fmt(one, sizeof(one), "%s: %s", best->name, why_not_called(best));
+	return one;
+}
+
+const char *seek_missing(unsigned which)
+{
+	if (which >= SEEK_MOST || marked_called(which) || !interpreter.version)
 		return NULL;
 	if (!why && !met)
 		return "the interpreter was not met (with PYTHONMALLOC, or python -X dev, "
 		       "it is when it imports a module of C's)";
-	if (why)
-		return why;
-	if (missing)
-		return missing;
-	if (marked.function)
-		return named_why(NAMED_FOUND, false);
-	/* The last look may be older than the program's last names. */
-	fmt(text, sizeof(text), "%s (when it was last looked for)",
-	    named_why(how, false));
-	return text;
+	return why ? why : why_of(which);
 }
 
 /* ---- the interpreter starts ---- */
 
-void seek_prepare(const char *wanted, const struct seek_listener *to)
+void seek_prepare(const struct seek_listener *to)
 {
-	name = wanted;
-	listener = to;
+	prepared = true;
+	marked_start(to->begin, to->end, to->elsewhere);
 	goodbye_add(see_end);
 	found_all = find_all();
 	if (found_all && pending_find())
 		first_ask(seek_look);
+}
+
+void seek_fork_child(void)
+{
+	marked_fork_child();
 }

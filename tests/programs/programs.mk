@@ -3,7 +3,7 @@
 # or C++; heap_* and unwind_* below, and host_* in tests/host/host.mk, have flags of their own.
 
 programs_apart := $(addprefix tests/programs/,heap_bump.c heap_early.c heap_own.c heap_plugins.c \
-	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_watch.c python_malloc.c python_tool.c report_figures.c report_table.c report_advice.c) \
+	heap_reference.c heap_sample.c heap_storm.c heap_every.cc heap_plugin.cc python_walk.c python_watch.c python_seek.c python_malloc.c python_tool.c report_figures.c report_table.c report_advice.c) \
 	$(wildcard tests/programs/unwind_* tests/programs/host_*)
 progs     := $(patsubst tests/programs/%.c,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.c)))
 cxx_progs := $(patsubst tests/programs/%.cc,$(BUILD)/prog/%,$(filter-out $(programs_apart),$(wildcard tests/programs/*.cc)))
@@ -26,7 +26,7 @@ $(walks): $(BUILD)/prog/%.so: tests/programs/%.c $(BUILD)/prog/python_walk.a $(w
 	$(call say,PROG,$@)$(CC) $(flags) -Wno-missing-prototypes -shared -fPIC -o $@.new $(filter %.c,$^) $(BUILD)/prog/python_walk.a \
 		$(LDFLAGS) -Wl,-z,defs && mv $@.new $@
 
-$(BUILD)/prog/python_walk.so: tests/programs/python_watch.c
+$(BUILD)/prog/python_walk.so: tests/programs/python_watch.c tests/programs/python_seek.c
 
 # For a Python program, whose interpreter it calls.
 progs    += $(BUILD)/prog/python_tool.so
