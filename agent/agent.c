@@ -171,11 +171,6 @@ static void fix_logdir(void)
 	memcpy(agent.config.logdir, here, sizeof(here));
 }
 
-static const char *why_no_marker(void)
-{
-	return seek_missing(0);
-}
-
 /* What the scheduler and the observer may cause in the parts above them. */
 static void wire_parts(void)
 {
@@ -191,7 +186,7 @@ static void wire_parts(void)
 					   .opened_now = window_opened_now,
 					   .begin = agent_begin,
 					   .patch = patch_symbol,
-					   .missing = why_no_marker,
+					   .missing = seek_missing,
 				   });
 	listener = torch_to;
 	if (sched_wants_ops())

@@ -199,29 +199,27 @@ static const char *what_is_wanted(void)
 	return modules ? "modules" : wants_c_calls() ? "calls of C functions" : "events";
 }
 
-static uint32_t begin_step(unsigned which)
+/* Functions of Python's that end steps, or that stages begin and end with. */
+static void seek_functions(void)
 {
-	(void)which;
-	return sched_function_begin();
-}
+	static const struct seek_listener markers = { sched_function_begin, sched_end,
+						      sched_is_elsewhere };
+	bool any = false;
 
-static void seek_marker(void)
-{
-	static const struct seek_listener marker = { begin_step, sched_end,
-						     sched_is_elsewhere };
-
-	if (sched_function() && seek_want(sched_function(), 0))
-		seek_prepare(&marker);
+	for (unsigned i = 0; i < SCHED_TRIGGERS; i++)
+		if (sched_function(i))
+			any |= seek_want(sched_function(i), i);
+	if (any)
+		seek_prepare(&markers);
 }
 
 void wire_python_start(void)
 {
-
 	/* A fork must not ask the dynamic linker: its lock may be held by a thread that
 	 * waits for the interpreter's. */
 	if (config_marker_is(&agent.config, MARKER_BY_TIME))
 		pending_find();
-	seek_marker();
+	seek_functions();
 	if (!is_wanted())
 		return;
 	interpreter_want(wants_stacks(), what_is_wanted());

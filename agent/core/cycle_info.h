@@ -74,7 +74,7 @@ struct cycle_info {
 	struct cost_sum cost[COST_KINDS]; /* time of the program's threads that we took */
 	_Atomic uint64_t rare_ns; /* ... by what is seldom (core/rare.h) */
 	_Atomic uint32_t cuda_state; /* enum cycle_cuda */
-	uint32_t spare;
+	uint32_t stage; /* number of the user's that it belongs to; 0: of none */
 	_Atomic uint64_t cuda[CUDA_COUNTS];
 	_Atomic uint64_t heap[HEAP_COUNTS];
 	_Atomic uint64_t python[PYTHON_COUNTS];

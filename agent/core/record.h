@@ -99,7 +99,9 @@ struct rec_op {
 	uint8_t spare[3];
 };
 
-/* ProfilerStep#N, written by the scheduler in the thread that made the boundary. */
+/* ProfilerStep#N, by the thread that made the boundary. VOID: its stage was left first.
+ */
+enum step_flag { STEP_VOID = 1 };
 struct rec_step {
 	struct record r;
 	int64_t number;

@@ -12,12 +12,13 @@
 
 #include "agent/core/cycle_info.h"
 #include "base/tally.h"
+#include "config/stages.h"
 
 #define SPOOL_MAGIC   "PROFSPL1"
-#define SPOOL_VERSION 19
+#define SPOOL_VERSION 20
 #define SPOOL_HEADER  (64 * 1024) /* bytes before the first chunk */
 #define SPOOL_CLOCKS  512 /* clock triples kept */
-#define SPOOL_CONFIG  8192 /* bytes of "key = value" lines */
+#define SPOOL_CONFIG  12288 /* bytes of "key = value" lines */
 #define SPOOL_FACTS   8192
 
 struct clock_triple {
@@ -56,6 +57,9 @@ struct spool_sched {
 	_Atomic uint64_t windows; /* opened, provisional ones not counted */
 	_Atomic uint64_t missed; /* could not be opened: the cap was reached ... */
 	_Atomic uint64_t locked_out; /* ... or the program was locking its memory */
+	struct {
+		_Atomic uint64_t visits, steps;
+	} stage[STAGES_MOST]; /* of the user's, config/stages.h */
 	char chosen[64]; /* what `auto` took, as text; empty = nothing yet */
 };
 

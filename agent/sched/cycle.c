@@ -17,6 +17,7 @@
 #define LONGEST 50000000ll /* ns */
 
 struct cycle_info *cycle_now, *cycle_held;
+uint32_t cycle_stage;
 static struct cycle_listener tell;
 static int64_t last_stamp;
 
@@ -119,6 +120,7 @@ static uint64_t make_cycle_info(int64_t first_step, uint32_t flags, uint64_t beg
 	info->begin = begin;
 	info->stamp_ns = next_stamp();
 	info->first_step = first_step;
+	info->stage = flags & CYCLE_CHILD ? 0 : cycle_stage;
 	atomic_store_explicit(&info->state, CYCLE_OPEN, memory_order_release);
 	/* A reader takes a descriptor only when the chunk's length covers all of it. */
 	atomic_store_explicit(&chunk_at(at)->used, size, memory_order_release);
@@ -276,6 +278,13 @@ void cycle_step_end(uint64_t end)
 {
 	if (step.rec && cycle_now && step.cycle == cycle_now->number)
 		step.rec->r.end = end;
+	step.rec = NULL;
+}
+
+void cycle_step_void(void)
+{
+	if (step.rec && cycle_now && step.cycle == cycle_now->number)
+		step.rec->r.flags |= STEP_VOID;
 	step.rec = NULL;
 }
 

@@ -22,6 +22,7 @@ enum cycle_end { CYCLE_KEEP, CYCLE_THROW, CYCLE_HOLD };
 /* The open window, or NULL. Only `flags` and `first_step` may be changed. */
 extern struct cycle_info *cycle_now;
 extern struct cycle_info *cycle_held; /* or NULL */
+extern uint32_t cycle_stage; /* whose windows these are: cycle_info.h */
 
 struct cycle_listener {
 	void (*opened)(struct cycle_info *info); /* before anybody sees it open */
@@ -44,6 +45,7 @@ bool cycle_kept(void);
 /* ProfilerStep#N begins in the calling thread (nothing happens without a window). */
 void cycle_step_begin(int64_t number, uint64_t begin);
 void cycle_step_end(uint64_t end);
+void cycle_step_void(void); /* what has begun was none */
 void cycle_fork_child(void);
 
 #endif

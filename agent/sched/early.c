@@ -24,20 +24,20 @@ static bool begins_at(uint64_t step)
 
 static uint64_t steps_done(void)
 {
-	return sched.step - (uint64_t)cycle_now->first_step;
+	return sched.now->step - (uint64_t)cycle_now->first_step;
 }
 
 bool early_pass(enum phase next, uint32_t flags, uint64_t now)
 {
-	uint64_t most = sched.plan.active < STEPS ? sched.plan.active : STEPS;
+	uint64_t most = sched.now->plan.active < STEPS ? sched.now->plan.active : STEPS;
 
 	if (cycle_now && !is_open())
 		return false;
-	if (next == PHASE_NONE && begins_at(sched.step + 1))
+	if (next == PHASE_NONE && begins_at(sched.now->step + 1))
 		sched.act->arm();
-	if (next == PHASE_NONE && begins_at(sched.step))
-		cycle_open((int64_t)sched.step, CYCLE_PROVISIONAL | CYCLE_EARLY | flags,
-			   now, CYCLE_HOLD);
+	if (next == PHASE_NONE && begins_at(sched.now->step))
+		cycle_open((int64_t)sched.now->step,
+			   CYCLE_PROVISIONAL | CYCLE_EARLY | flags, now, CYCLE_HOLD);
 	else if (is_open() && (next != PHASE_NONE || steps_done() >= most))
 		cycle_close(now, CYCLE_HOLD);
 	else
@@ -48,7 +48,7 @@ bool early_pass(enum phase next, uint32_t flags, uint64_t now)
 /* What fills the buffer must not be in the way of the plan's own windows. */
 void early_tick(bool full, uint64_t now)
 {
-	sched.settled = full;
+	sched.now->settled = full;
 	cycle_close(now, full ? CYCLE_THROW : CYCLE_HOLD);
 }
 

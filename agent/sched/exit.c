@@ -7,6 +7,7 @@
 #include "agent/sched/cycle.h"
 #include "agent/sched/early.h"
 #include "agent/sched/state.h"
+#include "agent/sched/visit.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "config/config.h"
@@ -45,9 +46,10 @@ static void name_marker(char *text, size_t size)
 					     [MARKER_PYTHON] = MARKER_BY_PYTHON,
 					     [MARKER_CUDA] = MARKER_BY_CUDA,
 					     [MARKER_KERNEL] = MARKER_BY_KERNEL };
-	const char *kind = kinds[sched.marker.kind % (sizeof(kinds) / sizeof(*kinds))];
+	const char *kind =
+		kinds[stage_run.marker.kind % (sizeof(kinds) / sizeof(*kinds))];
 
-	if (sched.marker.kind == MARKER_AUTO)
+	if (stage_run.marker.kind == MARKER_AUTO)
 		fmt(text, size,
 		    "no training step was recognised (marker auto looks for DataLoader "
 		    "and Optimizer.step)");
@@ -55,10 +57,10 @@ static void name_marker(char *text, size_t size)
 		fmt(text, size,
 		    "%s%.*s was called, but ended no step: calls within one that has not "
 		    "returned, and those of other threads, end none",
-		    MARKER_BY_PYTHON, NAME_MOST, sched.marker.text);
+		    MARKER_BY_PYTHON, NAME_MOST, stage_run.marker.text);
 	else
 		fmt(text, size, "the marker %s%.*s never matched",
-		    kind ? kind : MARKER_BY_TORCH, NAME_MOST, sched.marker.text);
+		    kind ? kind : MARKER_BY_TORCH, NAME_MOST, stage_run.marker.text);
 }
 
 void sched_say_provisional(const char *when)
@@ -68,17 +70,24 @@ void sched_say_provisional(const char *when)
 
 	if (!tell_once(TOLD_PROVISIONAL))
 		return;
-	if (sched.step) {
+	if (stage_count) {
+		log_note("stage %s: no step ended%s, so what was recorded until then was "
+			 "kept",
+			 sched.now->name, when);
+		return;
+	}
+	if (sched.now->step) {
 		log_note("after the first %lu no step ended%s: too few for the default "
 			 "schedule (" SCHEDULE_DEFAULT "), so %s was kept; name another "
 			 "one with --schedule",
-			 (unsigned long)sched.step, when, what);
+			 (unsigned long)sched.now->step, when, what);
 		return;
 	}
-	if (sched.marker.kind == MARKER_TIME) {
+	if (stage_run.marker.kind == MARKER_TIME) {
 		log_note(
 			"the first step of %lu ms was not over%s, so %s was kept as one step",
-			(unsigned long)(sched.marker.period_ns / 1000000), when, what);
+			(unsigned long)(stage_run.marker.period_ns / 1000000), when,
+			what);
 		return;
 	}
 	list_names(names, sizeof(names));
@@ -95,26 +104,48 @@ static bool should_have_it(void)
 	       (uint32_t)getppid() == atomic_load(&job->launcher);
 }
 
-static const char *why_missing(void)
+static const char *why_missing(unsigned trigger)
 {
-	return sched.marker.kind == MARKER_PYTHON && sched.act->missing
-		       ? sched.act->missing()
-		       : NULL;
+	return stage_function(trigger) && sched.act->missing ? sched.act->missing(trigger)
+							     : NULL;
+}
+
+/* A stage of the user's has no step, or the run was in none of them: what the first one
+ * waits for. */
+static void say_no_stage(void)
+{
+	bool none = !visit_was_made();
+
+	for (unsigned i = STAGE_ROLES; i < (stage_count + 1) * STAGE_ROLES; i++) {
+		const struct stage *s = stage_of(i);
+		const char *why =
+			!s->step && (none || s->asked) ? why_missing(i) : NULL;
+
+		if (!why || !should_have_it() ||
+		    !tell_once(none ? TOLD_SYMBOL : TOLD_STAGE))
+			continue;
+		log_warn("stage %s has no step: python:%s: %s%s", s->name,
+			 stage_function(i), why,
+			 none ? "; nor was any other entered, so nothing was recorded"
+			      : "");
+		return;
+	}
 }
 
 /* Every process ends here, so getppid() is called for these markers alone. */
 static void say_not_found(void)
 {
-	const char *why = why_missing();
+	const char *why = why_missing(STAGE_STEP);
 
 	if (why && should_have_it() && tell_once(TOLD_SYMBOL))
-		log_warn("marker python:%s: %s", sched.marker.text, why);
-	if (sched.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) &&
+		log_warn("marker python:%s: %s", stage_run.marker.text, why);
+	say_no_stage();
+	if (stage_run.marker.kind == MARKER_SYMBOL && !atomic_load(&sched.patched) &&
 	    should_have_it() && tell_once(TOLD_SYMBOL))
 		log_warn(
 			"marker symbol:%s: there is no such function in the program or its "
 			"libraries (a stripped one has no names of local functions)",
-			sched.marker.text);
+			stage_run.marker.text);
 }
 
 /* True: the window was provisional, and is kept. */
@@ -140,12 +171,14 @@ void sched_exit(void)
 	if (sched_life() == LIFE_OFF || !sched_lock())
 		return;
 	atomic_store(&sched.life, LIFE_OFF);
+	visit_exit(clock_ticks());
 	provisional = cycle_now && end_window(clock_ticks());
 	early_exit(false);
 	follow_nobody();
 	sched_unlock();
 	if (provisional)
 		sched_say_provisional("");
+	visit_tell();
 	say_not_found();
 	errno = saved;
 }

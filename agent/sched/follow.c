@@ -171,21 +171,21 @@ void follow_end(uint64_t now)
 	bool child = cycle_now && cycle_now->flags & CYCLE_CHILD;
 
 	follow_nobody();
-	sched.phase = schedule_at(&sched.plan, 0);
-	if (!cycle_now && sched.phase >= PHASE_RECORD)
-		sched.phase = PHASE_NONE; /* so that the next step opens one */
+	sched.now->phase = schedule_at(&sched.now->plan, 0);
+	if (!cycle_now && sched.now->phase >= PHASE_RECORD)
+		sched.now->phase = PHASE_NONE; /* so that the next step opens one */
 	if (!child)
 		return;
 	/* The user's plan has step 0 in no window: what was recorded as a follower is not
 	 * wanted. */
-	if (sched.given && sched.phase < PHASE_RECORD) {
+	if (sched.now->given && sched.now->phase < PHASE_RECORD) {
 		cycle_close(now, CYCLE_THROW);
 		return;
 	}
 	cycle_now->first_step = 0;
-	if (!sched.given)
+	if (!sched.now->given)
 		cycle_now->flags |= CYCLE_PROVISIONAL;
-	cycle_settle(CYCLE_CHILD | (sched.given ? CYCLE_PROVISIONAL : 0));
+	cycle_settle(CYCLE_CHILD | (sched.now->given ? CYCLE_PROVISIONAL : 0));
 	cycle_step_begin(0,
 			 sched.begun > cycle_now->begin ? sched.begun : cycle_now->begin);
 }

@@ -93,8 +93,8 @@ static bool may_begin(char c)
 	return (text_lower(c) >= 'a' && text_lower(c) <= 'z') || c == '_' || c & 0x80;
 }
 
-/* Only ASCII is judged: which letters of other scripts a name may have is Python's
- * business. */
+/* One name, or several with a bar between them. Only ASCII is judged: which letters of
+ * other scripts a name may have is Python's business. */
 static const char *refuse_dotted(const char *name)
 {
 	static char why[96];
@@ -102,6 +102,11 @@ static const char *refuse_dotted(const char *name)
 
 	for (; *name; name++) {
 		bool digit = *name >= '0' && *name <= '9';
+
+		if (*name == '|' && !first) {
+			first = true;
+			continue;
+		}
 
 		if (first ? !may_begin(*name)
 			  : !may_begin(*name) && !digit && *name != '.')

@@ -22,7 +22,8 @@ enum marker_kind {
 	MARKER_CUDA, /* a CUDA call */
 	MARKER_KERNEL, /* the call that launches a kernel */
 	MARKER_TIME,
-	MARKER_NONE
+	MARKER_NONE,
+	MARKER_OUTSIDE /* no option's: of what is in none of the user's stages */
 };
 
 struct marker {

@@ -6,8 +6,8 @@
 void sched_observe(void)
 {
 	bool first = sched_life() == LIFE_NONE &&
-		     (!sched.given || sched.may_follow ||
-		      schedule_at(&sched.plan, 0) >= PHASE_RECORD);
+		     (!sched.now->given || sched.may_follow ||
+		      schedule_at(&sched.now->plan, 0) >= PHASE_RECORD);
 
 	sched.act->observe((cycle_now && !sched.cpu_off) || sched.ops ||
 			   follow_active() || (first && atomic_load(&sched.torch)));

@@ -33,8 +33,6 @@ void sched_follow_changed(void)
 
 void sched_start(const struct config *cfg, const struct sched_actions *actions)
 {
-	const char *why;
-
 	sched_act = *actions;
 	sched.act = &sched_act;
 	sched.children = cfg->children;
@@ -43,24 +41,7 @@ void sched_start(const struct config *cfg, const struct sched_actions *actions)
 					      .ending = actions->ending,
 					      .ended = actions->ended,
 					      .sealed = actions->sealed });
-	why = marker_parse(&sched.marker, cfg->marker);
-	if (why) {
-		log_warn("marker = %s: %s; going on with auto", cfg->marker, why);
-		memset(&sched.marker, 0, sizeof(sched.marker));
-	}
-	/* `why`: NULL = the plan is the user's; "" = the user gave none; else the plan is
-	 * wrong. */
-	why = *cfg->schedule ? schedule_parse(&sched.plan, cfg->schedule) : "";
-	if (why && *why)
-		log_warn("schedule = %s: %s; going on with the default", cfg->schedule,
-			 why);
-	sched.given = !why;
-	if (why)
-		schedule_parse(&sched.plan, SCHEDULE_DEFAULT);
-	if (sched.marker.kind == MARKER_NONE && *cfg->schedule)
-		log_note(
-			"schedule is not used: marker = none makes the whole run one window");
-	sched.ops = marker_may_be_op(&sched.marker);
+	stage_start(cfg);
 	follow_wait_first();
 }
 
@@ -83,7 +64,7 @@ void sched_torch_found(void)
 		 * only its operators can tell it to follow. */
 		sched.may_follow = job_ancestor() != NULL;
 	}
-	if (sched.marker.kind == MARKER_TIME || sched.marker.kind == MARKER_NONE)
+	if (stage_run.marker.kind == MARKER_TIME || stage_run.marker.kind == MARKER_NONE)
 		sched_wake();
 	if (sched_lock()) {
 		sched_observe();
@@ -149,7 +130,7 @@ void sched_fork_child(void)
 	atomic_store(&sched.life,
 		     sched.children && sched_life() != LIFE_OFF ? LIFE_NONE : LIFE_OFF);
 	sched.main_ticks = 0;
-	sched.driver = sched.settled = false;
+	sched.driver = false;
 	atomic_store(&sched.whole, false);
 	cycle_fork_child();
 	marks_fork_child();

@@ -31,9 +31,9 @@ struct sched_actions {
 	bool (*begin)(void); /* makes spool, threads and writer; false: not there */
 	/* symbol: marker (hooks). False: not there, ask again when a library came. */
 	bool (*patch)(const char *symbol, void (*hit)(void));
-	/* python: marker. Why the function was never called, or NULL: it was, or this
-	 * process has no Python. */
-	const char *(*missing)(void);
+	/* Why the function of Python's was never called, or NULL: it was, or this process
+	 * has no Python. */
+	const char *(*missing)(unsigned trigger);
 };
 
 /* Parses the plan and the marker; no window opens yet. Called by agent.c. */
@@ -61,10 +61,11 @@ bool sched_wants_ops(void);
  * sched_wants_calls. */
 uint32_t sched_call_begin(const char *function, const char *kernel);
 bool sched_wants_calls(void);
-/* The dotted name of the function of Python's that is the marker, or NULL; it is called;
- * sched_end. */
-const char *sched_function(void);
-uint32_t sched_function_begin(void);
+/* The dotted names of the function of Python's that is a marker, '|' between them, or
+ * NULL; it is called; sched_end. */
+#define SCHED_TRIGGERS 36 /* numbers of them, from 0 */
+const char *sched_function(unsigned trigger);
+uint32_t sched_function_begin(unsigned trigger);
 bool sched_is_elsewhere(void); /* another thread has made the steps so far */
 /* CUDA, or the heap, is recorded: without torch step 0 begins. */
 void sched_used(void);

@@ -10,9 +10,8 @@
 #ifndef SCHED_STATE_H
 #define SCHED_STATE_H
 
-#include "agent/sched/marker.h"
 #include "agent/sched/sched.h"
-#include "agent/sched/schedule.h"
+#include "agent/sched/stage.h"
 
 #include <stdatomic.h>
 
@@ -26,21 +25,16 @@ struct sched_state {
 	_Atomic bool called; /* the function of a python: marker */
 	_Atomic bool whole; /* the window of the whole run is open (sched_wake_whole) */
 	const struct sched_actions *act;
-	struct marker marker;
-	struct schedule plan;
-	bool given; /* the plan is the user's */
 	bool children;
-	_Atomic bool ops; /* the marker needs operators outside windows */
+	_Atomic bool ops; /* a marker needs operators outside windows */
 	_Atomic bool opened; /* a window was opened since the last sched_unlock */
 	bool cpu_off; /* operators are not wanted (activities) */
 	uint64_t main_ticks; /* when main began; 0 = not known */
 
-	enum phase phase;
-	uint64_t step;
+	struct stage *now; /* the one that is on */
 	uint64_t begun; /* when step 0 began */
 	_Atomic uint64_t last; /* when the last boundary was */
 	bool driver; /* this process has boundaries of its own, or needs none */
-	bool settled; /* default plan: no window is provisional any more */
 	bool may_follow; /* an ancestor has torch: this process may become its follower */
 	struct job_slot *leader; /* the ancestor that we follow or watch, or NULL */
 	int64_t due_ns; /* time: next boundary, CLOCK_MONOTONIC */
@@ -53,7 +47,11 @@ static inline bool follow_active(void)
 }
 
 /* Bits of the job page's word: said by one process of the job, not by each. */
-enum { TOLD_PROVISIONAL = 1u << 8, TOLD_SYMBOL = 1u << 9 }; /* or python: */
+enum {
+	TOLD_PROVISIONAL = 1u << 8,
+	TOLD_SYMBOL = 1u << 9, /* or python: */
+	TOLD_STAGE = 1u << 10
+};
 
 static inline enum life sched_life(void)
 {
@@ -86,8 +84,14 @@ void sched_observe(void);
  * the process's end, else what has ended the window before. */
 void sched_say_provisional(const char *when);
 
-/* ---- steps.c ---- */
+/* ---- steps.c: under the lock, but steps_change ---- */
 
+/* Step 0 of the process begins, unless it has; then the lock is taken, and it is done. */
+void steps_change(void (*how)(struct stage *s, uint64_t now), struct stage *s);
+void steps_begin(uint64_t now); /* a step of the stage that is on begins */
+void steps_pass(bool row, uint64_t now); /* one ends, the next one begins */
+void steps_count(void); /* one has ended */
+void steps_drive(uint64_t now); /* what happens here decides when windows open */
 void steps_fork_child(void);
 
 /* ---- marks.c ---- */

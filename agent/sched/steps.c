@@ -7,7 +7,8 @@
  * open from step 0 until its first active step begins: then it is thrown away. It is
  * kept when that step does not come: at the exit, at the cap, or after a minute.
  *
- * Before the first window of the user's plan there are early ones (early.c).
+ * Before the first window of the user's plan there are early ones (early.c), but of no
+ * stage.
  *
  * Where the heap is recorded and the marker is `auto`, the run is one window until torch,
  * CUDA or a step is met: then that window is thrown away, and step 0 begins with the next
@@ -35,8 +36,8 @@ static __thread bool starting __attribute__((tls_model("initial-exec")));
 
 bool sched_is_whole(void)
 {
-	return sched.marker.kind == MARKER_NONE ||
-	       (sched.marker.kind == MARKER_AUTO && !atomic_load(&sched.torch) &&
+	return stage_run.marker.kind == MARKER_NONE ||
+	       (stage_run.marker.kind == MARKER_AUTO && !atomic_load(&sched.torch) &&
 		!(job && atomic_load(&job->told) & JOB_TOLD_TORCH));
 }
 
@@ -44,34 +45,38 @@ bool sched_is_whole(void)
 
 static uint32_t kind_flags(void)
 {
-	return sched.marker.kind == MARKER_TIME ? CYCLE_TIMED : 0;
+	return stage_run.marker.kind == MARKER_TIME ? CYCLE_TIMED : 0;
 }
 
+/* A stage may be left before a step of its plan's window has ended: so long what was
+ * there before is held. */
 static void open_window(uint32_t flags, uint64_t now)
 {
 	bool thrown = cycle_now && cycle_now->flags & CYCLE_PROVISIONAL && !cycle_kept();
+	enum cycle_end how = sched.now->number ? CYCLE_HOLD : CYCLE_THROW;
 
-	cycle_open((int64_t)sched.step, flags | kind_flags(), now,
-		   thrown ? CYCLE_THROW : CYCLE_KEEP);
+	cycle_open((int64_t)sched.now->step, flags | kind_flags(), now,
+		   thrown ? how : CYCLE_KEEP);
 }
 
 /* Does what torch.profiler does between two steps; the default plan has a provisional
  * window besides. */
 static void enter_phase(enum phase next, uint64_t now)
 {
-	unsigned todo = schedule_change(sched.phase, next);
-	bool waits = sched.given && !sched.settled; /* for the plan's first window */
+	unsigned todo = schedule_change(sched.now->phase, next);
+	bool waits = sched.now->given && !sched.now->settled && !sched.now->number;
 
-	sched.phase = next;
+	sched.now->phase = next;
 	if (todo & (DO_PREPARE | DO_PREPARE_AGAIN))
 		sched.act->arm();
 	if (todo & (DO_START | DO_START_AGAIN) && next >= PHASE_RECORD) {
-		sched.settled = true;
+		sched.now->settled = true;
 		open_window(0, now);
-		cycle_release(CYCLE_THROW);
+		if (!sched.now->number)
+			cycle_release(CYCLE_THROW);
 	} else if (todo & DO_STOP) {
 		cycle_close(now, todo & DO_SAVE ? CYCLE_KEEP : CYCLE_THROW);
-	} else if (!sched.given && !sched.settled && !cycle_now) {
+	} else if (!sched.now->given && !sched.now->settled && !cycle_now) {
 		open_window(CYCLE_PROVISIONAL, now);
 	} else if (!(waits && early_pass(next, kind_flags(), now)) && !todo) {
 		return;
@@ -79,27 +84,34 @@ static void enter_phase(enum phase next, uint64_t now)
 	sched_observe();
 }
 
+void steps_begin(uint64_t now)
+{
+	enter_phase(schedule_at(&sched.now->plan, sched.now->step), now);
+	cycle_step_begin((int64_t)sched.now->step, now);
+	atomic_store_explicit(&sched.last, now, memory_order_relaxed);
+}
+
 static void open_first(uint64_t now)
 {
-	sched.phase = PHASE_NONE;
-	if (sched.marker.kind == MARKER_NONE || atomic_load(&sched.whole)) {
-		bool stays = sched.marker.kind == MARKER_NONE;
+	sched.now->phase = PHASE_NONE;
+	if (stage_run.marker.kind == MARKER_NONE || atomic_load(&sched.whole)) {
+		bool stays = stage_run.marker.kind == MARKER_NONE;
 
 		atomic_store(&spool.head->meanwhile, !stays);
 		cycle_open(-1, CYCLE_WHOLE | (stays ? 0 : CYCLE_PROVISIONAL),
 			   sched.main_ticks ? sched.main_ticks : now, CYCLE_KEEP);
 		return;
 	}
-	enter_phase(schedule_at(&sched.plan, 0), now);
-	cycle_step_begin(0, now);
+	if (stage_run.marker.kind != MARKER_OUTSIDE)
+		steps_begin(now);
 }
 
 static void begin_life(uint64_t now)
 {
-	bool alone = sched.marker.kind == MARKER_NONE ||
-		     sched.marker.kind == MARKER_TIME || atomic_load(&sched.whole);
+	bool alone = stage_run.marker.kind == MARKER_NONE ||
+		     stage_run.marker.kind == MARKER_TIME || atomic_load(&sched.whole);
 
-	sched.step = 0;
+	stage_reset();
 	sched.begun = now;
 	atomic_store(&sched.last, now);
 	if (job_mine && atomic_load(&sched.torch))
@@ -107,7 +119,8 @@ static void begin_life(uint64_t now)
 	if (job && atomic_load(&sched.patched))
 		atomic_fetch_or(&job->told,
 				TOLD_SYMBOL); /* found here: nobody need say it is not */
-	sched.due_ns = sys_clock_ns(CLOCK_MONOTONIC) + (int64_t)sched.marker.period_ns;
+	sched.due_ns =
+		sys_clock_ns(CLOCK_MONOTONIC) + (int64_t)stage_run.marker.period_ns;
 	sched.driver = alone;
 	if (alone || !follow_begin(now))
 		open_first(now);
@@ -177,7 +190,8 @@ static void start_recorder(void *arg)
 		atomic_fetch_add(&unseen, 1);
 		atomic_store(&sched.life, LIFE_NONE);
 	} else {
-		atomic_store(&sched.whole, w->whole && sched.marker.kind != MARKER_NONE);
+		atomic_store(&sched.whole,
+			     w->whole && stage_run.marker.kind != MARKER_NONE);
 		if (!sched_is_whole()) /* torch was found meanwhile */
 			atomic_store(&sched.whole, false);
 		begin_life(w->begun ? w->begun : clock_ticks());
@@ -247,22 +261,61 @@ static void remember_rule(const char *chosen)
 		fmt(to, sizeof(spool.head->sched.chosen), "%s", chosen);
 }
 
-static void pass_boundary(bool row, uint64_t now)
+void steps_drive(uint64_t now)
 {
 	if (!sched.driver) {
 		follow_end(now);
 		spool_share(1);
 	}
 	sched.driver = true;
-	cycle_step_end(now);
-	sched.step++;
-	atomic_store_explicit(&sched.last, now, memory_order_relaxed);
-	enter_phase(schedule_at(&sched.plan, sched.step), now);
-	if (row)
-		cycle_step_begin((int64_t)sched.step, now);
-	atomic_fetch_add_explicit(&spool.head->sched.boundaries, 1, memory_order_relaxed);
+}
+
+void steps_count(void)
+{
+	struct spool_sched *told = &spool.head->sched;
+	unsigned number = sched.now->number;
+
+	sched.now->step++;
+	if (cycle_now && !(cycle_now->flags & CYCLE_PROVISIONAL))
+		cycle_release(CYCLE_THROW);
+	atomic_fetch_add_explicit(&told->boundaries, 1, memory_order_relaxed);
+	if (number)
+		atomic_fetch_add_explicit(&told->stage[number - 1].steps, 1,
+					  memory_order_relaxed);
 	if (job_mine)
 		atomic_fetch_add_explicit(&job_mine->boundaries, 1, memory_order_relaxed);
+}
+
+void steps_pass(bool row, uint64_t now)
+{
+	steps_drive(now);
+	cycle_step_end(now);
+	steps_count();
+	atomic_store_explicit(&sched.last, now, memory_order_relaxed);
+	enter_phase(schedule_at(&sched.now->plan, sched.now->step), now);
+	if (row)
+		cycle_step_begin((int64_t)sched.now->step, now);
+}
+
+/* The lock is held, and step 0 has begun. False: this boundary is not seen. */
+static bool take_boundary(void)
+{
+	sched_whole_ends();
+	/* When the boundary is the first event of all, the step that it ends is what the
+	 * program did since main began. */
+	if (sched_life() != LIFE_ON &&
+	    !wake_scheduler((struct waking){ .begun = sched.main_ticks }))
+		return false;
+	if (!sched_lock()) {
+		thread_drop(REC_NONE, DROP_BOUNDARY);
+		return false;
+	}
+	if (sched_life() == LIFE_ON) {
+		tell_unseen();
+		return true;
+	}
+	sched_unlock();
+	return false;
 }
 
 void sched_boundary(const char *chosen, bool row)
@@ -271,23 +324,25 @@ void sched_boundary(const char *chosen, bool row)
 	int saved = errno;
 
 	rare_begin(&cost);
-	sched_whole_ends();
-	/* When the boundary is the first event of all, the step that it ends is what the
-	 * program did since main began. */
-	if (sched_life() != LIFE_ON &&
-	    !wake_scheduler((struct waking){ .begun = sched.main_ticks }))
-		goto out;
-	if (!sched_lock()) {
-		thread_drop(REC_NONE, DROP_BOUNDARY);
-		goto out;
-	}
-	if (sched_life() == LIFE_ON) {
-		tell_unseen();
+	if (take_boundary()) {
 		remember_rule(chosen);
-		pass_boundary(row, clock_ticks());
+		steps_pass(row, clock_ticks());
+		sched_unlock();
 	}
-	sched_unlock();
-out:
+	rare_end(&cost);
+	errno = saved;
+}
+
+void steps_change(void (*how)(struct stage *s, uint64_t now), struct stage *s)
+{
+	struct rare cost;
+	int saved = errno;
+
+	rare_begin(&cost);
+	if (take_boundary()) {
+		how(s, clock_ticks());
+		sched_unlock();
+	}
 	rare_end(&cost);
 	errno = saved;
 }

@@ -65,14 +65,14 @@ static const char *end_provisional(void)
 		early_tick(has_dropped(cycle_now), now);
 	else
 		cycle_close(now, CYCLE_KEEP);
-	sched.settled |= !early;
+	sched.now->settled |= !early;
 	sched_observe();
 	return early ? NULL : why;
 }
 
 static int64_t tick_time(int64_t now_ns)
 {
-	int64_t period = (int64_t)sched.marker.period_ns;
+	int64_t period = (int64_t)stage_run.marker.period_ns;
 
 	if (now_ns >= sched.due_ns) {
 		sched.due_ns += period;
@@ -94,7 +94,7 @@ int64_t sched_tick(void)
 	/* A window of ours ends with the leader's even when no event comes here. */
 	if (gate_cycle() && follow_changed())
 		sched_follow_changed();
-	if (sched.marker.kind == MARKER_TIME)
+	if (stage_run.marker.kind == MARKER_TIME)
 		next = tick_time(sys_clock_ns(CLOCK_MONOTONIC));
 	if (worth_a_look() && sched_lock()) {
 		why = end_provisional();

@@ -75,6 +75,7 @@ static inline bool patch(const char *symbol, void (*hit)(void))
 }
 
 static bool heap_records; /* before start(): the heap is recorded */
+static const char *stage_lines = ""; /* "name.key = value\n" */
 
 static inline void start_sized(const char *schedule, const char *marker, uint64_t cap)
 {
@@ -95,6 +96,7 @@ static inline void start_sized(const char *schedule, const char *marker, uint64_
 	config.quiet = log_quiet = true;
 	strcpy(config.schedule, schedule);
 	strcpy(config.marker, marker);
+	strcpy(config.stages, stage_lines);
 	clock_sample(spool.head);
 	sched_start(&config, &actions);
 	sched_main(heap_records || !strcmp(marker, "none"));

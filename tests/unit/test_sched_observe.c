@@ -25,15 +25,16 @@ static void setup(void)
 	static const struct sched_actions act = { .observe = observe };
 
 	sched.act = &act;
+	sched.now = &stage_run;
 	sched.life = LIFE_ON;
 	sched.torch = true;
-	sched.given = true;
-	ck_assert_ptr_null(schedule_parse(&sched.plan, "wait=1,active=1"));
+	stage_run.given = true;
+	ck_assert_ptr_null(schedule_parse(&stage_run.plan, "wait=1,active=1"));
 }
 
 static void plan(const char *text)
 {
-	ck_assert_ptr_null(schedule_parse(&sched.plan, text));
+	ck_assert_ptr_null(schedule_parse(&stage_run.plan, text));
 }
 
 START_TEST(between_windows_nobody_asks)
@@ -42,7 +43,7 @@ START_TEST(between_windows_nobody_asks)
 	sched_observe();
 	ck_assert(!observed);
 	/* What would be asked before the first step is not asked later. */
-	sched.given = false;
+	stage_run.given = false;
 	sched.may_follow = true;
 	plan("active=1");
 	for (sched.life = LIFE_STARTING; sched.life <= LIFE_OFF; sched.life++)
@@ -90,9 +91,9 @@ START_TEST(before_the_first_step)
 	ck_assert(asked());
 	plan("warmup=1,active=1");
 	ck_assert(!asked());
-	sched.given = false;
+	stage_run.given = false;
 	ck_assert(asked());
-	sched.given = true;
+	stage_run.given = true;
 	sched.may_follow = true;
 	ck_assert(asked());
 	/* Nothing is there that could call. */
