@@ -114,6 +114,7 @@ static bool is_reserved_key(const struct line *l)
 		"with_flops",
 		"trace_id",
 		"host_name",
+		"stage",
 		"distributedInfo",
 		"proflaunch",
 		"displayTimeUnit",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a file has before and after its events: head, rows of threads, tail. */
 #include "agent/core/clock.h"
+#include "config/stages.h"
 #include "writer/cost.h"
 #include "writer/python/pauses.h"
 #include "writer/trace.h"
@@ -111,6 +112,8 @@ static void put_cycle(struct trace *t)
 	uint32_t flags = t->info->flags;
 
 	json_text_unsigned(j, "\"window\": {\"number\": ", t->info->number);
+	if (t->info->stage)
+		json_text_unsigned(j, ", \"stage\": ", t->info->stage);
 	json_text(j, t->info->end ? ", \"complete\": true" : ", \"complete\": false");
 	if (flags & CYCLE_EARLY)
 		json_lit(j, ", \"before the schedule's first window\": true");
@@ -168,6 +171,19 @@ static void put_proflaunch_object(struct trace *t)
 	json_lit(j, "},\n");
 }
 
+/* Of a window of one of the user's stages: which. */
+static void put_stage(struct trace *t)
+{
+	char name[STAGES_NAME];
+
+	stages_name(t->config, t->info->stage, name, sizeof(name));
+	if (!*name)
+		return;
+	json_lit(&t->json, "\"stage\": ");
+	json_string(&t->json, name, strlen(name));
+	json_lit(&t->json, ",\n");
+}
+
 /* Everything but "traceName" stands before the events: HTA reads the file as a stream
  * and wants the metadata first. */
 void meta_head(struct trace *t)
@@ -192,6 +208,7 @@ void meta_head(struct trace *t)
 	if (t->config->flops)
 		json_lit(j, "\"with_flops\": 1,\n");
 	put_trace_id(t);
+	put_stage(t);
 	json_lit(j, "\"host_name\": ");
 	json_string(j, h->host, strnlen(h->host, sizeof(h->host)));
 	json_lit(j, ",\n");

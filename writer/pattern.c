@@ -3,6 +3,7 @@
 #include "agent/core/ranks.h"
 #include "base/fmt.h"
 #include "config/config_file.h"
+#include "config/stages.h"
 #include "writer/text.h"
 #include "writer/trace.h"
 
@@ -139,21 +140,43 @@ static void put_stamp(struct text *t, int64_t stamp_ns)
 		put_char(t, digits[i]);
 }
 
-/* Writes the resolved pattern. Returns whether the time is in it. */
-static bool put_fact(struct text *to, const char *fact, size_t len, int64_t stamp_ns)
+/* What stands behind the process's name, so that the time stays last: ".%t". */
+static const char *find_time(const char *fact, size_t len)
 {
+	const char *at = len > 3 ? fact + len - 3 : NULL;
+
+	return at && !memcmp(at, ".%t", 3) ? at : fact + len;
+}
+
+static void put_suffix(struct text *to, const struct trace *t)
+{
+	char suffix[STAGES_TEXT];
+
+	stages_suffix(t->config, t->info->stage, suffix, sizeof(suffix));
+	for (const char *p = suffix; *p; p++)
+		put_plain(to, *p == '/' ? '_' : *p);
+}
+
+/* Writes the resolved pattern. Returns whether the time is in it. */
+static bool put_fact(struct text *to, const char *fact, size_t len, const struct trace *t)
+{
+	const char *time = find_time(fact, len);
 	bool timed = false;
 
 	for (const char *p = fact; p < fact + len; p++) {
+		if (p == time)
+			put_suffix(to, t);
 		if (*p != '%' || p + 1 == fact + len) {
 			put_plain(to, *p);
 		} else if (*++p == 't') {
-			put_stamp(to, stamp_ns);
+			put_stamp(to, t->info->stamp_ns);
 			timed = true;
 		} else {
 			put_char(to, '%');
 		}
 	}
+	if (time == fact + len && (!len || fact[len - 1] != '/'))
+		put_suffix(to, t);
 	return timed;
 }
 
@@ -169,13 +192,14 @@ static bool put_resolved(struct text *to, const struct trace *t)
 
 	fact = facts_get(h, "file", &len);
 	if (fact && len > 2 && fact[0] == '"' && fact[len - 1] == '"')
-		timed = put_fact(to, fact + 1, len - 2, t->info->stamp_ns);
+		timed = put_fact(to, fact + 1, len - 2, t);
 	if (to->at > start && to->at[-1] != '/')
 		return timed;
 	fmt(host, sizeof(host), "%.*s", (int)sizeof(h->host), h->host);
 	put_value(to, host);
 	put_char(to, '_');
 	put_number(to, t->pid);
+	put_suffix(to, t);
 	put_char(to, '.');
 	put_stamp(to, t->info->stamp_ns);
 	return true;

@@ -49,6 +49,12 @@ static const uint16_t least[REC_KINDS] = {
 	[REC_C_CALL] = sizeof(struct record),
 };
 
+/* There is nothing of it in a file. */
+static bool is_void(const struct record *r)
+{
+	return r->kind == REC_NONE || (r->kind == REC_STEP && r->flags & STEP_VOID);
+}
+
 const struct record *read_step(const struct spool_view *v, uint64_t *at, uint64_t end)
 {
 	const struct record *r = (const struct record *)(v->base + *at);
@@ -234,7 +240,7 @@ static int scan_chunk(uint64_t offset, void *arg)
 			if (run && run->at == run->end)
 				s->c->runs.n--; /* said nothing */
 			run = note_thread(s, (const struct rec_thread *)r, here, at);
-		} else if (run && r->kind != REC_NONE) {
+		} else if (run && !is_void(r)) {
 			if (run->at == run->end && !tells_older(r))
 				run->begin = r->begin;
 			/* REC_HEAP belongs to the process, and gives a thread no row. */
@@ -363,8 +369,8 @@ const struct record *read_next(struct cursor *c, uint64_t *offset)
 		if (!r) {
 			c->run++;
 			c->at = 0;
-		} else if (r->kind != REC_NONE && r->kind != REC_THREAD &&
-			   r->kind != REC_HEAP && (c->heap || !record_is_heap(r->kind)) &&
+		} else if (!is_void(r) && r->kind != REC_THREAD && r->kind != REC_HEAP &&
+			   (c->heap || !record_is_heap(r->kind)) &&
 			   (r->begin < c->cycle->end || r->begin <= c->cycle->begin)) {
 			return r;
 		}

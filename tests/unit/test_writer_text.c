@@ -217,6 +217,7 @@ START_TEST(no_key_hides_the_files_own)
 		"with_flops",
 		"trace_id",
 		"host_name",
+		"stage",
 		"distributedInfo",
 		"proflaunch",
 		"displayTimeUnit",
