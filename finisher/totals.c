@@ -63,6 +63,10 @@ static void add_sched(struct totals *t, const struct spool_sched *s)
 	add_bounded(&t->loader_nexts, GET(s->loader_nexts));
 	add_bounded(&t->backwards, GET(s->backwards));
 	add_bounded(&t->marker_hits, GET(s->marker_hits));
+	for (unsigned i = 0; i < STAGES_MOST; i++) {
+		add_bounded(&t->stage[i].visits, GET(s->stage[i].visits));
+		add_bounded(&t->stage[i].steps, GET(s->stage[i].steps));
+	}
 }
 
 /* A spool of `h` had no room for something. */

@@ -43,6 +43,9 @@ struct totals {
 	struct flops_total flops;
 	uint64_t most; /* boundaries of one process */
 	uint64_t boundaries, optimizer_steps, loader_nexts, backwards, marker_hits;
+	struct {
+		uint64_t visits, steps;
+	} stage[STAGES_MOST]; /* of the user's */
 	uint64_t heap_rows; /* allocations that files show one by one */
 	struct tally seen; /* annotations of processes in which no step ended */
 	struct tally processes; /* that have files of their own, by name */

@@ -117,7 +117,9 @@ static void say_files(const struct closing *c)
 			 say_count(s->events[REC_FREE], "free"),
 			 c->config->malloc == MALLOC_SAMPLE ? " (a sample)" : "");
 	say_flops(&s->flops);
-	if (*s->chosen && closing_marker(c) == MARKER_AUTO)
+	if (closing_has_stages(c))
+		closing_stages(c);
+	else if (*s->chosen && closing_marker(c) == MARKER_AUTO)
 		say_note("%s ended (%s)", say_count(s->boundaries, "step"), s->chosen);
 }
 

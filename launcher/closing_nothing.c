@@ -121,7 +121,7 @@ static void say_no_spool(const struct closing *c)
 {
 	/* torch's markers are seen by libtorch's callbacks alone: without torch no step
 	 * ends. (`auto` records the heap of programs without torch as one window.) */
-	bool waits = closing_marker(c) == MARKER_TORCH;
+	bool waits = closing_marker(c) == MARKER_TORCH && !closing_has_stages(c);
 	uint64_t n = tally_all(c->programs);
 	const char *names = closing_tally(c->programs, NAMES);
 
@@ -181,6 +181,8 @@ void closing_nothing(const struct closing *c)
 	else if (s->windows)
 		say_warn(
 			"nothing was recorded: a window was open, but no operator ran in it");
+	else if (closing_has_stages(c))
+		closing_no_stage(c);
 	else if (!s->boundaries)
 		say_no_boundary(c);
 	else

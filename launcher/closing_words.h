@@ -30,5 +30,10 @@ void closing_losses(const struct closing *c);
 void closing_nothing(const struct closing *c);
 /* ... or only of steps before the plan's first window. */
 void closing_early(const struct closing *c);
+/* closing_stages.c: are there any? Says whose steps ended, and why nothing was
+ * recorded. */
+bool closing_has_stages(const struct closing *c);
+void closing_stages(const struct closing *c);
+void closing_no_stage(const struct closing *c);
 
 #endif

@@ -5,10 +5,12 @@
  * it could be preloaded. */
 #include "launcher/doctor/command.h"
 #include "base/text.h"
+#include "config/stages.h"
 #include "finisher/command_words.h"
 #include "launcher/doctor/verdict.h"
 #include "launcher/step_symbol.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- what a command starts ---- */
@@ -116,6 +118,30 @@ static void look_at_marker(const struct config *c, const struct target *t)
 	}
 }
 
+/* Stages that functions of Python's begin need a Python. False: there are no stages. */
+static bool look_at_stages(const struct config *c, const struct target *t, bool python)
+{
+	struct stages_row row[STAGES_MOST];
+	size_t n = stages_of(c, row), at = 0;
+	char names[STAGES_MOST * (STAGES_NAME + 2)] = "";
+	bool torch = false;
+
+	for (size_t i = 0; i < n; i++) {
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s",
+				       i ? ", " : "", row[i].name);
+		torch |= !strncmp(row[i].marker, MARKER_BY_TORCH,
+				  sizeof(MARKER_BY_TORCH) - 1);
+	}
+	if (n && (python || torch || step_symbol_may_change(t)))
+		verdict_good("stages: %s: their functions are looked for when Python has "
+			     "defined them; outside of them nothing is recorded",
+			     names);
+	else if (n)
+		verdict_bad("stages: %s: %s is no Python: none would begin", names,
+			    t->image);
+	return n;
+}
+
 static void look_at_on_trace(const struct config *c)
 {
 	char word[CONFIG_TEXT];
@@ -136,10 +162,12 @@ static void look_at_on_trace(const struct config *c)
 
 void command_options(const struct config *c, const struct target *t, bool python)
 {
+	look_at_on_trace(c);
+	if (look_at_stages(c, t, python))
+		return;
 	look_at_marker(c, t);
 	if (config_marker_is(c, MARKER_BY_PYTHON))
 		look_at_function(c, t, python);
-	look_at_on_trace(c);
 }
 
 /* ---- what would be recorded ---- */
