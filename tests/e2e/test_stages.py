@@ -240,10 +240,11 @@ def test_enter_and_leave():
 def test_enter_alone():
     """A stage is on until another is entered."""
     with prof.folder() as log:
-        files, said, _ = launch(log, "plain", schedule=WHOLE, **MARKERS, **{
-            "stage.train.enter": "python:train|end_validation@begin",
+        files, _, _ = launch(log, "plain", schedule=WHOLE, **MARKERS, **{
+            "stage.train.enter": "python:end_validation",
             "stage.validation.enter": "python:begin_validation@end"})
-        check(files, said, PLAIN)
+        assert visits(files) == [("validation", 0, 3), ("train", 0, 4), ("validation", 3, 3), ("train", 4, 4),
+                                 ("validation", 6, 3)], visits(files)
 
 
 def test_a_stage_alone():
