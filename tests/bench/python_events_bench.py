@@ -8,18 +8,18 @@ the youngest generation, with nothing in it. In `idle` no window is open: the fi
 ended. Of an import, which takes some 10 us, and of a wait, which takes ms, no loop would show ns: these are what the
 traces say, which time one event in 64.
 """
-import argparse
 import gc
 import glob
 import json
 import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
 
+import by_python
+
 LOOPS, TIMES = 40, 500
+TOLD = "gil", "import"
 
 
 def boundary():
@@ -77,52 +77,26 @@ def work(how):
                       "import of what is there": best(import_none)}))
 
 
-def run(args, python, how, log):
-    words = [python, os.path.abspath(__file__), "--work", how]
-    given = {"idle": ["--marker", "python:boundary", "--schedule", "wait=0,active=1,repeat=1"]}
-    if how != "bare":
-        words = [os.path.join(args.build, "proflaunch"), "-q", "--logdir", log, "--buffer-mb", "256", "--python-events",
-                 how if how in ("gil", "import") else "all", *given.get(how, ["--marker", "none"]), "--", *words]
-    out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
-    return json.loads(out.strip().splitlines()[-1]) if out.strip() else {}
-
-
 def cost_of(log):
     with open(glob.glob(os.path.join(log, "*.json"))[0], encoding="utf-8") as file:
         return json.load(file)["proflaunch"]["cost"].get("ns per python event")
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--python", action="append")
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--work")
-    args = parser.parse_args()
-    if args.work:
-        return work(args.work)
-    print("| Python | what | bare, ns | idle adds | a row adds |")
-    print("| --- | --- | --- | --- | --- |")
-    for python in args.python or [sys.executable]:
-        version = subprocess.run([python, "-V"], capture_output=True, text=True, check=True).stdout.split()[1]
-        found = {way: [] for way in ("bare", "idle", "row")}
-        told = {"gil": [], "import": []}
-        for _ in range(args.rounds):
-            for way in (*found, *told):
-                with tempfile.TemporaryDirectory() as log:
-                    said = run(args, python, way, log)
-                    if way in told:
-                        told[way] += [cost for cost in [cost_of(log)] if cost]
-                    else:
-                        found[way].append(said)
-        for what in found["bare"][0]:
-            middle = {way: statistics.median(one[what] for one in found[way]) for way in found}
-            print(f"| {version} | {what} | {middle['bare']:.0f} | {middle['idle'] - middle['bare']:+.0f} | "
-                  f"{middle['row'] - middle['bare']:+.0f} |", flush=True)
-        for way, costs in told.items():
-            print(f"| {version} | {way}, as the trace says | - | - | {statistics.median(costs):+.0f} |", flush=True)
-    return 0
+def run(args, python, how, log):
+    given = ["--buffer-mb", "256", "--python-events", how if how in TOLD else "all"]
+    given += ["--marker", "python:boundary", "--schedule", "wait=0,active=1,repeat=1"] if how == "idle" else ["--marker", "none"]
+    said = by_python.launched(args, python, how, log, None if how == "bare" else given)
+    return cost_of(log) if how in TOLD else said
+
+
+def rows(args, python):
+    found = by_python.rounds(args, python, ["bare", "idle", "row", *TOLD], run)
+    told = {way: [cost for cost in found.pop(way) if cost] for way in TOLD}
+    for what, bare, added in by_python.added(found):
+        yield what, f"{bare:.0f}", f"{added['idle']:+.0f}", f"{added['row']:+.0f}"
+    for way, costs in told.items():
+        yield f"{way}, as the trace says", "-", "-", f"{statistics.median(costs):+.0f}"
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(by_python.main(__doc__, work, ["what", "bare, ns", "idle adds", "a row adds"], rows))
