@@ -8,6 +8,7 @@
 #include "agent/core/clock.h"
 #include "agent/core/gate.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/method.h"
 #include "agent/python/pause.h"
 #include "agent/python/text.h"
 #include "agent/python/wish.h"
@@ -15,16 +16,8 @@
 
 #include <string.h>
 
-#define FAST_CALL   0x80 /* METH_FASTCALL (Include/methodobject.h) */
 #define API_VERSION 1013 /* PYTHON_API_VERSION (Include/modsupport.h) */
 #define LENGTH(a)   (sizeof(a) / sizeof(*(a)))
-
-struct method { /* PyMethodDef */
-	const char *name;
-	void *(*call)(void *self, void *const *args, long count);
-	int flags;
-	const char *doc;
-};
 
 static struct {
 	void *(*make_gc)(void); /* the module, or its definition (PEP 489) */
@@ -208,7 +201,9 @@ static void *find_list(void)
 
 static const char *find_all(void)
 {
-	static struct method method = { "proflaunch", on_phase, FAST_CALL, NULL };
+	static struct method method = {
+		"proflaunch", { .fast = on_phase }, METHOD_FAST, NULL
+	};
 
 	if (!find_functions())
 		return "the interpreter lacks functions that are needed";

@@ -5,16 +5,8 @@
 #include "agent/core/gate.h"
 #include "agent/core/thread.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/method.h"
 #include "base/sys.h"
-
-#define NO_ARGUMENTS 4 /* METH_NOARGS (Include/methodobject.h) */
-
-struct method { /* PyMethodDef */
-	const char *name;
-	void *(*call)(void *self, void *arguments);
-	int flags;
-	const char *doc;
-};
 
 static struct {
 	void *(*modules)(void); /* borrowed, as what item gives */
@@ -39,10 +31,10 @@ void goodbye_add(void (*call)(void))
 	also[n] = call;
 }
 
-static void *say_goodbye(void *self, void *arguments)
+static void *say_goodbye(void *self, void *argument)
 {
 	(void)self;
-	(void)arguments;
+	(void)argument;
 	for (unsigned i = 0; also[i]; i++)
 		also[i]();
 	interpreter_end();
@@ -95,7 +87,9 @@ static void *find_register(void)
 
 void goodbye_ask(void)
 {
-	static struct method method = { "proflaunch", say_goodbye, NO_ARGUMENTS, NULL };
+	static struct method method = {
+		"proflaunch", { say_goodbye }, METHOD_NONE, NULL
+	};
 	void *enter = find_register(), *function, *done = NULL;
 
 	if (!enter)

@@ -4,6 +4,7 @@
  * for. */
 #include "agent/python/kin.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/method.h"
 #include "base/seldom.h"
 
 #include <stdint.h>
@@ -22,14 +23,6 @@
 #define FUNCTION_SIZE    136
 #define FUNCTION_CODE    48
 #define FUNCTION_VERSION 128 /* that call sites compare */
-#define ONE_ARGUMENT     8 /* METH_O */
-
-struct method { /* PyMethodDef */
-	const char *name;
-	void *(*call)(void *self, void *argument);
-	int flags;
-	const char *doc;
-};
 
 static struct {
 	char *type; /* PyFunction_Type */
@@ -75,7 +68,7 @@ static void make_kin(void)
 	/* Between these the interpreter has dictionary, bases, MRO and caches. */
 	static const unsigned own[] = { 240, 248, 264, 336, 344, 352, 360, 368 };
 	static struct method methods[] = {
-		{ "__reduce_ex__", reduce_to_name, ONE_ARGUMENT, NULL }, { 0 }
+		{ "__reduce_ex__", { reduce_to_name }, METHOD_ONE, NULL }, { 0 }
 	};
 	uint64_t flags;
 

@@ -5,21 +5,13 @@
 #include "agent/core/gate.h"
 #include "agent/python/c_events.h"
 #include "agent/python/interpreter.h"
+#include "agent/python/method.h"
 #include "agent/python/told.h"
 #include "agent/python/track.h"
 #include "base/guard.h"
 
-#define FAST_CALL 0x80 /* METH_FASTCALL (Include/methodobject.h) */
 #define NO_TOOL   (-1)
 #define LENGTH(a) (sizeof(a) / sizeof(*(a)))
-
-typedef void *method_call(void *self, void *const *args, long count);
-struct method { /* PyMethodDef */
-	const char *name;
-	method_call *call;
-	int flags;
-	const char *doc;
-};
 
 static struct {
 	void *(*system)(const char *name); /* borrowed */
@@ -38,21 +30,21 @@ static struct {
 static int tool = NO_TOOL;
 
 static void end_tool(void);
-static method_call on_begin, on_end, on_c_begin, on_c_end;
+static method_fast_call on_begin, on_end, on_c_begin, on_c_end;
 
 static const struct event {
 	const char *name;
 	struct method method;
 } events[] = {
-	{ "PY_START", { "start", on_begin, FAST_CALL, NULL } },
-	{ "PY_RESUME", { "resume", on_begin, FAST_CALL, NULL } },
-	{ "PY_THROW", { "throw", on_begin, FAST_CALL, NULL } },
-	{ "PY_RETURN", { "return", on_end, FAST_CALL, NULL } },
-	{ "PY_YIELD", { "yield", on_end, FAST_CALL, NULL } },
-	{ "PY_UNWIND", { "unwind", on_end, FAST_CALL, NULL } },
-	{ "CALL", { "call", on_c_begin, FAST_CALL, NULL } },
-	{ "C_RETURN", { "c_return", on_c_end, FAST_CALL, NULL } },
-	{ "C_RAISE", { "c_raise", on_c_end, FAST_CALL, NULL } },
+	{ "PY_START", { "start", { .fast = on_begin }, METHOD_FAST, NULL } },
+	{ "PY_RESUME", { "resume", { .fast = on_begin }, METHOD_FAST, NULL } },
+	{ "PY_THROW", { "throw", { .fast = on_begin }, METHOD_FAST, NULL } },
+	{ "PY_RETURN", { "return", { .fast = on_end }, METHOD_FAST, NULL } },
+	{ "PY_YIELD", { "yield", { .fast = on_end }, METHOD_FAST, NULL } },
+	{ "PY_UNWIND", { "unwind", { .fast = on_end }, METHOD_FAST, NULL } },
+	{ "CALL", { "call", { .fast = on_c_begin }, METHOD_FAST, NULL } },
+	{ "C_RETURN", { "c_return", { .fast = on_c_end }, METHOD_FAST, NULL } },
+	{ "C_RAISE", { "c_raise", { .fast = on_c_end }, METHOD_FAST, NULL } },
 };
 #define OF_PYTHON 6 /* the first ones */
 static long bits[LENGTH(events)]; /* of the events, as set_events takes them */
