@@ -8,10 +8,8 @@
 #include "agent/python/c_roots.h"
 #include "agent/python/check.h"
 #include "agent/python/goodbye.h"
-#include "agent/python/imported.h"
+#include "agent/python/importer.h"
 #include "agent/python/interpreter.h"
-#include "agent/python/kin.h"
-#include "agent/python/slot.h"
 #include "agent/python/wish.h"
 #include "base/guard.h"
 #include "base/log.h"
@@ -23,8 +21,7 @@ static enum { NEW, FINDING, LEFT } state; /* under the interpreter's lock */
 static bool objects_only;
 static _Atomic bool looked;
 static unsigned missed;
-static struct slot import;
-static bool kin; /* the importer's type is exchanged, too, and by us */
+static struct importer import;
 static __thread unsigned importing; /* imports of those modules, within each other */
 
 /* ---- found ---- */
@@ -57,7 +54,7 @@ static void *on_import(void *function, void *const *args, size_t count, void *na
 	void *result;
 
 	importing += ours;
-	result = slot_next(&import)(function, args, count, names);
+	result = slot_next(&import.slot)(function, args, count, names);
 	importing -= ours;
 	if (ours && !importing && result && gate_cycle() && check_holds_lock())
 		look_guarded();
@@ -66,33 +63,21 @@ static void *on_import(void *function, void *const *args, size_t count, void *na
 
 static bool find_all(void)
 {
-	void *function;
-
-	if (!c_roots_find() || !imported_find() || !kin_find())
-		return false;
-	function = imported_item("_frozen_importlib", "_find_and_load");
-	return function && !slot_find(&import, function, on_import);
+	return c_roots_find() && importer_ready() && !importer_find(&import, on_import);
 }
 
-/* Python calls the importer by itself, too (import_module, `from package import module`),
- * and call sites that are hot look at its version or type alone. */
 static bool watch_importer(void)
 {
-	if (!slot_set_locked(&import))
+	if (!importer_watch(&import))
 		return false;
-	if (!kin)
-		kin = kin_set(import.function);
 	if (!gate_cycle())
-		slot_unset(&import);
+		slot_unset(&import.slot);
 	return true;
 }
 
 static void leave_importer(void)
 {
-	slot_unset(&import);
-	if (kin)
-		kin_unset(import.function);
-	kin = false;
+	importer_leave(&import);
 }
 
 /* A window is open, and this thread holds the lock. */
@@ -154,7 +139,7 @@ void c_calls_ended(const struct cycle_info *info, bool kept)
 	if (atomic_load(&interpreter_on)) {
 		c_place_settle();
 		if (!gate_cycle())
-			slot_unset(&import);
+			slot_unset(&import.slot);
 	}
 	if (kept)
 		say_missing(info);
@@ -165,5 +150,5 @@ void c_calls_fork_child(void)
 	if (!modules)
 		return;
 	c_place_fork_child();
-	slot_unset(&import);
+	slot_unset(&import.slot);
 }

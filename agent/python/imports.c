@@ -6,10 +6,9 @@
 #include "agent/core/gate.h"
 #include "agent/core/names.h"
 #include "agent/python/imported.h"
+#include "agent/python/importer.h"
 #include "agent/python/interpreter.h"
-#include "agent/python/kin.h"
 #include "agent/python/pause.h"
-#include "agent/python/slot.h"
 #include "agent/python/text.h"
 #include "base/guard.h"
 
@@ -17,8 +16,7 @@
 
 #define NAME_MOST 512 /* bytes; a longer name is cut */
 
-static struct slot slot;
-static bool kin; /* the function's type is exchanged, too */
+static struct importer importer;
 static const void *str_type;
 
 /* True: it is to be recorded, and this thread holds the lock. */
@@ -51,7 +49,7 @@ static void *watch_import(void *function, void *const *args, size_t count, void 
 	void *result;
 
 	begin_import(&p, args[0]);
-	result = slot_next(&slot)(function, args, count, names);
+	result = slot_next(&importer.slot)(function, args, count, names);
 	found.flags = result ? 0 : PAUSE_RAISED;
 	pause_end(&p, clock_ticks(), &found);
 	return result;
@@ -61,7 +59,7 @@ static void *on_import(void *function, void *const *args, size_t count, void *na
 {
 	if (gate_cycle() && SLOT_COUNT(count) && is_new(args[0]))
 		return watch_import(function, args, count, names);
-	return slot_next(&slot)(function, args, count, names);
+	return slot_next(&importer.slot)(function, args, count, names);
 }
 
 /* ---- the function ---- */
@@ -71,46 +69,38 @@ static const char *find_importer(void)
 	static const struct interpreter_symbol symbols[] = {
 		{ "PyUnicode_Type", &str_type, false },
 	};
-	void *importer;
 
-	if (!interpreter_find(symbols, 1) || !imported_find() || !kin_find())
+	if (!interpreter_find(symbols, 1) || !importer_ready())
 		return "the interpreter lacks functions that are needed";
-	importer = imported_item("_frozen_importlib", "_find_and_load");
-	return importer ? slot_find(&slot, importer, on_import) : "there is no importer";
+	return importer_find(&importer, on_import);
 }
 
-/* `from package import module` calls it in Python. */
 const char *imports_begin(void)
 {
-	const char *why = slot.at ? NULL : find_importer();
+	const char *why = importer.slot.at ? NULL : find_importer();
 
 	if (why)
 		return why;
-	if (!slot_set_locked(&slot))
+	if (!importer_watch(&importer))
 		return "another tool stands in front of the importer";
-	if (!kin)
-		kin = kin_set(slot.function);
 	if (!gate_cycle())
-		slot_unset(&slot);
+		slot_unset(&importer.slot);
 	return NULL;
 }
 
 void imports_end(void)
 {
-	slot_unset(&slot);
-	if (kin)
-		kin_unset(slot.function);
-	kin = false;
+	importer_leave(&importer);
 }
 
 void imports_opened(void)
 {
-	slot_set(&slot);
+	slot_set(&importer.slot);
 	if (!gate_cycle())
-		slot_unset(&slot);
+		slot_unset(&importer.slot);
 }
 
 void imports_closed(void)
 {
-	slot_unset(&slot);
+	slot_unset(&importer.slot);
 }

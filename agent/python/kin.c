@@ -5,6 +5,7 @@
 #include "agent/python/kin.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/method.h"
+#include "base/guard.h"
 #include "base/seldom.h"
 
 #include <stdint.h>
@@ -70,6 +71,7 @@ static void make_kin(void)
 	static struct method methods[] = {
 		{ "__reduce_ex__", { reduce_to_name }, METHOD_ONE, NULL }, { 0 }
 	};
+	uintptr_t guard;
 	uint64_t flags;
 
 	state = REFUSED;
@@ -85,10 +87,12 @@ static void make_kin(void)
 	flags &= ~READY;
 	memcpy(kin + FLAGS, &flags, sizeof(flags));
 	memset(kin + TYPE_VERSION, 0, 4);
+	guard = guard_enter(); /* what the type allocates is not the program's */
 	if (api.ready(kin))
 		api.clear_error();
 	else
 		state = MADE;
+	guard_leave(guard);
 }
 
 static bool exchange_type(void *function, const void *from, const void *to)

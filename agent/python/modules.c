@@ -8,6 +8,7 @@
 #include "agent/python/check.h"
 #include "agent/python/entered.h"
 #include "agent/python/imported.h"
+#include "agent/python/importer.h"
 #include "agent/python/interpreter.h"
 #include "agent/python/kin.h"
 #include "agent/python/paths.h"
@@ -23,8 +24,9 @@ static struct {
 static _Atomic int state; /* enum state */
 enum state { UNWANTED, LOOKING, FOUND, LEFT };
 static bool by_frames;
-/* nn.Module.__call__; what that calls; and importlib's function. */
-static struct slot call, inner, import;
+/* nn.Module.__call__, and what that calls. */
+static struct slot call, inner;
+static struct importer import;
 
 /* ---- a call ---- */
 
@@ -188,7 +190,7 @@ void modules_want(bool frames)
 
 	by_frames = frames;
 	if (interpreter_find(symbols, sizeof(symbols) / sizeof(*symbols)) &&
-	    paths_find() && imported_find())
+	    paths_find() && importer_ready())
 		atomic_store(&state, LOOKING);
 }
 
@@ -245,7 +247,7 @@ static void unset_slots(void)
 
 static void *on_import(void *function, void *const *args, size_t count, void *names)
 {
-	void *result = slot_next(&import)(function, args, count, names);
+	void *result = slot_next(&import.slot)(function, args, count, names);
 
 	if (result)
 		modules_look();
@@ -255,11 +257,9 @@ static void *on_import(void *function, void *const *args, size_t count, void *na
 /* Text: why imports cannot be looked at. */
 static const char *watch_imports(void)
 {
-	void *find = imported_item("_frozen_importlib", "_find_and_load");
-	const char *why = find ? slot_find(&import, find, on_import)
-			       : "its imports cannot be followed";
+	const char *why = importer_find(&import, on_import);
 
-	if (!why && !slot_set(&import))
+	if (!why && !importer_watch(&import))
 		why = "another tool follows its imports";
 	return why;
 }
@@ -292,7 +292,7 @@ static void look_now(void)
 	else if (type)
 		atomic_store(&state, FOUND);
 	if (why || type)
-		slot_unset(&import);
+		importer_leave(&import);
 	if (!why && type && gate_cycle())
 		open_slots();
 	close_slots();

@@ -214,6 +214,27 @@ def test_what_python_imports_by_itself():
     each(one)
 
 
+WITH_TORCH = """
+import importlib, torch
+for i in range(100):
+    importlib.import_module(f"empty{i}")
+audioop = importlib.import_module("audioop")
+for i in range(30): audioop.max(b"ab", 2)
+torch.nn.ReLU()(torch.ones(2))
+"""
+
+
+def test_what_python_imports_by_itself_behind_torch():
+    """Who looked for torch's modules no longer watches the importer then."""
+    with prof.folder() as log, prof.folder() as here:
+        for i in range(100):
+            open(os.path.join(here, f"empty{i}.py"), "w", encoding="utf-8").close()
+        run = prof.launch([VENV, "-W", "ignore", "-c", WITH_TORCH], log, env={"PYTHONPATH": here}, c_calls="audioop",
+                          marker="none", modules=True)
+        have = names(run.only())
+        assert have["audioop.max"] == 30 and have["nn.Module: ReLU_0"] == 1, (have, run.err)
+
+
 DERIVED = """
 class Mine(list): pass
 class Yours(dict): pass

@@ -2,6 +2,7 @@
 """Modules like torch's, in every version, whose calls are recorded while a window is open: for modules.py
 and entered.py. They are found when they are imported."""
 import ctypes
+import importlib
 import os
 import shutil
 import sys
@@ -86,18 +87,24 @@ class Window:
 
 
 def find():
-    """The look comes first, the import later: as where torch's first module is imported."""
+    """The look comes first, the import later: as where torch's first module is imported. Here the interpreter
+    imports nothing itself: import_module does, in Python, whose call sites are hot."""
     folder = tempfile.mkdtemp()
     os.makedirs(os.path.join(folder, "torch", "nn", "modules"))
-    for name, text in (("torch", ""), ("torch/nn", "from .modules import module\n"), ("torch/nn/modules", "")):
-        with open(os.path.join(folder, name, "__init__.py"), "w") as file:
-            file.write(text)
+    for name in "torch", "torch/nn", "torch/nn/modules":
+        with open(os.path.join(folder, name, "__init__.py"), "w"):
+            pass
     with open(os.path.join(folder, "torch", "nn", "modules", "module.py"), "w") as file:
         file.write(SOURCE)
     sys.path.insert(0, folder)
     find_and_load = sys.modules["_frozen_importlib"]._find_and_load
     at = ctypes.c_void_p.from_address(id(find_and_load) + OFFSET)
     stock = at.value
+    for _ in range(50):
+        try:
+            importlib.import_module("no_such_module")
+        except ImportError:
+            pass
     LIBRARY.modules_begin_look()
     if at.value == stock:
         walk.fail("imports are not followed")
@@ -108,10 +115,11 @@ def find():
 
     @CALLBACK
     def meanwhile():
-        import torch.nn
+        importlib.import_module("torch.nn.modules.module")
 
     LIBRARY.modules_window(True, meanwhile)
     want("the importer's pointer", at.value, stock)
+    want("the importer's type", type(find_and_load), type(walk.fail))
     type("Early", (sys.modules["torch.nn.modules.module"].Module,), {"forward": lambda self: None})()()
     want("modules that are found as a window opens", [row[0] for row in records()], ["Early"])
     LIBRARY.modules_window(False, None)
