@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The marker's search for its function (seek.h) may have exchanged the type before, and
- * wants it to stay. */
+/* Who watches it at the same time has the type once more each (kin.h). */
 #include "agent/python/importer.h"
 #include "agent/python/imported.h"
 #include "agent/python/kin.h"
-
-static unsigned watchers; /* that need the type */
-static bool exchanged; /* by us */
 
 bool importer_ready(void)
 {
@@ -24,20 +20,14 @@ bool importer_watch(struct importer *i)
 {
 	if (!slot_set_locked(&i->slot))
 		return false;
-	exchanged |= kin_set(i->slot.function);
-	watchers += !i->kin;
-	i->kin = true;
+	i->kin = i->kin || kin_set(i->slot.function);
 	return true;
 }
 
 void importer_leave(struct importer *i)
 {
 	slot_unset(&i->slot);
-	if (!i->kin)
-		return;
+	if (i->kin)
+		kin_unset(i->slot.function);
 	i->kin = false;
-	if (--watchers || !exchanged)
-		return;
-	kin_unset(i->slot.function);
-	exchanged = false;
 }
