@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a trace file up to its events, and looks whether it has an end. */
 #include "report/head.h"
+#include "base/order.h"
 #include "report/input.h"
 #include "report/parse.h"
 
@@ -21,6 +22,23 @@ static int64_t number_value(struct parse *p)
 	return parse_value(p, TOKEN_NUMBER) ? number_i64(p) : 0;
 }
 
+int head_by_stage(const struct head *a, const struct head *b)
+{
+	return order_of(a->stage_number, b->stage_number) ?: strcmp(a->stage, b->stage);
+}
+
+void head_stage(char to[HEAD_STAGE], const char *name, size_t len)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		"0123456789_-";
+	bool fine = len > 0 && len < HEAD_STAGE;
+
+	for (size_t i = 0; fine && i < len; i++)
+		fine = name[i] && strchr(letters, name[i]);
+	snprintf(to, HEAD_STAGE, "%.*s", fine ? (int)len : 0, name);
+}
+
 /* Takes "window", "process" or "events" of the object "proflaunch". */
 static void read_member(struct head *h, struct parse *p)
 {
@@ -29,6 +47,8 @@ static void read_member(struct head *h, struct parse *p)
 	while (parse_next(p) == TOKEN_KEY) {
 		if (parse_is(p, "number"))
 			h->window = number_value(p);
+		else if (parse_is(p, "stage"))
+			h->stage_number = number_value(p);
 		else if (parse_is(p, "pid"))
 			h->pid = number_value(p);
 		else if (parse_is(p, "parent"))
@@ -75,6 +95,14 @@ static void read_rank(struct head *h, struct parse *p)
 	h->rank = size > 1 ? rank : -1;
 }
 
+/* Whoever adds metadata to a trace may have called some of it that, too: the number,
+ * which comes behind it, says that it is a stage. */
+static void read_stage(struct head *h, struct parse *p)
+{
+	if (parse_value(p, TOKEN_STRING) && !*h->stage)
+		head_stage(h->stage, p->text, p->len);
+}
+
 static void read_members(struct head *h, struct parse *p)
 {
 	if (parse_next(p) != TOKEN_OBJECT)
@@ -84,6 +112,8 @@ static void read_members(struct head *h, struct parse *p)
 			read_ours(h, p);
 		else if (parse_is(p, "distributedInfo"))
 			read_rank(h, p);
+		else if (parse_is(p, "stage"))
+			read_stage(h, p);
 		else
 			parse_skip(p, TOKEN_KEY);
 	}
@@ -104,6 +134,10 @@ static void read_head(struct head *h)
 		parse_stop(&p);
 	}
 	input_close(in);
+	if (h->stage_number <= 0 || !*h->stage) {
+		h->stage_number = 0;
+		*h->stage = '\0';
+	}
 }
 
 /* Does the file end as JSON does? What is packed is taken to be whole. */

@@ -14,6 +14,7 @@
 #ifndef REPORT_MODEL_H
 #define REPORT_MODEL_H
 
+#include "report/head.h"
 #include "report/interpreter.h"
 #include "report/kept.h"
 #include "report/memory/sites.h"
@@ -33,7 +34,8 @@ struct thread {
 };
 
 struct whose { /* as the file says; torch's own files do not */
-	int64_t pid, rank, window; /* rank -1 = none */
+	int64_t pid, rank, window, stage_number; /* rank -1, stage 0: none */
+	char stage[HEAD_STAGE]; /* for whose_stage */
 	int64_t world, part; /* ranks; of the smallest group of several; 0 = not said */
 	uint32_t name, script, host; /* of the program; TEXT_NONE = not said */
 	bool torch, objects, unseen; /* Python's small ones: asked for; not seen */

@@ -72,6 +72,8 @@ static void take_window(struct model *m, struct parse *p)
 {
 	if (parse_is(p, "number"))
 		m->whose.window = number_value(p);
+	else if (parse_is(p, "stage"))
+		m->whose.stage_number = number_value(p);
 	else if (parse_is(p, "complete"))
 		m->whose.broken_off = !parse_value(p, TOKEN_TRUE);
 	else if (parse_is(p, "before the first step boundary"))
@@ -334,6 +336,9 @@ bool model_take_top(void *arg, const char *key, struct parse *p, bool *taken)
 			m->base_ns = number_i64(p);
 	} else if (!strcmp(key, "host_name")) {
 		m->whose.host = text_value(m, p);
+	} else if (!strcmp(key, "stage")) {
+		if (parse_value(p, TOKEN_STRING) && !*m->whose.stage)
+			head_stage(m->whose.stage, p->text, p->len);
 	} else if (!strcmp(key, "profile_memory")) {
 		m->says_memory = parse_value(p, TOKEN_NUMBER) && number_i64(p);
 	} else if (!strcmp(key, "record_shapes")) {

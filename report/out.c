@@ -214,6 +214,14 @@ size_t out_json_character(char *to, const void *character, size_t n)
 	return n;
 }
 
+void out_json_or_null(FILE *out, const char *text)
+{
+	if (text && *text)
+		out_json(out, text);
+	else
+		fputs("null", out);
+}
+
 void out_json(FILE *out, const char *text)
 {
 	const unsigned char *p = (const unsigned char *)text;

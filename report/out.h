@@ -34,6 +34,8 @@ void out_site(FILE *out, const char *text, int indent, size_t most);
 /* Writes a JSON string, with its quotes; bytes that are no UTF-8 become U+FFFD, and what
  * a terminal would obey is escaped. */
 void out_json(FILE *out, const char *text);
+/* The same; null of NULL and of an empty text. */
+void out_json_or_null(FILE *out, const char *text);
 /* A character of `n` bytes (0: a byte that is none) as it stands in a JSON string; how
  * many bytes that are. */
 #define OUT_JSON_MOST 8

@@ -4,6 +4,12 @@
 #include "base/buffer_need.h"
 #include "report/out.h"
 
+/* A name without a number is somebody's metadata. */
+const char *whose_stage(const struct model *m)
+{
+	return m->whose.stage_number > 0 ? m->whose.stage : "";
+}
+
 void whose_print(const struct model *m, FILE *out)
 {
 	const struct whose *w = &m->whose;
@@ -19,7 +25,11 @@ void whose_print(const struct model *m, FILE *out)
 	fprintf(out, " (pid %lld", (long long)w->pid);
 	if (w->rank >= 0)
 		fprintf(out, ", rank %lld", (long long)w->rank);
-	fprintf(out, "), window %lld\n", (long long)w->window);
+	if (*whose_stage(m))
+		fprintf(out, "), stage %s, window %lld\n", whose_stage(m),
+			(long long)w->window);
+	else
+		fprintf(out, "), window %lld\n", (long long)w->window);
 }
 
 /* 0 where records are missing for another reason as well: a larger buffer would not be

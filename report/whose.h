@@ -14,8 +14,10 @@
 
 #include <stdio.h>
 
-/* Prints "process: python train.py (pid 7, rank 3), window 2"; nothing where the file
- * does not say. */
+/* The stage of the run that the file is of; "" = none. */
+const char *whose_stage(const struct model *m);
+/* Prints "process: python train.py (pid 7, rank 3), stage train, window 2"; nothing where
+ * the file does not say. */
 void whose_print(const struct model *m, FILE *out);
 /* Prints "INCOMPLETE: ...", and what was repaired; nothing where the trace is whole. */
 void whose_print_missing(const struct model *m, FILE *out);

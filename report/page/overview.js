@@ -33,9 +33,9 @@ function where_to(data, advice) {
 function headline(data) {
 	const {report} = data, {step, mean} = step_sums(report);
 	const largest = mean.map((v, i) => [v / step, SHARES[i][1]]).sort((a, b) => b[0] - a[0]).filter(s => s[0] > 0.01).slice(0, 3);
-	const words = largest.map(([v, name]) => `${percent(v)} ${name}`).join(', ');
+	const words = largest.map(([v, name]) => `${percent(v)} ${name}`).join(', '), {stage} = report.process;
 	return make('div', {class: 'headline'}, make('h1', {}, micro(report.sentence)),
-		make('p', {class: 'sub'}, micro(data.steps_words) + (words ? ': ' + words + '.' : '.')));
+		make('p', {class: 'sub'}, stage ? `stage ${stage}: ` : '', micro(data.steps_words) + (words ? ': ' + words + '.' : '.')));
 }
 
 const doubts = data => data.report.recording.doubts.length

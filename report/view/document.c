@@ -5,14 +5,12 @@
 #include "report/units.h"
 #include "report/view/overview.h"
 #include "report/view/trust.h"
+#include "report/whose.h"
 
 static void put_text(FILE *out, const char *key, const char *text)
 {
 	fprintf(out, ", \"%s\": ", key);
-	if (text && *text)
-		out_json(out, text);
-	else
-		fputs("null", out);
+	out_json_or_null(out, text);
 }
 
 static void put_known(FILE *out, const char *key, bool known, int64_t n)
@@ -40,6 +38,7 @@ static void put_whose(FILE *out, const struct model *m)
 	put_text(out, "script", text_of(m, w->script));
 	put_known(out, "pid", w->name != TEXT_NONE, w->pid);
 	put_known(out, "rank", w->rank >= 0, w->rank);
+	put_text(out, "stage", whose_stage(m));
 	put_known(out, "window", m->ours, w->window);
 	put_text(out, "torch", text_of(m, w->torch_version));
 	fputs("}", out);

@@ -5,6 +5,7 @@
 #include "report/units.h"
 #include "report/view/overview.h"
 #include "report/view/trust.h"
+#include "report/whose.h"
 
 #include <string.h>
 
@@ -18,6 +19,8 @@ static void print_step(const struct subject *s, FILE *out)
 	const char *before = ": ";
 
 	overview_steps(s, text, sizeof(text));
+	if (*whose_stage(&s->model))
+		fprintf(out, "stage %s: ", whose_stage(&s->model));
 	fprintf(out, "%s", text);
 	for (unsigned k = 0; mean > 0 && k < SHARES; k++) {
 		double share = steps_mean_share(&s->steps, (enum share)k) / mean;

@@ -6,6 +6,7 @@
 #include "report/view/overview.h"
 #include "report/view/table.h"
 #include "report/view/trust.h"
+#include "report/whose.h"
 
 #include <string.h>
 
@@ -64,6 +65,7 @@ static void put_head(const struct subject *s, const struct screen *to)
 		overview_gpu(s, &s->devices.row[i], text, sizeof(text));
 		put_line(to, "- ", text);
 	}
+	put_line(to, "- stage ", whose_stage(&s->model));
 	overview_absent(s, text, sizeof(text));
 	put_line(to, "- not recorded: ", text);
 	put_line(to, "- file: ", s->path);

@@ -5,6 +5,7 @@
 #include "report/units.h"
 #include "report/view/rows.h"
 #include "report/view/trust.h"
+#include "report/whose.h"
 
 #include <stdarg.h>
 
@@ -51,6 +52,8 @@ static bool add_whose(struct table *t, struct subject *s)
 		fine &= add_row(t, s, "rank", "%lld", (long long)w->rank);
 	fine &= add_row(t, s, "written by", "%s",
 			m->ours ? "proflaunch" : "torch.profiler, or another");
+	if (*whose_stage(m))
+		fine &= add_row(t, s, "stage", "%s", whose_stage(m));
 	if (m->ours)
 		fine &= add_row(t, s, "window", "%lld%s", (long long)w->window,
 				w->broken_off ? ", the process ended inside it" : "");

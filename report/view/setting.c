@@ -5,6 +5,7 @@
 #include "report/out.h"
 #include "report/units.h"
 #include "report/view/overview.h"
+#include "report/whose.h"
 
 #define COLUMN 10u /* of the words before a fact */
 
@@ -123,6 +124,7 @@ void setting_print(const struct setting *o, const struct subject *s,
 	print_gpus(m, to);
 	print_cpu(o, &m->whose, to);
 	print_text(to, "system", o->system);
+	print_text(to, "stage", whose_stage(m));
 	print_path(to, s->path);
 	overview_steps(s, steps, sizeof(steps));
 	if (s->steps.marked)

@@ -71,6 +71,19 @@ START_TEST(only_the_first_step_of_all_is_left_out)
 }
 END_TEST
 
+START_TEST(the_stage_comes_first)
+{
+	begin();
+	ours("\"window\":{\"number\":1,\"stage\":2,\"complete\":true}},"
+	     "\"stage\":\"validation\",\"x\":{");
+	four_steps("aten::mm");
+	ck_assert(subject_of(&all));
+	ck_assert_int_eq(strncmp(glanced(), "stage validation: 4 steps of 100 ms", 35),
+			 0);
+	done();
+}
+END_TEST
+
 START_TEST(a_long_first_step_is_told_apart)
 {
 	begin();
@@ -107,6 +120,7 @@ int main(void)
 	tcase_add_test(tc, numbers_are_of_one_step);
 	tcase_add_test(tc, a_run_without_steps_is_its_operators);
 	tcase_add_test(tc, only_the_first_step_of_all_is_left_out);
+	tcase_add_test(tc, the_stage_comes_first);
 	tcase_add_test(tc, a_long_first_step_is_told_apart);
 	tcase_add_test(tc, what_cannot_be_used_is_said);
 	return unit_run(tc, "report glance");
