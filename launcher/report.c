@@ -143,7 +143,9 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		return take_number(value, 0, INT64_MAX, &r->choice.rank);
 	if (!strcmp(name, "window"))
 		return take_number(value, 0, INT64_MAX, &r->choice.window);
-	if (!strcmp(name, "sort"))
+	if (!strcmp(name, "stage"))
+		r->choice.stage = value;
+	else if (!strcmp(name, "sort"))
 		r->order.sort = value;
 	else if (!strcmp(name, "like-torch"))
 		r->order.like_torch = true;
@@ -216,7 +218,8 @@ static bool find_trace(struct request *r, const char *logdir)
 	const char *place = r->places_n ? r->places[0] : logdir ? logdir : find_logdir();
 	bool fine = choice_make(&r->choice, place, why, sizeof(why));
 
-	if (!fine && !r->places_n && r->choice.rank < 0 && r->choice.window < 0)
+	if (!fine && !r->places_n && r->choice.rank < 0 && r->choice.window < 0 &&
+	    !r->choice.stage)
 		say_warn("%s; name a trace or a directory: proflaunch report "
 			 "TRACE|DIRECTORY",
 			 why);

@@ -3,8 +3,7 @@
 #include "report/choice.h"
 #include "base/array.h"
 #include "base/order.h"
-#include "report/head.h"
-#include "report/memory/folder.h"
+#include "report/heads.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,47 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct heads {
-	struct head *row;
-	size_t n, room, unfinished;
-};
-
-/* ---- candidates ---- */
-
-/* Files of a directory, and of its "children", are of one run where their heads do not
- * say another. */
-static void name_run(struct head *h)
-{
-	const char *slash = strrchr(h->path, '/');
-	size_t len = slash ? (size_t)(slash - h->path) : 0;
-
-	if (*h->run && h->rank < 0)
-		return;
-	if (h->child && len > 9)
-		len -= 9;
-	/* Of a path that is longer, its end tells directories apart. */
-	snprintf(h->run, sizeof(h->run), "in %.*s", (int)(len < 140 ? len : 140),
-		 h->path + (len < 140 ? 0 : len - 140));
-}
-
-static bool add_heads(struct heads *all, const struct folder *f, int64_t since)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		struct head h;
-
-		if (!head_read(&h, f->files[i].path)) {
-			all->unfinished++;
-			continue;
-		}
-		if (h.changed < since)
-			continue;
-		name_run(&h);
-		if (!GROW(all->row, all->room, all->n))
-			return false;
-		all->row[all->n++] = h;
-	}
-	return true;
-}
+#define STAGES 320 /* a list of their names */
 
 /* ---- which one ---- */
 
@@ -73,9 +32,16 @@ static int by_rank(const struct head *a, const struct head *b)
 	return order_of(a->rank < 0, b->rank < 0) ?: order_of(a->rank, b->rank);
 }
 
+/* Of files of one run. */
+static int by_worth(const struct head *a, const struct head *b)
+{
+	return by_use(a, b) ?: by_rank(a, b) ?: head_by_stage(a, b) ?: by_time(a, b);
+}
+
 static bool is_wanted(const struct choice *c, const struct head *h)
 {
 	return (c->rank == CHOICE_ANY || c->rank == h->rank) &&
+	       (!c->stage || !strcmp(c->stage, h->stage)) &&
 	       (c->window == CHOICE_ANY || c->window == h->window);
 }
 
@@ -100,61 +66,57 @@ static const struct head *best_of(const struct choice *c, const struct heads *al
 
 		if (strcmp(h->run, run) != 0 || !is_wanted(c, h))
 			continue;
-		if (!best || (by_use(h, best) ?: by_rank(h, best) ?: by_time(h, best)) < 0)
+		if (!best || by_worth(h, best) < 0)
 			best = h;
 	}
 	return best;
 }
 
-/* Writes "0 to 3", "2", or "" of a run's ranks or windows. */
-static void write_range(char *to, size_t size, const struct heads *all, const char *run,
-			bool ranks)
+/* What is said of the file, "rank 0, stage train, window 2, " and what chooses another,
+ * "--rank (0 to 3), or its path". */
+static void write_which(const struct head *h, char *to, size_t size)
 {
-	int64_t low = INT64_MAX, high = -1;
+	size_t n = 0;
 
-	for (size_t i = 0; i < all->n; i++) {
-		const struct head *h = &all->row[i];
-		int64_t n = ranks ? h->rank : h->window;
+	*to = '\0';
+	if (h->rank >= 0)
+		n = (size_t)snprintf(to, size, "rank %lld, ", (long long)h->rank);
+	if (*h->stage)
+		n += (size_t)snprintf(to + n, size - n, "stage %s, ", h->stage);
+	if (h->ours)
+		snprintf(to + n, size - n, "window %lld, ", (long long)h->window);
+}
 
-		if (strcmp(h->run, run) != 0 || n < 0 || !(ranks || h->ours) ||
-		    (!ranks && h->child))
-			continue;
-		low = n < low ? n : low;
-		high = n > high ? n : high;
-	}
-	if (high < 0)
-		*to = '\0';
-	else if (low == high)
-		snprintf(to, size, "%lld", (long long)low);
-	else
-		snprintf(to, size, "%lld to %lld", (long long)low, (long long)high);
+static void write_other(const struct heads *all, const struct head *h, char *to,
+			size_t size)
+{
+	char ranks[64], windows[64], stages[STAGES];
+	size_t n = 0;
+
+	heads_ranks(all, h->run, ranks, sizeof(ranks));
+	heads_stages(all, h->run, stages, sizeof(stages));
+	heads_windows(all, h->run, h->stage, windows, sizeof(windows));
+	if (strchr(ranks, ' '))
+		n = (size_t)snprintf(to, size, "--rank (%s), ", ranks);
+	if (strcmp(stages, h->stage) != 0)
+		n += (size_t)snprintf(to + n, size - n, "--stage (%s), ", stages);
+	if (strchr(windows, ' '))
+		n += (size_t)snprintf(to + n, size - n, "--window (%s), ", windows);
+	snprintf(to + n, size - n, "%s", n ? "or its path" : "its path");
 }
 
 static void say_choice(struct choice *c, const char *place, const struct heads *all,
 		       const struct head *h)
 {
-	char ranks[64], windows[64], which[96] = "", other[192] = "";
-	size_t n = 0, m = 0;
+	char which[128], other[STAGES + 256];
 
-	write_range(ranks, sizeof(ranks), all, h->run, true);
-	write_range(windows, sizeof(windows), all, h->run, false);
 	if (all->n == 1) {
 		snprintf(c->line, sizeof(c->line), "%s: the only finished trace below %s",
 			 c->path, place);
 		return;
 	}
-	if (h->rank >= 0)
-		n = (size_t)snprintf(which, sizeof(which), "rank %lld, ",
-				     (long long)h->rank);
-	if (h->ours)
-		snprintf(which + n, sizeof(which) - n, "window %lld, ",
-			 (long long)h->window);
-	if (strchr(ranks, ' '))
-		m = (size_t)snprintf(other, sizeof(other), "--rank (%s), ", ranks);
-	if (strchr(windows, ' '))
-		m += (size_t)snprintf(other + m, sizeof(other) - m, "--window (%s), ",
-				      windows);
-	snprintf(other + m, sizeof(other) - m, "%s", m ? "or its path" : "its path");
+	write_which(h, which, sizeof(which));
+	write_other(all, h, other, sizeof(other));
 	snprintf(
 		c->line, sizeof(c->line),
 		"%s: %sof the newest run; one of %zu traces below %s%s: %s chooses another",
@@ -162,20 +124,30 @@ static void say_choice(struct choice *c, const char *place, const struct heads *
 		all->unfinished ? ", where others are not finished" : "", other);
 }
 
+/* Windows are those of the stage that is wanted, where the run has that one. */
 static bool nothing_fits(const struct choice *c, const char *place,
 			 const struct heads *all, const char *run, char *why, size_t size)
 {
-	char ranks[64], windows[64], rank[64] = "", window[64] = "";
+	char ranks[64], windows[64], stages[STAGES], rank[64] = "", window[64] = "";
 
-	write_range(ranks, sizeof(ranks), all, run, true);
-	write_range(windows, sizeof(windows), all, run, false);
+	heads_ranks(all, run, ranks, sizeof(ranks));
+	heads_stages(all, run, stages, sizeof(stages));
+	heads_windows(all, run, c->stage, windows, sizeof(windows));
+	if (!*windows)
+		heads_windows(all, run, NULL, windows, sizeof(windows));
 	if (c->rank != CHOICE_ANY)
 		snprintf(rank, sizeof(rank), " of rank %lld", (long long)c->rank);
 	if (c->window != CHOICE_ANY)
 		snprintf(window, sizeof(window), " of window %lld", (long long)c->window);
-	snprintf(why, size, "%s: no trace%s%s in the newest run: it has %s%s, and %s%s",
-		 place, rank, window, *ranks ? "ranks " : "no ranks", ranks,
-		 *windows ? "windows " : "no numbers of windows", windows);
+	snprintf(why, size,
+		 "%s: no trace%s%s%s%s in the newest run: it has %s%s%s%s%s, and %s%s",
+		 place, rank, c->stage ? " of stage " : "", c->stage ? c->stage : "",
+		 window,
+		 *stages    ? "stages "
+		 : c->stage ? "no stages"
+			    : "",
+		 stages, *stages || c->stage ? ", " : "", *ranks ? "ranks " : "no ranks",
+		 ranks, *windows ? "windows " : "no numbers of windows", windows);
 	return false;
 }
 
@@ -193,7 +165,8 @@ static bool keep_window(struct choice *c, const char *path)
 static bool is_window_of(const struct head *h, const struct head *best)
 {
 	return !strcmp(h->run, best->run) && h->rank == best->rank &&
-	       h->pid == best->pid && h->ours == best->ours && !by_use(h, best);
+	       h->pid == best->pid && h->ours == best->ours && !by_use(h, best) &&
+	       !head_by_stage(h, best);
 }
 
 static int by_window(const void *left, const void *right)
@@ -244,6 +217,7 @@ static bool keep_ranks(struct choice *c, struct heads *all, const struct head *b
 				    ? !strcmp(h->path, one.path)
 				    : !strcmp(h->run, one.run) && h->rank > last &&
 					      h->ours == one.ours && !by_use(h, &one) &&
+					      !strcmp(h->stage, one.stage) &&
 					      (!h->ours || h->window == one.window);
 
 		if (!mine)
@@ -267,9 +241,9 @@ void choice_free(struct choice *c)
 static bool choose_below(struct choice *c, const char *place, const struct folder *f,
 			 char *why, size_t size)
 {
-	struct heads all = { 0 };
+	struct heads all;
 	const struct head *h;
-	bool fine = add_heads(&all, f, c->since);
+	bool fine = heads_read(&all, f, c->since);
 
 	if (!fine) {
 		snprintf(why, size, "%s: %s", place, strerror(ENOMEM));
@@ -281,13 +255,14 @@ static bool choose_below(struct choice *c, const char *place, const struct folde
 		fine = nothing_fits(c, place, &all, newest_run(&all), why, size);
 	} else {
 		snprintf(c->path, sizeof(c->path), "%s", h->path);
+		strcpy(c->chosen, h->stage);
 		say_choice(c, place, &all, h);
 		fine = (!c->all || keep_windows(c, &all, h)) &&
 		       (!c->ranks || keep_ranks(c, &all, h));
 		if (!fine)
 			snprintf(why, size, "%s: %s", place, strerror(ENOMEM));
 	}
-	free(all.row);
+	heads_free(&all);
 	return fine;
 }
 
@@ -305,17 +280,18 @@ bool choice_make(struct choice *c, const char *place, char *why, size_t size)
 	struct stat st;
 	bool fine;
 
-	*c->line = '\0';
+	*c->line = *c->chosen = '\0';
 	if (stat(place, &st)) {
 		snprintf(why, size, "%s: %s", place, strerror(errno));
 		return false;
 	}
 	if (!S_ISDIR(st.st_mode)) {
 		snprintf(c->path, sizeof(c->path), "%s", place);
-		if (c->rank == CHOICE_ANY && c->window == CHOICE_ANY)
+		if (c->rank == CHOICE_ANY && c->window == CHOICE_ANY && !c->stage)
 			return (!c->all && !c->ranks) || keep_path(c, place, why, size);
 		snprintf(why, size,
-			 "%s: is one trace: --rank and --window choose below a directory",
+			 "%s: is one trace: --rank, --stage and --window choose below a "
+			 "directory",
 			 place);
 		return false;
 	}

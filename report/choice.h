@@ -5,8 +5,8 @@
  *
  * A run is a job of proflaunch. The ranks of a distributed program, and files that no
  * proflaunch wrote, are of one run where they lie in one directory. Of the run it is the
- * newest finished file of the lowest rank; files without operators, and those of child
- * processes, only where there is no other.
+ * newest finished file of the lowest rank, of its first stage; files without operators,
+ * and those of child processes, only where there is no other.
  *
  * Threads  one at a time.
  * Memory   of fixed size, and the windows' paths; choice_free.
@@ -15,6 +15,8 @@
  */
 #ifndef REPORT_CHOICE_H
 #define REPORT_CHOICE_H
+
+#include "report/head.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -25,13 +27,15 @@
 
 struct choice {
 	int64_t rank, window; /* what is wanted: CHOICE_ANY, or a number */
+	const char *stage; /* likewise: NULL, or a name */
 	int64_t since; /* wanted: files changed from then on, in ns since 1970 */
 	char path[PATH_MAX];
+	char chosen[HEAD_STAGE]; /* its stage; "" = none, or a file was named */
 	/* Which one it is, out of how many, and how to choose another; "" = a file was
 	 * named. */
 	char line[3 * PATH_MAX];
-	bool all; /* wanted: all windows of the process that `path` is of */
-	bool ranks; /* wanted: the files of all ranks in the window that `path` is of */
+	bool all; /* wanted: all windows of the process and stage that `path` is of */
+	bool ranks; /* wanted: those of all ranks in the stage and window of `path` */
 	/* Their paths, by number of the window or rank; of a file that was named, it
 	 * alone. */
 	char **windows;

@@ -80,6 +80,32 @@ def test_a_report_is_asked_for():
         assert status == 7 and out == "the program's own\n" and "Operators, time of their own" in said, said
 
 
+STAGED = """
+import json, os
+for number, stage in (1, "train"), (2, "validation"):
+    events = [{"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": 1000 * i, "dur": 1000 * number}
+              for i in range(4) for cat, name in (("user_annotation", f"ProfilerStep#{i}"), ("cpu_op", "aten::mm"))]
+    path = os.path.join(LOG, f"z.{stage}.pt.trace.json")
+    head = {"window": {"number": 1, "stage": number, "complete": True}, "process": {"pid": 1, "job": "later"}, "events": {"operators": 4}}
+    json.dump({"stage": stage, "proflaunch": head, "traceEvents": events}, open(path, "w"))
+    os.utime(path, (4e9 + number, 4e9 + number))
+print("the program's own")
+"""
+
+
+def test_the_first_stage_is_shown():
+    """Of a run with files of several stages it is training, though validation is newer. The files of two windows are beside."""
+    plan = "wait=0,warmup=0,active=2,repeat=2"
+    with prof.folder() as log:
+        code = PROGRAM.replace('print("the program\'s own")', STAGED.replace("LOG", repr(log)))
+        _, _, said = on_terminal(log, "--schedule", plan, code=code)
+        assert "proflaunch: stage train: 4 steps of 1.00 ms" in said and "validation" not in said, said
+    with prof.folder() as log:
+        code = PROGRAM.replace('print("the program\'s own")', STAGED.replace("LOG", repr(log)))
+        run = prof.launch([VENV, "-c", code], log, check=False, report=True, schedule=plan)
+        assert "4 steps of 1.00 ms" in run.err and "4 steps of 2.00 ms" not in run.err, run.err
+
+
 @prof.full
 def test_a_file_that_takes_long_says_nothing():
     """Half a second is the most: an older run's file is not what is shown, but a newer one's may be large."""

@@ -281,7 +281,7 @@ def test_options():
                            (["--steps", "9", path], "has no whole step 9: its steps are 3 to 6"),
                            (["--limit", "0", path], "--limit 0: not a number from 1 on"),
                            (["--rank", "x", path], "--rank x: not a number from 0 on"),
-                           (["--rank", "0", path], "is one trace: --rank and --window choose below a directory"),
+                           (["--rank", "0", path], "is one trace: --rank, --stage and --window choose below a directory"),
                            (["--sort", "count", path], "--sort: the overview has an order of its own"),
                            (["--view", "ops", "--sort", "no", path], "--sort no: the columns of ops are key, input_shapes"),
                            (["--format", "json", "--sort", "no", path], "--sort no: the columns of"),

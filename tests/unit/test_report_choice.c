@@ -71,6 +71,21 @@ static void put_of(int pid, const char *name, int window)
 	put(name, text);
 }
 
+/* A file of a stage of a run. */
+static void put_staged(const char *name, int rank, const char *stage, int number,
+		       int window)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "{\"stage\": \"%s\", \"distributedInfo\": {\"rank\": %d, "
+		 "\"world_size\": 2}, \"proflaunch\": {\"window\": {\"number\": %d, "
+		 "\"stage\": %d}, \"process\": {\"pid\": 1, \"job\": \"j\"}, "
+		 "\"events\": {\"operators\": 3}}, \"traceEvents\": []}",
+		 stage, rank, window, number);
+	put(name, text);
+}
+
 static void wish(int64_t rank, int64_t window)
 {
 	choice = (struct choice){ .rank = rank, .window = window };
@@ -205,7 +220,148 @@ START_TEST(a_file_that_is_named_is_taken_as_it_is)
 	ck_assert_str_eq(choice.line, "");
 	wish(0, CHOICE_ANY);
 	ck_assert(!choice_make(&choice, path, why, sizeof(why)));
-	ck_assert_ptr_nonnull(strstr(why, "is one trace: --rank and --window"));
+	ck_assert_ptr_nonnull(strstr(why, "is one trace: --rank, --stage and --window"));
+}
+END_TEST
+
+static void has_windows(const char *first, const char *second)
+{
+	ck_assert_uint_eq(choice.windows_n, 2);
+	ck_assert_str_eq(choice.windows[0] + strlen(dir) + 1, first);
+	ck_assert_str_eq(choice.windows[1] + strlen(dir) + 1, second);
+	choice_free(&choice);
+}
+
+static void put_stages(void)
+{
+	put_staged("train1.pt.trace.json", 0, "train", 1, 1);
+	put_staged("val1.pt.trace.json", 0, "validation", 2, 1);
+	put_staged("train2.pt.trace.json", 0, "train", 1, 2);
+	put_staged("other.pt.trace.json", 1, "train", 1, 2);
+	put_staged("val2.pt.trace.json", 0, "validation", 2, 2);
+	put_staged("val3.pt.trace.json", 0, "validation", 2, 3);
+	put_staged("late.pt.trace.json", 1, "validation", 2, 2);
+}
+
+START_TEST(the_first_stage_counts)
+{
+	put_stages();
+	wish(CHOICE_ANY, CHOICE_ANY);
+	ck_assert_str_eq(chosen(), "train2.pt.trace.json");
+	ck_assert_str_eq(choice.chosen, "train");
+	ck_assert_msg(strstr(choice.line,
+			     ": rank 0, stage train, window 2, of the newest "
+			     "run; one of 7 traces") != NULL,
+		      "%s", choice.line);
+	ck_assert_msg(strstr(choice.line,
+			     ": --rank (0 to 1), --stage (train, validation), --window "
+			     "(1 to 2), or its path chooses another") != NULL,
+		      "%s", choice.line);
+	choice.window = 3;
+	ck_assert_str_eq(chosen(), "val3.pt.trace.json");
+	wish(CHOICE_ANY, CHOICE_ANY);
+	choice.stage = "validation";
+	ck_assert_str_eq(chosen(), "val3.pt.trace.json");
+	ck_assert_ptr_nonnull(strstr(choice.line, "--window (1 to 3)"));
+}
+END_TEST
+
+START_TEST(windows_and_ranks_are_of_one_stage)
+{
+	put_stages();
+	wish(CHOICE_ANY, CHOICE_ANY);
+	choice.all = true;
+	ck_assert_str_eq(chosen(), "train2.pt.trace.json");
+	has_windows("train1.pt.trace.json", "train2.pt.trace.json");
+	wish(CHOICE_ANY, 2);
+	choice.ranks = true;
+	choice.stage = "validation";
+	ck_assert_str_eq(chosen(), "val2.pt.trace.json");
+	has_windows("val2.pt.trace.json", "late.pt.trace.json");
+	choice.stage = NULL;
+	ck_assert_str_eq(chosen(), "train2.pt.trace.json");
+	has_windows("train2.pt.trace.json", "other.pt.trace.json");
+}
+END_TEST
+
+START_TEST(a_stage_that_is_not_there_is_said)
+{
+	put_stages();
+	wish(1, CHOICE_ANY);
+	choice.stage = "test";
+	refused("no trace of rank 1 of stage test in the newest run: it has stages train, "
+		"validation, ranks 0 to 1, and windows 1 to 3");
+	choice.stage = "train";
+	choice.window = 1;
+	refused("no trace of rank 1 of stage train of window 1 in the newest run: it has "
+		"stages train, validation, ranks 0 to 1, and windows 1 to 2");
+	put_ours("next.pt.trace.json", "k", -1, 1, 9);
+	wish(CHOICE_ANY, CHOICE_ANY);
+	choice.stage = "train";
+	refused("it has no stages, no ranks, and windows 1");
+}
+END_TEST
+
+/* What some of a run is of is said only where there is such a part. */
+START_TEST(what_is_of_no_stage_comes_first)
+{
+	put_of(1, "plain.pt.trace.json", 1);
+	put_staged("val.pt.trace.json", -1, "validation", 1, 1);
+	wish(CHOICE_ANY, CHOICE_ANY);
+	ck_assert_str_eq(chosen(), "plain.pt.trace.json");
+	ck_assert_str_eq(choice.chosen, "");
+	ck_assert_msg(strstr(choice.line, ": window 1, of the newest run") != NULL, "%s",
+		      choice.line);
+	ck_assert_ptr_nonnull(strstr(choice.line, "--stage (validation), or its path"));
+}
+END_TEST
+
+/* Metadata of others may be called that; a name that no stage has is none. */
+START_TEST(what_is_called_a_stage_need_not_be_one)
+{
+	static const char *const heads[] = {
+		"\"stage\": \"warm\", \"proflaunch\": {\"window\": {\"number\": 1}}",
+		"\"stage\": \"a/../b\", \"proflaunch\": {\"window\": {\"stage\": 1}}",
+		"\"stage\": \"\", \"proflaunch\": {\"window\": {\"stage\": 1}}",
+		"\"stage\": \"a2345678901234567890123456789012\", \"proflaunch\": "
+		"{\"window\": {\"stage\": 1}}",
+		"\"stage\": 7, \"proflaunch\": {\"window\": {\"stage\": 1}}",
+		"\"stage\": \"warm\", \"proflaunch\": {\"window\": {\"stage\": -1}}",
+		"\"stage\": \"warm\"",
+	};
+	char text[256];
+
+	put_ours("other.pt.trace.json", "j", -1, 1, 0);
+	wish(CHOICE_ANY, CHOICE_ANY);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(*heads); i++) {
+		snprintf(text, sizeof(text), "{%s, \"traceEvents\": []}", heads[i]);
+		put("a.pt.trace.json", text);
+		ck_assert_str_eq(chosen(), "a.pt.trace.json");
+		ck_assert_msg(!strstr(choice.line, "stage"), "%s", choice.line);
+	}
+	put("a.pt.trace.json",
+	    "{\"stage\": \"a234567890123456789012345678901\", \"stage\": "
+	    "\"b\", \"proflaunch\": {\"window\": {\"stage\": 1}}, "
+	    "\"traceEvents\": []}");
+	ck_assert_str_eq(chosen(), "a.pt.trace.json");
+	ck_assert_str_eq(choice.chosen, "a234567890123456789012345678901");
+}
+END_TEST
+
+/* A list that is too long ends early. */
+START_TEST(many_stages_are_no_harm)
+{
+	char name[64], stage[64];
+
+	for (int i = 1; i <= 20; i++) {
+		snprintf(name, sizeof(name), "%d.pt.trace.json", i);
+		snprintf(stage, sizeof(stage), "%031d", i);
+		put_staged(name, 0, stage, i, 1);
+	}
+	wish(CHOICE_ANY, CHOICE_ANY);
+	ck_assert_str_eq(chosen(), "1.pt.trace.json");
+	snprintf(stage, sizeof(stage), "%031d), or its path", 9);
+	ck_assert_msg(strstr(choice.line, stage) != NULL, "%s", choice.line);
 }
 END_TEST
 
@@ -221,6 +377,12 @@ int main(void)
 	tcase_add_test(tc, unfinished_files_are_passed_over);
 	tcase_add_test(tc, nothing_is_said_with_its_reason);
 	tcase_add_test(tc, earlier_runs_may_be_left_out);
+	tcase_add_test(tc, the_first_stage_counts);
+	tcase_add_test(tc, windows_and_ranks_are_of_one_stage);
+	tcase_add_test(tc, a_stage_that_is_not_there_is_said);
+	tcase_add_test(tc, what_is_of_no_stage_comes_first);
+	tcase_add_test(tc, what_is_called_a_stage_need_not_be_one);
+	tcase_add_test(tc, many_stages_are_no_harm);
 	tcase_add_test(tc, a_file_that_is_named_is_taken_as_it_is);
 	return unit_run(tc, "report_choice");
 }
