@@ -17,6 +17,7 @@ struct request {
 	enum view_format format;
 	size_t limit;
 	int64_t rank;
+	const char *stage; /* NULL = the first one */
 	char **places;
 	unsigned places_n;
 	const char *output, *html;
@@ -67,6 +68,8 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		return verb_options_number(value, 1, INT32_MAX, &r->html_limit)
 			       ? NULL
 			       : "not a number from 1 on";
+	} else if (!strcmp(name, "stage")) {
+		r->stage = value;
 	} else if (!strcmp(name, "output")) {
 		r->output = value;
 	} else if (!strcmp(name, "html")) {
@@ -176,7 +179,8 @@ static int diff_sides(const struct request *r)
 
 	if (!result_may_go_to(output, r->places, 2))
 		return 2;
-	if (side_read(&a, r->places[0], r->rank) && side_read(&b, r->places[1], r->rank))
+	if (side_read(&a, r->places[0], r->rank, r->stage) &&
+	    side_read(&b, r->places[1], r->rank, r->stage))
 		status = compare_sides(r, &a, &b);
 	side_free(&a);
 	side_free(&b);

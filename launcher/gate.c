@@ -19,6 +19,7 @@ struct request {
 	double limit;
 	enum gate_format format;
 	int64_t rank;
+	const char *stage; /* NULL = the first one */
 	char **places;
 	unsigned places_n;
 	bool strict, help;
@@ -34,7 +35,7 @@ static void print_help(const struct verb_options *o)
 	       "\n");
 	verb_options_print(o);
 	printf("\nExit status: 0: no regression beyond the limit; 1: a regression; 2: nobody can tell\n"
-	       "(too few steps, other GPUs, a broken file, records are missing, no trace), or wrong\n"
+	       "(too few steps, other GPUs or stages, a broken file, records are missing, no trace), or wrong\n"
 	       "options.\n");
 }
 
@@ -85,7 +86,9 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		return verb_options_number(value, 0, INT64_MAX, &r->rank)
 			       ? NULL
 			       : "not a number from 0 on";
-	if (!strcmp(name, "baseline"))
+	if (!strcmp(name, "stage"))
+		r->stage = value;
+	else if (!strcmp(name, "baseline"))
 		r->baseline = value;
 	else if (!strcmp(name, "output"))
 		r->output = value;
@@ -118,7 +121,9 @@ static void doubt_verdict(struct gate *g, const struct profile *a,
 {
 	const char *why = NULL;
 
-	if (*a->gpu && *b->gpu && strcmp(a->gpu, b->gpu) != 0)
+	if (strcmp(a->stage, b->stage) != 0)
+		why = "the runs are of different stages";
+	else if (*a->gpu && *b->gpu && strcmp(a->gpu, b->gpu) != 0)
 		why = "the runs are of different GPUs";
 	else if (a->damaged || b->damaged)
 		why = "part of a file could not be read: proflaunch report says where";
@@ -174,7 +179,8 @@ static int gate_sides(const struct request *r)
 	static struct side a, b;
 	int status = 2;
 
-	if (side_read(&a, r->baseline, r->rank) && side_read(&b, r->places[0], r->rank))
+	if (side_read(&a, r->baseline, r->rank, r->stage) &&
+	    side_read(&b, r->places[0], r->rank, r->stage))
 		status = judge_sides(r, &a, &b);
 	side_free(&a);
 	side_free(&b);

@@ -25,12 +25,13 @@ static bool read_files(struct side *s)
 	return true;
 }
 
-bool side_read(struct side *s, const char *place, int64_t rank)
+bool side_read(struct side *s, const char *place, int64_t rank, const char *stage)
 {
 	char why[3 * PATH_MAX];
 
 	*s = (struct side){ .place = place };
 	s->choice.rank = rank;
+	s->choice.stage = stage;
 	s->choice.window = CHOICE_ANY;
 	s->choice.all = true;
 	profile_start(&s->profile);
@@ -40,9 +41,10 @@ bool side_read(struct side *s, const char *place, int64_t rank)
 	}
 	if (*s->choice.line)
 		say_note(
-			"%s: %zu window%s of one process of the newest run below it, the "
-			"last %s",
+			"%s: %zu window%s of one process%s%s of the newest run below it, "
+			"the last %s",
 			place, s->choice.windows_n, s->choice.windows_n == 1 ? "" : "s",
+			*s->choice.chosen ? ", in stage " : "", s->choice.chosen,
 			s->choice.path);
 	return read_files(s);
 }

@@ -23,8 +23,8 @@ struct side {
 };
 
 /* Reads a file, or all windows of the process whose file would be chosen of a directory,
- * and says which they are. `rank`: CHOICE_ANY, or a number. */
-bool side_read(struct side *s, const char *place, int64_t rank);
+ * and says which they are. `rank`: CHOICE_ANY, or a number; `stage`: NULL, or a name. */
+bool side_read(struct side *s, const char *place, int64_t rank, const char *stage);
 void side_free(struct side *s);
 struct difference_side side_named(const struct side *s);
 /* The permissions of what is made of both: result_most. */

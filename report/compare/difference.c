@@ -107,11 +107,22 @@ static void doubt_text(struct difference *d, const char *what, const char *a,
 		add_doubt(d, "other %s: %.80s, then %.80s", what, a, b);
 }
 
+/* A run without stages has all of its steps in one. */
+static void doubt_stage(struct difference *d, const char *a, const char *b)
+{
+	if (strcmp(a, b) != 0)
+		add_doubt(d,
+			  "other stage: %s, then %s: their steps are not of one kind "
+			  "(--stage NAME chooses below directories)",
+			  *a ? a : "none", *b ? b : "none");
+}
+
 void difference_doubts(struct difference *d)
 {
 	const struct profile *a = d->a.profile, *b = d->b.profile;
 
 	d->doubts = 0;
+	doubt_stage(d, a->stage, b->stage);
 	doubt_side(d, "A", a);
 	doubt_side(d, "B", b);
 	doubt_text(d, "GPU", a->gpu, b->gpu);

@@ -12,7 +12,7 @@
 
 #include "report/compare/compare.h"
 
-#define DIFFERENCE_DOUBTS 8u
+#define DIFFERENCE_DOUBTS 11u /* all there are */
 
 struct difference_side {
 	const char *name; /* what the user called it */

@@ -2,6 +2,7 @@
 /* Adds the times of each step up, file after file. */
 #include "report/compare/profile.h"
 #include "report/figures/self_time.h"
+#include "report/whose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -189,6 +190,8 @@ static void add_facts(struct profile *p, const struct model *m)
 {
 	keep_text(p->torch, sizeof(p->torch), m, m->whose.torch_version);
 	keep_text(p->script, sizeof(p->script), m, m->whose.script);
+	if (!*p->stage)
+		strcpy(p->stage, whose_stage(m));
 	if (m->gpus_n)
 		keep_text(p->gpu, sizeof(p->gpu), m, m->gpus[0].name);
 	p->damaged |= damage_is(&m->damage);

@@ -40,6 +40,7 @@ struct profile {
 	uint64_t dropped; /* records that are missing */
 	bool damaged; /* part of some file could not be read */
 	char torch[64], gpu[96], script[128]; /* of the first file that says so */
+	char stage[HEAD_STAGE]; /* likewise; "" = none */
 };
 
 /* An empty profile. */

@@ -40,7 +40,7 @@ function changes(rows, kind) {
 }
 
 VIEWS.compare = {title: 'Compare', draw(main) {
-	const difference = asked.difference, {rows: d} = difference, side = (letter, s) => `${letter}: ${count(s.steps)} steps of ${s.files} file${s.files === 1 ? '' : 's'}, ${plain(s.name)}`;
+	const difference = asked.difference, {rows: d} = difference, side = (letter, s) => `${letter}: ${count(s.steps)} steps of ${s.files} file${s.files === 1 ? '' : 's'}${s.stage ? ' of stage ' + s.stage : ''}, ${plain(s.name)}`;
 	main.append(make('div', {class: 'headline'}, make('h1', {}, micro(d.sentence)), make('p', {class: 'sub'}, side('A', d.a), make('br'), side('B', d.b))));
 	if (d.doubts.length) main.append(make('div', {class: 'doubts', role: 'note'}, ...d.doubts.map(t => make('p', {}, t))));
 	main.append(card('Every step of both runs', 'a dot is a step, a line the median', dots(difference)));

@@ -83,6 +83,19 @@ static bool print_kind(const struct difference *d, enum profile_kind kind, size_
 	return fine;
 }
 
+/* Prints "A: 20 steps of 2 files of stage train, runs/1". */
+static void print_side(char letter, const struct difference_side *side,
+		       const struct screen *to)
+{
+	const struct profile *p = side->profile;
+	char text[512];
+
+	snprintf(text, sizeof(text), "%c: %zu steps of %zu file%s%s%s, %.300s", letter,
+		 p->steps_n, p->windows_n, p->windows_n == 1 ? "" : "s",
+		 *p->stage ? " of stage " : "", p->stage, side->name);
+	screen_wrap(to, SCREEN_PLAIN, text, 0, 2);
+}
+
 static void print_head(const struct difference *d, bool markdown, const struct screen *to)
 {
 	char text[512];
@@ -97,16 +110,10 @@ static void print_head(const struct difference *d, bool markdown, const struct s
 	screen_wrap(to, SCREEN_BOLD, text, 0, 0);
 	if (markdown)
 		putc('\n', to->out);
-	snprintf(text, sizeof(text), "A: %zu steps of %zu file%s, %.300s",
-		 d->a.profile->steps_n, d->a.profile->windows_n,
-		 d->a.profile->windows_n == 1 ? "" : "s", d->a.name);
-	screen_wrap(to, SCREEN_PLAIN, text, 0, 2);
+	print_side('A', &d->a, to);
 	if (markdown)
 		putc('\n', to->out);
-	snprintf(text, sizeof(text), "B: %zu steps of %zu file%s, %.300s",
-		 d->b.profile->steps_n, d->b.profile->windows_n,
-		 d->b.profile->windows_n == 1 ? "" : "s", d->b.name);
-	screen_wrap(to, SCREEN_PLAIN, text, 0, 2);
+	print_side('B', &d->b, to);
 }
 
 static bool print_people(const struct difference *d, bool markdown, size_t limit,
@@ -161,6 +168,8 @@ static void put_side(FILE *out, const char *key, const struct difference_side *s
 {
 	fprintf(out, ",\n\"%s\": {\"name\": ", key);
 	out_json(out, side->name);
+	fputs(", \"stage\": ", out);
+	out_json_or_null(out, side->profile->stage);
 	fprintf(out, ", \"files\": %zu, \"steps\": %zu, \"missing\": %llu}",
 		side->profile->windows_n, side->profile->steps_n,
 		(unsigned long long)side->profile->dropped);

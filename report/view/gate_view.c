@@ -212,6 +212,8 @@ static void put_json_side(const struct gate_view *v, FILE *out, const char *key,
 {
 	fprintf(out, ",\n\"%s\": {\"name\": ", key);
 	out_json(out, side->name);
+	fputs(", \"stage\": ", out);
+	out_json_or_null(out, side->profile->stage);
 	fprintf(out, ", \"%s\": ", is_bytes(v) ? "median_bytes" : "median_us");
 	put_value(v, out, n ? median : NAN);
 	fprintf(out, ", \"n\": %zu}", n);
@@ -253,10 +255,7 @@ static void print_json(const struct gate_view *v, FILE *out)
 	fprintf(out,
 		", \"max_regression\": %.4f, \"strict\": %s, \"why\": ", 100 * v->limit,
 		v->strict ? "true" : "false");
-	if (*g->why)
-		out_json(out, g->why);
-	else
-		fputs("null", out);
+	out_json_or_null(out, g->why);
 	if (g->steps)
 		fprintf(out, ", \"steps_that_would_tell\": %zu", g->steps);
 	put_json_side(v, out, "baseline", &d->a, g->shift.a, g->shift.a_n);
