@@ -51,6 +51,8 @@ static const char *take_option(void *arg, const char *name, const char *value)
 		if (!verb_options_number(value, 0, INT64_MAX, &r->choice.window))
 			return "not a number from 0 on";
 	}
+	if (!strcmp(name, "stage"))
+		r->choice.stage = value;
 	if (!strcmp(name, "output"))
 		r->output = value;
 	if (!strcmp(name, "help"))
@@ -71,9 +73,10 @@ static bool find_ranks(struct request *r)
 		return false;
 	}
 	if (*r->choice.line)
-		say_note("%s: %zu file%s of the newest run below it, the first %s",
+		say_note("%s: %zu file%s%s%s of the newest run below it, the first %s",
 			 r->places[0], r->choice.windows_n,
 			 r->choice.windows_n == 1 ? "" : "s, one for each rank",
+			 *r->choice.chosen ? ", in stage " : "", r->choice.chosen,
 			 r->choice.windows[0]);
 	return true;
 }
@@ -159,8 +162,9 @@ int ranks_main(char **argv)
 		print_help(&o);
 	if (r.help)
 		return verb_options_printed();
-	if (r.places_n > 1 && r.choice.window != CHOICE_ANY)
-		say_warn("--window: chooses below one directory");
+	if (r.places_n > 1 && (r.choice.window != CHOICE_ANY || r.choice.stage))
+		say_warn("--%s: chooses below one directory",
+			 r.choice.stage ? "stage" : "window");
 	else if (r.places_n > 1)
 		return compare_files(&r, r.places, r.places_n);
 	else if (!r.places_n)

@@ -5,9 +5,11 @@
 #include "base/array.h"
 #include "base/order.h"
 #include "report/figures/launches.h"
+#include "report/whose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct taking {
 	struct rank *r;
@@ -181,6 +183,7 @@ bool rank_take(struct rank *r, const struct model *m, const struct steps *s,
 			    .damage = m->damage,
 			    .parts = m->whose.part > 1 && m->whose.part < m->whose.world,
 			    .host = TEXT_NONE };
+	strcpy(r->stage, whose_stage(m));
 	if (take_host(r, m, names) && take_steps(r, m, s) && take_collectives(&t))
 		return true;
 	rank_free(r);

@@ -43,6 +43,7 @@ struct rank {
 	size_t steps_n, collectives_n, collectives_room;
 	bool kernels; /* it computes in kernels */
 	struct damage damage; /* of its file */
+	char stage[HEAD_STAGE]; /* of the run; "" = none */
 	uint32_t host; /* a text of the ranks; TEXT_NONE = not said */
 	bool parts; /* it is in a group of some of the ranks */
 	int64_t offset; /* of its clock to that of the first rank, as it was corrected */

@@ -234,6 +234,25 @@ static int by_number(const void *left, const void *right)
 	return order_of(a->number, b->number) ?: strcmp(a->path, b->path);
 }
 
+/* May two neighbours be compared? Says why not. */
+static bool fit_together(const struct rank *a, const struct rank *b, char *why,
+			 size_t size)
+{
+	bool one = strcmp(a->stage, b->stage) == 0;
+
+	if (!one)
+		snprintf(why, size,
+			 "%s is of stage %s, %s of stage %s: name files of one", a->path,
+			 *a->stage ? a->stage : "none", b->path,
+			 *b->stage ? b->stage : "none");
+	else if (b->number >= 0 && a->number == b->number)
+		snprintf(why, size, "%s and %s are both of rank %lld: name one", a->path,
+			 b->path, (long long)b->number);
+	else
+		return true;
+	return false;
+}
+
 bool ranks_read(struct ranks *all, char *const *paths, size_t n, char *why, size_t size)
 {
 	bool fine = begin_ranks(all, n);
@@ -246,14 +265,8 @@ bool ranks_read(struct ranks *all, char *const *paths, size_t n, char *why, size
 	}
 	if (fine && n)
 		qsort(all->row, n, sizeof(*all->row), by_number);
-	for (size_t i = 1; fine && i < n; i++) {
-		const struct rank *r = &all->row[i];
-
-		fine = r->number < 0 || r->number != r[-1].number;
-		if (!fine)
-			snprintf(why, size, "%s and %s are both of rank %lld: name one",
-				 r[-1].path, r->path, (long long)r->number);
-	}
+	for (size_t i = 1; fine && i < n; i++)
+		fine = fit_together(&all->row[i - 1], &all->row[i], why, size);
 	if (fine && n && !compare_ranks(all)) {
 		snprintf(why, size, "%s: not enough memory", paths[0]);
 		fine = false;

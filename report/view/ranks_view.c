@@ -175,6 +175,8 @@ static void make_notes(struct notes *n, const struct ranks *all)
 	size_t collectives = 0;
 
 	n->n = 0;
+	if (all->n && *all->row[0].stage)
+		add_note(n, "all of it is of stage %s", all->row[0].stage);
 	note_damage(n, all);
 	for (size_t i = 0; i < all->n; i++) {
 		collectives += all->row[i].collectives_n;
@@ -235,7 +237,9 @@ static bool print_json(const struct ranks *all, const char *sentence,
 		fputs(i ? ", " : "", out);
 		out_json(out, notes->row[i]);
 	}
-	fprintf(out, "], \"judged_steps\": %zu", all->judged);
+	fputs("], \"stage\": ", out);
+	out_json_or_null(out, all->n ? all->row[0].stage : NULL);
+	fprintf(out, ", \"judged_steps\": %zu", all->judged);
 	fine = put_table(out, "ranks", all, rows_ranks) &&
 	       put_table(out, "steps", all, rows_ranks_steps) &&
 	       put_table(out, "collectives", all, rows_ranks_collectives);
