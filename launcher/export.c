@@ -23,6 +23,7 @@ struct request {
 	const char *output;
 	bool help, by, view; /* by, view: they were given */
 	int64_t rank;
+	const char *stage; /* NULL = any */
 	char **places; /* as they were named */
 	unsigned places_n;
 	char **traces;
@@ -146,6 +147,8 @@ static const char *take_option(void *arg, const char *name, const char *value)
 			       : "not a number from 0 on";
 	if (!strcmp(name, "operators"))
 		r->exporter.pstats.operators = true;
+	else if (!strcmp(name, "stage"))
+		r->stage = value;
 	else if (!strcmp(name, "output"))
 		r->output = value;
 	else
@@ -197,12 +200,15 @@ static bool is_complete(const struct request *r)
 
 /* ---- traces ---- */
 
-/* Is it of the rank that is wanted? What cannot be read is told when it is exported. */
+/* Is it of the rank and the stage that are wanted? What cannot be read is told when it is
+ * exported. */
 static bool is_wanted(const struct request *r, const char *path)
 {
 	struct head h;
 
-	return r->rank == RANK_ANY || !head_read(&h, path) || h.rank == r->rank;
+	return (r->rank == RANK_ANY && !r->stage) || !head_read(&h, path) ||
+	       ((r->rank == RANK_ANY || h.rank == r->rank) &&
+		(!r->stage || !strcmp(h.stage, r->stage)));
 }
 
 /* Traces are listed first: whether there are several decides how they are told apart. */
@@ -313,15 +319,26 @@ static int export_to_stdout(struct request *r)
 	return 2;
 }
 
-/* Where --rank leaves no trace, a line says so: nothing else would. */
+/* Where --rank and --stage leave no trace, a line says so: nothing else would. */
+static void say_none_wanted(const struct request *r)
+{
+	char rank[32] = "";
+
+	if (r->rank != RANK_ANY)
+		snprintf(rank, sizeof(rank), " of rank %lld", (long long)r->rank);
+	if (*rank || r->stage)
+		say_warn("there is no trace%s%s%s", rank, r->stage ? " of stage " : "",
+			 r->stage ? r->stage : "");
+}
+
 static int export_traces(struct request *r)
 {
 	for (unsigned i = 0; i < r->places_n; i++)
 		list_place(r, r->places[i]);
 	if (r->traces_n)
 		return r->output ? export_to_file(r) : export_to_stdout(r);
-	if (r->rank != RANK_ANY && !r->failed)
-		say_warn("there is no trace of rank %lld", (long long)r->rank);
+	if (!r->failed)
+		say_none_wanted(r);
 	return 2;
 }
 

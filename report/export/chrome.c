@@ -150,20 +150,25 @@ static bool add_cut(struct chrome *c, const char *path, struct rewrite_order *or
 	return fine;
 }
 
-/* What a trace is told by: "rank 3, window 2", or its file's name. */
+/* What a trace is told by: "rank 3, stage train, window 2", or its file's name. */
 static void make_label(const char *path, char *to, size_t size)
 {
 	struct head h;
+	char rank[32] = "", stage[64] = "";
 
-	if (!head_read(&h, path) || (h.rank < 0 && !h.ours))
+	if (!head_read(&h, path) || (h.rank < 0 && !h.ours)) {
 		snprintf(to, size, "%s", text_base(path));
-	else if (h.rank < 0)
-		snprintf(to, size, "window %lld", (long long)h.window);
-	else if (!h.ours)
-		snprintf(to, size, "rank %lld", (long long)h.rank);
+		return;
+	}
+	if (h.rank >= 0)
+		snprintf(rank, sizeof(rank), "rank %lld%s", (long long)h.rank,
+			 h.ours ? ", " : "");
+	if (*h.stage)
+		snprintf(stage, sizeof(stage), "stage %s, ", h.stage);
+	if (h.ours)
+		snprintf(to, size, "%s%swindow %lld", rank, stage, (long long)h.window);
 	else
-		snprintf(to, size, "rank %lld, window %lld", (long long)h.rank,
-			 (long long)h.window);
+		snprintf(to, size, "%s", rank);
 }
 
 void chrome_begin(struct chrome *c, const struct cut_options *o, bool several, FILE *out)

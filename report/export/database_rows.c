@@ -50,6 +50,7 @@ static void put_trace(struct database *d, const struct joined *j)
 	database_text(d, DATABASE_trace, text_of(j, w->torch_version));
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		database_number(d, DATABASE_trace, numbers[i]);
+	database_text(d, DATABASE_trace, joined_stage(j));
 	database_row(d, DATABASE_trace);
 }
 

@@ -108,6 +108,7 @@ static void set_moment(struct line *l, const struct joined *j, int64_t ts)
 	clear_line(l);
 	SET(l, trace).text = j->path;
 	SET(l, rank).n = known_number(j->model.whose.rank);
+	SET(l, stage).text = joined_stage(j);
 	SET(l, window).n = j->model.ours ? j->model.whose.window : NOT_KNOWN;
 	SET(l, ts).n = ts;
 	SET(l, step).n = step ? step->number : NOT_KNOWN;

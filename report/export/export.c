@@ -5,6 +5,7 @@
 #include "report/export/folded.h"
 #include "report/export/torch_lines.h"
 #include "report/export/weights.h"
+#include "report/whose.h"
 
 void export_begin(struct export *x, enum export_format format, enum export_by by,
 		  FILE *out)
@@ -96,11 +97,12 @@ static bool add_lines(struct export *x, const struct model *m, struct export_fou
 
 /* ---- a file ---- */
 
-/* Whose trace it is: "python3 train.py (pid 7, rank 3), window 2"; torch's files do not
- * say, and have their names. */
+/* Whose trace it is: "python3 train.py (pid 7, rank 3), stage val, window 2"; torch's
+ * files do not say, and have their names. */
 static void make_name(const struct model *m, const char *path, char *to, size_t size)
 {
 	const struct whose *w = &m->whose;
+	const char *stage = whose_stage(m);
 	char rank[32] = "";
 
 	if (w->name == TEXT_NONE) {
@@ -109,10 +111,11 @@ static void make_name(const struct model *m, const char *path, char *to, size_t 
 	}
 	if (w->rank >= 0)
 		snprintf(rank, sizeof(rank), ", rank %lld", (long long)w->rank);
-	snprintf(to, size, "%.200s%s%.200s (pid %lld%s), window %lld",
+	snprintf(to, size, "%.200s%s%.200s (pid %lld%s)%s%s, window %lld",
 		 texts_get(&m->texts, w->name), w->script == TEXT_NONE ? "" : " ",
 		 w->script == TEXT_NONE ? "" : texts_get(&m->texts, w->script),
-		 (long long)w->pid, rank, (long long)w->window);
+		 (long long)w->pid, rank, *stage ? ", stage " : "", stage,
+		 (long long)w->window);
 }
 
 /* A profile of speedscope takes the weights out of the tree: each trace has one of its

@@ -3,6 +3,7 @@
 #include "report/export/joined.h"
 #include "report/figures/event_sums.h"
 #include "report/figures/event_tree.h"
+#include "report/whose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +120,13 @@ const char *joined_category(const struct slice *s)
 	if (s->sort == SORT_COPY)
 		return "gpu_memcpy";
 	return s->sort == SORT_SET ? "gpu_memset" : kinds[s->kind];
+}
+
+const char *joined_stage(const struct joined *j)
+{
+	const char *stage = whose_stage(&j->model);
+
+	return *stage ? stage : NULL;
 }
 
 /* Only work on a device was launched by an operator. */

@@ -47,6 +47,8 @@ void joined_free(struct joined *j);
 const struct step_figures *joined_step(const struct joined *j, int64_t ts);
 /* "cpu_op", "kernel", ...: torch's word, whatever the file has. */
 const char *joined_category(const struct slice *s);
+/* The stage of the run that the trace is of; NULL = none. */
+const char *joined_stage(const struct joined *j);
 /* The operator that launched a kernel, a copy or a set; NO_ROW = not known. */
 uint32_t joined_op(const struct joined *j, uint32_t slice);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A trace's texts go with it: those of its cells are copied. */
 #include "report/view/sheet.h"
+#include "report/whose.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum lead { LEAD_TRACE, LEAD_RANK, LEAD_WINDOW, LEADS };
+enum lead { LEAD_TRACE, LEAD_RANK, LEAD_STAGE, LEAD_WINDOW, LEADS };
 
 static const struct table_column leads[LEADS] = {
 	[LEAD_TRACE] = { "trace", "Trace", TABLE_TEXT, 0 },
 	[LEAD_RANK] = { "rank", "Rank", TABLE_ID, 0 },
+	[LEAD_STAGE] = { "stage", "Stage", TABLE_TEXT, 0 },
 	[LEAD_WINDOW] = { "window", "Window", TABLE_ID, 0 },
 };
 
@@ -59,6 +61,8 @@ static bool add_row(struct sheet *s, const struct subject *from, const struct ta
 		return false;
 	c[LEAD_TRACE].text = from->path;
 	c[LEAD_RANK].n = w->rank < 0 ? TABLE_NONE : w->rank;
+	c[LEAD_STAGE].text =
+		*whose_stage(&from->model) ? whose_stage(&from->model) : NULL;
 	c[LEAD_WINDOW].n = from->model.ours ? w->window : TABLE_NONE;
 	memcpy(c + LEADS, t->cells + row * t->columns_n, t->columns_n * sizeof(*c));
 	for (unsigned i = 0; fine && i < s->table.columns_n; i++)

@@ -245,8 +245,8 @@ def test_views_of_several_traces_are_one_table():
             alone = prof.plain([prof.LAUNCHER, "report", "--view", view, "--format", "csv", paths[1]]).stdout
             want = list(csv.reader(io.StringIO(alone)))
             got = list(csv.reader(io.StringIO(export("--csv", "--view", view, log).stdout)))
-            assert got[0] == ["trace", "rank", "window", *want[0]], got[0]
-            mine = [row[3:] for row in got[1:] if row[:3] == [paths[1], "1", ""]]
+            assert got[0] == ["trace", "rank", "stage", "window", *want[0]], got[0]
+            mine = [row[4:] for row in got[1:] if row[:4] == [paths[1], "1", "", ""]]
             assert mine == want[1:] and len(got) == 2 * len(want) - 1 > 1, (view, got)
         text = export("--md", "--view=steps", "--steps", "1", *paths).stdout
         rows = [line for line in text.splitlines() if line.startswith("|")]
