@@ -4,6 +4,7 @@
 #include "base/order.h"
 #include "base/text.h"
 #include "report/out.h"
+#include "report/whose.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -98,6 +99,7 @@ void folder_note(struct folder_file *file, const struct memory_view *v)
 	file->pid = m->whose.pid;
 	file->rank = m->whose.rank;
 	file->window = m->whose.window;
+	strcpy(file->stage, whose_stage(m));
 	file->missing = model_missing(m, m->dropped);
 	if (m->whose.name != TEXT_NONE)
 		file->name = strdup(texts_get(&m->texts, m->whose.name));
@@ -148,6 +150,8 @@ static void print_row(const struct folder_file *f, const char *below, FILE *out)
 	}
 	fputs("\n      ", out);
 	out_text(out, path, 200);
+	if (*f->stage)
+		fprintf(out, "  stage %s", f->stage);
 	if (f->missing)
 		fprintf(out, "  INCOMPLETE: %s records are missing",
 			out_count((int64_t)f->missing));
@@ -213,6 +217,8 @@ void folder_json(const struct folder *f, const char *path, FILE *out)
 		print_text(one->name, out);
 		fputs(", \"script\": ", out);
 		print_text(one->script, out);
+		fputs(", \"stage\": ", out);
+		out_json_or_null(out, one->stage);
 		fprintf(out,
 			", \"pid\": %lld, \"rank\": %lld, \"window\": %lld, \"peak\": %lld, "
 			"\"growth\": %lld, \"resident\": %lld, \"missing\": %llu, \"read\": %s}",

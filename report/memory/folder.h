@@ -18,6 +18,7 @@ struct folder_file {
 	 * say. */
 	char *name, *script;
 	int64_t pid, rank, window;
+	char stage[HEAD_STAGE]; /* "" = none */
 	int64_t peak; /* of the space that held most */
 	int64_t resident; /* the most resident bytes; 0 = not known */
 	int64_t growth; /* of that space, bytes a step; 0 with fewer than two steps */
