@@ -40,6 +40,19 @@ def quiet():
     assert not PAGE.console(), PAGE.console()
 
 
+def test_a_stage_is_in_the_head():
+    head = {"stage": "validation", "proflaunch": {"window": {"number": 1, "stage": 2}}}
+    trace, out = made("stage", p.cpu_events(9), **head)
+    PAGE.open(out)
+    said = "return document.querySelector('.headline .sub').textContent"
+    assert PAGE.ask(said).startswith("stage validation: 9 steps of "), PAGE.ask(said)
+    other, both = p.write(TOP, "none.json", p.cpu_events(9)), os.path.join(TOP, "stages.html")
+    assert prof.plain([prof.LAUNCHER, "diff", "--html", both, trace, other]).returncode == 0
+    PAGE.open(both)
+    assert "A: 9 steps of 1 file of stage validation, " in PAGE.ask(said) and "B: 9 steps of 1 file, " in PAGE.ask(said), PAGE.ask(said)
+    assert "other stage: validation, then none" in PAGE.ask("return document.querySelector('.doubts').textContent")
+
+
 # ---- every view ----
 
 def look_at_all(out, scheme, width):
