@@ -217,6 +217,7 @@ def test_replaced_in_the_middle_of_deep_calls():
          + ["-12", "-11"] * 100)
     before(0, int)
     want("it does not come again", said(), [])
+    want("its type is as it was", type(before) is type(want), True)
     many_late.go_deep = before
     import many_sixth  # noqa: F401
     before(0, defined_above)
