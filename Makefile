@@ -29,7 +29,7 @@ flags = -std=gnu11 -D_GNU_SOURCE -I. -DVERSION='"$(VERSION)"' -pthread '-ffile-p
 # What runs at each start of a program alone comes first, then what a fork child and an exec
 # run, too: their code, constants and variables lie on few pages (`make bench`, page faults).
 # Tables among them are SELDOM (base/seldom.h); agent/state.c is last, for most of it is.
-start  := $(addprefix config/,config_file.c config_table.c config.c config_quote.c) \
+start  := $(addprefix config/,config_file.c config_table.c config.c) \
 	$(addprefix agent/hooks/,start.c weak.c process.c dlsym.c adds.c) \
 	$(addprefix base/,tally.c elf.c fmt.c log.c own_thread.c) \
 	$(addprefix agent/core/,script.c rare.c clock.c gate.c) \

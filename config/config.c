@@ -7,7 +7,6 @@
 #include "base/fmt.h"
 #include "base/text.h"
 #include "config/config_near.h"
-#include "config/config_quote.h"
 #include "config/keyed.h"
 #include "config/several.h"
 #include "config/stages.h"
@@ -21,6 +20,11 @@
 
 static char why[320]; /* the latest complaint; parsing is one at a time */
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 /* Letters of either case are the same: On, OFF, True. */
 static bool same_word(const char *word, size_t len, const char *text)
 {
@@ -28,6 +32,42 @@ static bool same_word(const char *word, size_t len, const char *text)
 		if (text_lower(word[i]) != text_lower(text[i]))
 			return false;
 	return !text[len];
+}
+
+static bool is_quoted(const char *s, size_t n)
+{
+	return n >= 2 && (*s == '"' || *s == '\'') && s[n - 1] == *s &&
+	       !memchr(s + 1, *s, n - 2);
+}
+
+/* Cuts blanks, then one pair of quotes of either kind, if no other of that kind lies
+ * between. */
+static const char *trim_value(const char *s, size_t *len)
+{
+	size_t n = strlen(s);
+
+	for (; n && is_blank(*s); n--)
+		s++;
+	while (n && is_blank(s[n - 1]))
+		n--;
+	if (is_quoted(s, n)) {
+		s++;
+		n -= 2;
+	}
+	*len = n;
+	return s;
+}
+
+/* A value that needs quotes does not hold both kinds: it was itself read from one
+ * kind. */
+size_t config_quote(const char *value, size_t len, char *buf, size_t size)
+{
+	char quote = memchr(value, '"', len) ? '\'' : '"';
+
+	if (len &&
+	    (is_blank(value[0]) || is_blank(value[len - 1]) || is_quoted(value, len)))
+		return fmt(buf, size, "%c%.*s%c", quote, (int)len, value, quote);
+	return fmt(buf, size, "%.*s", (int)len, value);
 }
 
 static bool same_name(const char *name, const char *option)
@@ -57,22 +97,6 @@ const struct config_option *config_find(const char *name)
 bool config_is_switch(const struct config_option *o)
 {
 	return o->type != CFG_u32 && o->high;
-}
-
-/* One option asks for another: FLOPs are computed from inputs. */
-bool config_wants_inputs(const struct config *c)
-{
-	return c->record_shapes || c->flops;
-}
-
-bool config_wants_modules(const struct config *c)
-{
-	return c->modules || c->python_stack == PYTHON_FULL;
-}
-
-bool config_marker_is(const struct config *c, const char *by)
-{
-	return text_after(c->marker, by);
 }
 
 /* ---- one value ---- */
@@ -176,7 +200,8 @@ static const char *set_text(const struct config_option *o, char *at, const char 
 
 bool config_is_keyed(const char *name)
 {
-	return text_after(name, METADATA) || text_after(name, STAGES_PREFIX) ||
+	return !strncmp(name, METADATA, strlen(METADATA)) ||
+	       !strncmp(name, STAGES_PREFIX, strlen(STAGES_PREFIX)) ||
 	       !strcmp(name, "stage");
 }
 
@@ -193,7 +218,7 @@ static const char *set_keyed(struct config *c, const char *name, const char *val
 	const char *key;
 	size_t len;
 
-	value = config_unquote(value, &len);
+	value = trim_value(value, &len);
 	value = text_trim(value, &len); /* what quotes kept could not be read back */
 	if ((key = text_after(name, METADATA)))
 		return set_metadata(c, key, value, len);
@@ -210,7 +235,7 @@ static const char *set_option(struct config *c, const struct config_option *o,
 	size_t len;
 	void *at;
 
-	value = config_unquote(value, &len);
+	value = trim_value(value, &len);
 	/* An empty value counts only where the default is empty, too. */
 	if (!len && *o->def)
 		return "the value is empty";
@@ -281,7 +306,7 @@ const char *config_line_in(struct config *c, const char *section, char *line)
 		return told;
 	}
 	*end = '\0';
-	for (len = strlen(name); len && text_is_blank(name[len - 1]); len--)
+	for (len = strlen(name); len && is_blank(name[len - 1]); len--)
 		;
 	name[len] = '\0';
 	no = set_in(c, section, name, end + 1);
@@ -325,7 +350,8 @@ static bool env_name(const char *entry, size_t len, char *name)
 		    (int)(len - strlen(ENV_METADATA)), entry + strlen(ENV_METADATA));
 		return true;
 	}
-	if (stages_of_row(entry, len, name, 2 * NAME_MOST))
+	if (!strncmp(entry, STAGES_ENV, strlen(STAGES_ENV)) &&
+	    stages_of_row(entry, len, name, 2 * NAME_MOST))
 		return true;
 	for (size_t i = prefix; i < len; i++)
 		name[i - prefix] = text_lower(entry[i]);

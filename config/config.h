@@ -109,6 +109,8 @@ void config_lines(struct config *c, char *text);
 /* Reads PROF_* of `env` (as environ); calls bad(name, why) for each row that is wrong. */
 void config_env(struct config *c, char *const *env,
 		void (*bad)(const char *name, const char *why, void *arg), void *arg);
+/* A value in quotes, if it would lose something without. Returns the length, like fmt. */
+size_t config_quote(const char *value, size_t len, char *buf, size_t size);
 /* One option as text, as config_set reads it. Returns the length, like fmt. */
 size_t config_value(const struct config *c, const struct config_option *o, char *buf,
 		    size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of config.def, as the agent, the launcher and the manual read it. */
+#include "base/text.h"
 #include "config/config.h"
 
 const char *(*config_check)(const char *name, const char *value);
@@ -56,4 +57,22 @@ const struct config_alias config_aliases[] = {
 const char *config_help(const struct config_option *o)
 {
 	return (const char *)&helps + o->help_at;
+}
+
+/* ---- what options mean together ---- */
+
+/* One option asks for another: FLOPs are computed from inputs. */
+bool config_wants_inputs(const struct config *c)
+{
+	return c->record_shapes || c->flops;
+}
+
+bool config_wants_modules(const struct config *c)
+{
+	return c->modules || c->python_stack == PYTHON_FULL;
+}
+
+bool config_marker_is(const struct config *c, const char *by)
+{
+	return text_after(c->marker, by);
 }

@@ -4,7 +4,6 @@
 #include "config/keyed.h"
 #include "base/fmt.h"
 #include "config/config.h"
-#include "config/config_quote.h"
 
 #include <string.h>
 
@@ -70,19 +69,4 @@ void keyed_drop(char *lines, const char *key)
 	char *line = find_line(lines, key, strlen(key)), *rest = line + line_length(line);
 
 	memmove(line, rest, strlen(rest) + 1);
-}
-
-size_t keyed_print(const char *lines, const char *prefix, char *buf, size_t size)
-{
-	struct keyed_row row;
-	size_t n = 0;
-
-#define REST (n < size ? buf + n : NULL), (n < size ? size - n : 0)
-	while (keyed_next(&lines, &row)) {
-		n += fmt(REST, "%s%.*s = ", prefix, (int)row.key_len, row.key);
-		n += config_quote(row.value, row.value_len, REST);
-		n += fmt(REST, "\n");
-	}
-#undef REST
-	return n;
 }

@@ -26,7 +26,5 @@ bool keyed_find(const char *lines, const char *key, struct keyed_row *row);
  * '=' in it, and no blanks are around the value: they could not be read back. */
 const char *keyed_set(char *lines, const char *key, const char *v, size_t len);
 void keyed_drop(char *lines, const char *key);
-/* Each as config_line reads it, `prefix` before its key. Returns the length, like fmt. */
-size_t keyed_print(const char *lines, const char *prefix, char *buf, size_t size);
 
 #endif

@@ -4,7 +4,6 @@
  * default. Rows of an outer job, and of the user, are left out first. */
 #include "launcher/environment.h"
 #include "base/array.h"
-#include "config/config_quote.h"
 #include "config/keyed.h"
 #include "config/own_env.h"
 #include "config/stages.h"

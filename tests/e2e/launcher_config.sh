@@ -33,9 +33,21 @@ printf '# a comment\n\n  metadata.team  =  "vision  "  \r\n' > profile.conf
 want vision "$("$prof" -q -- sh -c 'echo "$PROF_METADATA_team"')" "metadata from the file"
 want speech "$(value --metadata.team speech)" "metadata on the command line"
 want sound "$(PROF_METADATA_team=sound value)" "metadata in the environment"
+
+# A shell in between keeps the rows of stages: they are in the environment of what it starts.
+printf 'preset = hf\n[stage my-val]\nmarker = python:v # ends\r\nwithin = "python:w"\n' > profile.conf
+name=STAGE_my_val_within
+want python:w "$(value)" "a stage from the file"
+want python:x "$(value --stage.my-val.within python:x)" "a stage on the command line"
+want python:y "$(PROF_STAGE_my_val_within=python:y value)" "a stage in the environment"
+name=STAGE_my_val_marker
+want torch:z "$(value --stage my-val=torch:z)" "--stage"
+name=PRESET
+want hf "$(value)" "a preset"
+want none "$(value --preset off)" "no preset"
+rm profile.conf
 name=LOGDIR
 want "$work/a b/c" "$(value --logdir './a b/c')" "a log directory becomes absolute"
-rm profile.conf
 
 # bad TEXT ARGUMENTS: exit 2, the text on stderr, nothing started
 bad() {
@@ -57,6 +69,8 @@ bad '--marker:' --marker foo:bar
 bad '--file: %x is none of' --file '%h_%x'
 bad '--spool:' --spool somewhere
 bad '--metadata.: a metadata key' --metadata.= x
+bad '--stage.a.within: it takes no @begin' --stage.a.within=python:f@end
+bad 'stages: a has leave without enter' --stage a=auto --stage.a.leave python:f
 bad 'missing.conf: No such file or directory' --config missing.conf
 bad '--logdir: its value is missing' --logdir
 bad '-x: no such option' -x
