@@ -25,7 +25,7 @@ bool closing_has_stages(const struct closing *c)
 	return *c->config->stages || c->config->preset;
 }
 
-/* "train 20 steps, validation 12 steps in 3 visits"; the names of those without one. */
+/* "train 20 steps, validation 12 steps"; the names of those without one. */
 static void list_stages(const struct closing *c, struct stage_list *with,
 			struct stage_list *without)
 {
@@ -34,13 +34,10 @@ static void list_stages(const struct closing *c, struct stage_list *with,
 
 	for (size_t i = 0; i < n; i++) {
 		uint64_t steps = c->totals->stage[i].steps;
-		uint64_t visits = c->totals->stage[i].visits;
 
 		add_words(steps ? with : without, ", ", row[i].name);
 		if (steps)
 			add_words(with, " ", say_count(steps, "step"));
-		if (visits > 1 && steps)
-			add_words(with, " in ", say_count(visits, "visit"));
 	}
 }
 

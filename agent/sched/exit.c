@@ -118,8 +118,7 @@ static void say_no_stage(void)
 
 	for (unsigned i = STAGE_ROLES; i < (stage_count + 1) * STAGE_ROLES; i++) {
 		const struct stage *s = stage_of(i);
-		const char *why =
-			!s->step && (none || s->asked) ? why_missing(i) : NULL;
+		const char *why = !s->step && (none || s->asked) ? why_missing(i) : NULL;
 
 		if (!why || !should_have_it() ||
 		    !tell_once(none ? TOLD_SYMBOL : TOLD_STAGE))

@@ -14,7 +14,8 @@
 
 /* Which call of a thread's a slot's bit is. */
 enum { BIT_OPTIMIZER, BIT_TRIGGERS };
-_Static_assert(BIT_TRIGGERS + STAGE_TRIGGERS <= 64, "bits of a slot");
+_Static_assert(BIT_TRIGGERS + STAGE_TRIGGERS <= SLOTS_EACH, "bits of a slot");
+_Static_assert(SLOTS_EACH + STAGE_TRIGGERS < 255, "what a token has room for");
 
 static _Atomic uint32_t known; /* of this process: enum auto_known */
 static _Atomic uint32_t stepped; /* proflaunch_step() was called: it wins over auto */
@@ -52,8 +53,8 @@ static void feed_auto(uint32_t slot, enum auto_event event)
 static uint32_t begin_call(unsigned trigger)
 {
 	uint32_t slot = slots_mine();
-	uint32_t token =
-		slots_may_count(slot) ? slots_open(slot, BIT_TRIGGERS + trigger) : 0;
+	unsigned bit = (visit_minds_each(trigger) ? SLOTS_EACH : BIT_TRIGGERS) + trigger;
+	uint32_t token = slots_may_count(slot) ? slots_open(slot, bit) : 0;
 
 	if (token && visit_minds(trigger) && slots_claim(slot))
 		visit_begin_call(trigger);
@@ -205,7 +206,7 @@ void sched_end(uint32_t token)
 		if (slot == slots_mine())
 			feed_auto(slot, AUTO_UPDATE);
 	} else if (slots_claim(slot)) {
-		visit_end_call(bit - BIT_TRIGGERS);
+		visit_end_call(bit - (bit < SLOTS_EACH ? BIT_TRIGGERS : SLOTS_EACH));
 	}
 }
 

@@ -105,9 +105,14 @@ bool slots_is_elsewhere(void)
 	return first && first != my_slot;
 }
 
+static uint64_t bit_of(unsigned bit)
+{
+	return bit < SLOTS_EACH ? (uint64_t)1 << bit : 0;
+}
+
 uint32_t slots_open(uint32_t slot, unsigned bit)
 {
-	uint64_t mark = (uint64_t)1 << bit;
+	uint64_t mark = bit_of(bit);
 	struct mark_slot *s;
 
 	if (!slot)
@@ -126,7 +131,7 @@ uint32_t slots_close(uint32_t token, unsigned *bit)
 	    (atomic_load(&slots[slot - 1].live) ^ token >> LIVE_AT) << LIVE_AT)
 		return 0;
 	*bit = (token & 0xff) - 1;
-	atomic_fetch_and_explicit(&slots[slot - 1].open, ~((uint64_t)1 << *bit % 64),
+	atomic_fetch_and_explicit(&slots[slot - 1].open, ~bit_of(*bit),
 				  memory_order_relaxed);
 	return slot;
 }

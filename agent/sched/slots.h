@@ -26,7 +26,9 @@ bool slots_claim(
 	uint32_t slot); /* the calling thread's: from now on it does; false: no */
 bool slots_is_elsewhere(void); /* another thread has made the steps so far */
 
-/* The token of an outermost call; 0 for one inside another of its bit (below 64). */
+/* The token of an outermost call; 0 for one inside another of its bit (below 64). Calls
+ * of SLOTS_EACH and above are all told. */
+#define SLOTS_EACH 64u
 uint32_t slots_open(uint32_t slot, unsigned bit);
 /* That call has ended: its bit, and whose slot it was; 0: it is no token of a living
  * thread. */

@@ -237,34 +237,46 @@ static void end_one(unsigned trigger)
 	}
 }
 
+/* The first of a group, which is not empty. */
+static unsigned first_of(uint64_t group)
+{
+	return (unsigned)__builtin_ctzll(group);
+}
+
 bool visit_minds(unsigned trigger)
 {
-	uint64_t group = stage_group(trigger);
-
-	for (unsigned i = trigger; i < STAGE_TRIGGERS; i++)
-		if (group >> i & 1 && minds_begin(i))
+	for (uint64_t left = stage_group(trigger); left; left &= left - 1)
+		if (minds_begin(first_of(left)))
 			return true;
 	return false;
+}
+
+bool visit_minds_each(unsigned trigger)
+{
+	for (uint64_t left = stage_group(trigger); left; left &= left - 1)
+		if (first_of(left) % STAGE_ROLES < STAGE_ENTER)
+			return false;
+	return true;
 }
 
 /* A function that begins a stage and ends its steps does first the one, then the other;
  * when it returns the other way round. */
 void visit_begin_call(unsigned trigger)
 {
-	uint64_t group = stage_group(trigger);
+	uint64_t left = stage_group(trigger);
 
-	for (unsigned i = STAGE_TRIGGERS; i-- > trigger;)
-		if (group >> i & 1)
-			begin_one(i);
+	while (left) {
+		unsigned last = 63 - (unsigned)__builtin_clzll(left);
+
+		begin_one(last);
+		left -= (uint64_t)1 << last;
+	}
 }
 
 void visit_end_call(unsigned trigger)
 {
-	uint64_t group = stage_group(trigger);
-
-	for (unsigned i = trigger; i < STAGE_TRIGGERS; i++)
-		if (group >> i & 1)
-			end_one(i);
+	for (uint64_t left = stage_group(trigger); left; left &= left - 1)
+		end_one(first_of(left));
 }
 
 /* ---- the end ---- */
@@ -275,8 +287,8 @@ void visit_exit(uint64_t now)
 {
 	struct stage *s = sched.now;
 
-	/* In the middle of its first step a window is kept all the same. */
-	if (s->number && cycle_now && (int64_t)s->step > cycle_now->first_step)
+	/* In the middle of its first step it is kept all the same. */
+	if (s->number && cycle_now && s->step)
 		end_visit(now);
 	for (unsigned i = 0; i < stage_count; i++) {
 		s = stage_of((i + 1) * STAGE_ROLES);

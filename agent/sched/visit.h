@@ -19,8 +19,10 @@
 #include "agent/sched/stage.h"
 
 /* The trigger's function is called, has returned: its outermost call. visit_minds: is
- * there anything to do when a call begins? */
+ * there anything to do when a call begins? visit_minds_each: do those within another
+ * count, too? (A stage may be left by one of two functions, and one call the other.) */
 bool visit_minds(unsigned trigger);
+bool visit_minds_each(unsigned trigger);
 void visit_begin_call(unsigned trigger);
 void visit_end_call(unsigned trigger);
 
