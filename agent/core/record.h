@@ -99,8 +99,7 @@ struct rec_op {
 	uint8_t spare[3];
 };
 
-/* ProfilerStep#N, by the thread that made the boundary. VOID: its stage was left first.
- */
+/* ProfilerStep#N, of the thread that made the boundary. VOID: its stage was left. */
 enum step_flag { STEP_VOID = 1 };
 struct rec_step {
 	struct record r;

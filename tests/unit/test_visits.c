@@ -1,55 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stages: which is on, whose steps and windows those are. Triggers are numbers: stage 1's
- * are 4 (marker), 5 (within), 6 (enter), 7 (leave), stage 2's begin at 8. */
-#include "tests/unit/sched_bench.h"
-
-#include "agent/sched/visit.h"
+/* Stages: which is on, whose steps and windows those are. */
+#include "tests/unit/visits_bench.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { TRAIN = 4, FIT = 5, VAL = 8, EVALUATE = 9, EVAL = 10, EVAL_ENDS = 11 };
-
-static uint32_t call(unsigned trigger)
-{
-	return sched_function_begin(trigger);
-}
-
-static void pass(unsigned trigger)
-{
-	sched_end(call(trigger));
-}
-
-static void begin_run(const char *lines, const char *schedule)
-{
-	stage_lines = lines;
-	start(schedule, "auto");
-	sched_torch_found();
-	event();
-}
-
-static void in_stage(const char *name)
-{
-	ck_assert_str_eq(sched.now->name, name);
-}
-
-static void is_of_stage(uint64_t number, unsigned stage)
-{
-	ck_assert(cycle(number));
-	ck_assert_uint_eq(cycle(number)->stage, stage);
-}
-
-static uint64_t steps_of(unsigned stage)
-{
-	return atomic_load(&spool.head->sched.stage[stage - 1].steps);
-}
-
-#define WITHIN                            \
-	"train.marker = python:m.batch\n" \
-	"train.within = python:m.fit\n"   \
-	"val.marker = python:m.check\n"   \
-	"val.within = python:m.evaluate\n"
 
 START_TEST(outside_of_stages_nothing_is_recorded)
 {
@@ -94,25 +49,6 @@ START_TEST(a_window_ends_with_its_stage_and_goes_on_in_the_next_visit)
 	ck_assert_uint_eq(steps_of(1), 4);
 	ck_assert_uint_eq(steps_of(2), 1);
 	ck_assert_uint_eq(atomic_load(&spool.head->sched.stage[1].visits), 1);
-}
-END_TEST
-
-/* Two windows follow each other, and the second has no step yet when its stage is left.
- */
-START_TEST(a_window_without_a_step_is_thrown_away)
-{
-	uint32_t fit;
-
-	begin_run(WITHIN, "active=1");
-	fit = call(FIT);
-	pass(TRAIN);
-	sched_end(fit);
-	is_cycle(1, CYCLE_SEALED, "0");
-	is_cycle(2, CYCLE_DISCARDED, "1*");
-	fit = call(FIT);
-	pass(TRAIN);
-	is_cycle(3, CYCLE_SEALED, "1");
-	sched_end(fit);
 }
 END_TEST
 
@@ -272,67 +208,6 @@ START_TEST(auto_counts_in_its_stage_alone)
 }
 END_TEST
 
-/* Of the default plan: what no window of the plan has taken the place of. */
-START_TEST(the_last_visit_of_a_short_stage_is_kept)
-{
-	uint32_t evaluate;
-
-	begin_run(WITHIN, "");
-	evaluate = call(EVALUATE);
-	pass(VAL);
-	sched_end(evaluate);
-	evaluate = call(EVALUATE);
-	pass(VAL);
-	sched_end(evaluate);
-	/* The plan's window has begun, and has no step. */
-	is_cycle(1, CYCLE_DISCARDED, "0 1*");
-	is_cycle(3, CYCLE_DISCARDED, "2*");
-	sched_exit();
-	is_cycle(2, CYCLE_SEALED, "1");
-	ck_assert_uint_eq(gate_cycle(), 0);
-}
-END_TEST
-
-START_TEST(a_plans_window_takes_the_place_of_what_was_held)
-{
-	uint32_t evaluate;
-
-	begin_run(WITHIN, "");
-	evaluate = call(EVALUATE);
-	pass(VAL);
-	sched_end(evaluate);
-	evaluate = call(EVALUATE);
-	pass(VAL); /* step 2 begins: the plan's first */
-	is_cycle(1, CYCLE_DISCARDED, "0 1*");
-	pass(VAL);
-	sched_end(evaluate);
-	sched_exit();
-	is_cycle(2, CYCLE_DISCARDED, "1");
-	is_cycle(3, CYCLE_SEALED, "2 3*");
-	is_of_stage(3, 2);
-}
-END_TEST
-
-START_TEST(each_stage_has_its_plan)
-{
-	uint32_t evaluate;
-
-	begin_run(
-		"train.marker = python:m.batch\ntrain.schedule = wait=1,active=1,repeat=1\n"
-		"val.marker = python:m.check\nval.within = python:m.evaluate\n",
-		"wait=2,active=1,repeat=1");
-	for (unsigned i = 0; i < 3; i++)
-		pass(TRAIN);
-	is_cycle(1, CYCLE_SEALED, "1");
-	evaluate = call(EVALUATE);
-	for (unsigned i = 0; i < 4; i++)
-		pass(VAL);
-	sched_end(evaluate);
-	is_cycle(2, CYCLE_SEALED, "2");
-	no_cycle(3);
-}
-END_TEST
-
 static void *other_thread(void *arg)
 {
 	(void)arg;
@@ -378,24 +253,12 @@ START_TEST(a_child_is_in_no_stage)
 }
 END_TEST
 
-START_TEST(a_window_that_is_open_at_the_end_is_kept)
-{
-	begin_run(WITHIN, "active=9");
-	call(FIT);
-	if (_i)
-		pass(TRAIN);
-	sched_exit();
-	is_cycle(1, CYCLE_SEALED, _i ? "0 1*" : "0");
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tc = tcase_create("visits");
 
 	tcase_add_test(tc, outside_of_stages_nothing_is_recorded);
 	tcase_add_test(tc, a_window_ends_with_its_stage_and_goes_on_in_the_next_visit);
-	tcase_add_test(tc, a_window_without_a_step_is_thrown_away);
 	tcase_add_test(tc, calls_of_a_marker_alone_change_stages);
 	tcase_add_test(tc, steps_that_begin_with_the_marker_end_with_the_visit);
 	tcase_add_test(tc, functions_enter_and_leave);
@@ -403,11 +266,7 @@ int main(void)
 	tcase_add_test(tc, one_function_may_be_all_of_a_stage);
 	tcase_add_test(tc, what_is_entered_stays_until_another_is);
 	tcase_add_test(tc, auto_counts_in_its_stage_alone);
-	tcase_add_test(tc, the_last_visit_of_a_short_stage_is_kept);
-	tcase_add_test(tc, a_plans_window_takes_the_place_of_what_was_held);
-	tcase_add_test(tc, each_stage_has_its_plan);
 	tcase_add_test(tc, another_threads_calls_change_nothing);
 	tcase_add_test(tc, a_child_is_in_no_stage);
-	tcase_add_loop_test(tc, a_window_that_is_open_at_the_end_is_kept, 0, 2);
 	return unit_run(tc, "visits");
 }
