@@ -99,9 +99,8 @@ struct rec_op {
 	uint8_t spare[3];
 };
 
-/* ProfilerStep#N, of the thread that made the boundary. VOID: its stage was left. */
-enum step_flag { STEP_VOID = 1 };
-struct rec_step {
+enum step_flag { STEP_VOID = 1 }; /* its stage was left before it was one */
+struct rec_step { /* ProfilerStep#N, of the thread that made the boundary */
 	struct record r;
 	int64_t number;
 };

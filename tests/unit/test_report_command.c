@@ -167,7 +167,7 @@ START_TEST(a_directory_has_a_table)
 	says(printed("--leaks", "log", NULL, 1), "log/a.pt.trace.json: no steady growth");
 	ck_assert_int_eq(memory("--timeline", "x.html", "log"), 2);
 	says(printed("--json", "log", NULL, 0),
-	     "\"process\": \"prog12\", \"script\": null, \"pid\": 12, ");
+	     "\"process\": \"prog12\", \"script\": null, \"stage\": null, \"pid\": 12, ");
 	ck_assert_int_eq(mkdir("empty", 0700), 0);
 	ck_assert_int_eq(memory("empty", NULL, NULL), 2);
 	says(told, "empty: no trace files (*.pt.trace.json) below it");
