@@ -206,9 +206,16 @@ static void seek_functions(void)
 						      sched_is_elsewhere };
 	bool any = false;
 
-	for (unsigned i = 0; i < SCHED_TRIGGERS; i++)
-		if (sched_function(i))
-			any |= seek_want(sched_function(i), i);
+	for (unsigned i = 0; i < SCHED_TRIGGERS; i++) {
+		const char *names = sched_function(i);
+
+		if (names && seek_want(names, i))
+			any = true;
+		else if (names)
+			log_warn("marker python:%s: its calls are not seen: more than %d "
+				 "names are looked for",
+				 names, SEEK_MOST);
+	}
 	if (any)
 		seek_prepare(&markers);
 }

@@ -169,6 +169,8 @@ static const char *check_row(const struct stages_row *r)
 		return "has both within and enter, which are two ways into it: one is enough";
 	if (*r->leave && !*r->enter)
 		return "has leave without enter";
+	if (!strcmp(r->marker, "auto") && !has_way(r))
+		return "has the marker auto, which begins no stage: within or enter says what does";
 	return NULL;
 }
 

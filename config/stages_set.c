@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define NAME_RULE "a stage's name is 1 to 31 letters, digits and '_'"
+#define NAME_RULE "a stage's name is 1 to 31 letters, digits, '_' and '-'"
 
 static char why[320];
 
@@ -61,7 +61,7 @@ static bool read_name(const char *text, size_t len, char name[STAGES_NAME])
 	for (size_t i = 0; i < len; i++) {
 		if (!may_name(text[i]))
 			return false;
-		name[i] = text[i] == '-' ? '_' : text[i];
+		name[i] = text[i] == '-' ? '_' : text_lower(text[i]);
 	}
 	name[len] = '\0';
 	return true;

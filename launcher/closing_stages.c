@@ -75,6 +75,6 @@ void closing_no_stage(const struct closing *c)
 			without.text);
 	else
 		say_warn(
-			"nothing was recorded: no stage was entered (%s): the functions that begin them were not called by the program",
+			"nothing was recorded: no stage was entered (%s): no call was seen of the functions that begin them",
 			without.text);
 }

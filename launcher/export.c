@@ -208,7 +208,7 @@ static bool is_wanted(const struct request *r, const char *path)
 
 	return (r->rank == RANK_ANY && !r->stage) || !head_read(&h, path) ||
 	       ((r->rank == RANK_ANY || h.rank == r->rank) &&
-		(!r->stage || !strcmp(h.stage, r->stage)));
+		head_has_stage(&h, r->stage));
 }
 
 /* Traces are listed first: whether there are several decides how they are told apart. */

@@ -41,7 +41,7 @@ static int by_worth(const struct head *a, const struct head *b)
 static bool is_wanted(const struct choice *c, const struct head *h)
 {
 	return (c->rank == CHOICE_ANY || c->rank == h->rank) &&
-	       (!c->stage || !strcmp(c->stage, h->stage)) &&
+	       head_has_stage(h, c->stage) &&
 	       (c->window == CHOICE_ANY || c->window == h->window);
 }
 

@@ -2,6 +2,7 @@
 /* Reads a trace file up to its events, and looks whether it has an end. */
 #include "report/head.h"
 #include "base/order.h"
+#include "base/text.h"
 #include "report/input.h"
 #include "report/parse.h"
 
@@ -25,6 +26,18 @@ static int64_t number_value(struct parse *p)
 int head_by_stage(const struct head *a, const struct head *b)
 {
 	return order_of(a->stage_number, b->stage_number) ?: strcmp(a->stage, b->stage);
+}
+
+/* Where the stage was named letters became small ones, and a dash an underscore. */
+bool head_has_stage(const struct head *h, const char *wanted)
+{
+	const char *name = h->stage;
+
+	if (!wanted)
+		return true;
+	for (; *wanted && (*wanted == '-' ? '_' : text_lower(*wanted)) == *name; name++)
+		wanted++;
+	return !*wanted && !*name;
 }
 
 void head_stage(char to[HEAD_STAGE], const char *name, size_t len)

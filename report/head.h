@@ -38,6 +38,8 @@ bool head_is_trace(const char *path);
 
 /* Orders two of a run: what is of no stage first, then by the stages' numbers. */
 int head_by_stage(const struct head *a, const struct head *b);
+/* Is it of the stage that is wanted, as a user may write its name? NULL: of any. */
+bool head_has_stage(const struct head *h, const char *wanted);
 /* Takes a name if it is one that a stage may have; else "". */
 void head_stage(char to[HEAD_STAGE], const char *name, size_t len);
 

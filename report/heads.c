@@ -90,7 +90,7 @@ void heads_windows(const struct heads *all, const char *run, const char *stage, 
 		const struct head *h = &all->row[i];
 
 		if (!strcmp(h->run, run) && h->window >= 0 && h->ours && !h->child &&
-		    (!stage || !strcmp(h->stage, stage)))
+		    head_has_stage(h, stage))
 			widen_range(&r, h->window);
 	}
 	write_range(&r, to, size);

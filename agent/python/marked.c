@@ -76,13 +76,14 @@ static void end_call(uint32_t token)
 void *marked_around(uint64_t roles, slot_call *next, void *function, void *const *args,
 		    size_t count, void *names)
 {
-	uint64_t others = roles & (roles - 1);
+	unsigned first = roles ? 63 - (unsigned)__builtin_clzll(roles) : 0;
+	uint64_t others = roles & ~((uint64_t)1 << first);
 	uint32_t token;
 	void *result;
 
 	if (!roles)
 		return next(function, args, count, names);
-	token = begin_call((unsigned)__builtin_ctzll(roles));
+	token = begin_call(first);
 	result = others ? marked_around(others, next, function, args, count, names)
 			: next(function, args, count, names);
 	if (token)

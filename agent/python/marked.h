@@ -3,7 +3,7 @@
  * marked - functions of Python's whose calls somebody waits for: each has roles, which
  * are numbers, and a call is told for each of them.
  *
- * Where one has several roles the lowest begins first, and ends last.
+ * Where one has several roles the highest begins first, and ends last.
  *
  * Threads  marked_start: the agent's constructor. marked_called: any. The others, and
  *          what is called: one with the interpreter's lock.

@@ -6,10 +6,11 @@
  * Only what members.h gives is looked at: nothing of the program's runs, and nothing is
  * imported for it.
  *
- * Threads  named_find: any, before all others. The others: one with the interpreter's
- *          lock and no exception set, which they leave so. named_state and named_why:
- * any. Memory   what is returned is borrowed; the names' strings are kept for good, as is
- * the name of the script's file. Errors   named_look: NULL, and named_state says why.
+ * Threads  named_find: any, before all others. named_state, named_why: the one that ends
+ *          the process, too. The others: one with the interpreter's lock and no exception
+ *          set, which they leave so.
+ * Memory   what is returned is borrowed; the names' strings are kept for good.
+ * Errors   named_look: NULL, and named_state says why.
  * Units    none.
  */
 #ifndef PYTHON_NAMED_H

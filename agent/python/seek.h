@@ -4,11 +4,11 @@
  * the program defines them, and their calls seen from then on.
  *
  * Each is wanted under a number, `which`. What has several of them (one function by two
- * names, or twice the same name) begins with the lowest and ends with it.
+ * names, or twice the same name) begins with the highest and ends with it.
  *
  * Threads  seek_want, seek_prepare: the agent's constructor. seek_look: one that imports
  *          a module, and so holds the interpreter's lock; it notices if it does not.
- *          seek_missing: any.
+ *          seek_missing: the one that ends the process.
  * Memory   references to the functions, and to the one that imports.
  * Errors   seek_missing says why there was no call.
  * Units    none.

@@ -13,6 +13,7 @@
 #include "config/config.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 /* How many annotations are named, and how much of each (bytes): a line on the job's page
@@ -63,7 +64,7 @@ static void name_marker(char *text, size_t size)
 		    kind ? kind : MARKER_BY_TORCH, NAME_MOST, stage_run.marker.text);
 }
 
-void sched_say_provisional(const char *when)
+void sched_say_provisional(const struct stage *s, const char *when)
 {
 	const char *what = *when ? "what was recorded until then" : "the whole run";
 	char names[256], marker[256];
@@ -71,16 +72,16 @@ void sched_say_provisional(const char *when)
 	if (!tell_once(TOLD_PROVISIONAL))
 		return;
 	if (stage_count) {
-		log_note("stage %s: no step ended%s, so what was recorded until then was "
-			 "kept",
-			 sched.now->name, when);
+		log_note("stage %s: after its first %lu steps none ended%s, so what was "
+			 "recorded until then was kept",
+			 s->name, (unsigned long)s->step, when);
 		return;
 	}
-	if (sched.now->step) {
+	if (s->step) {
 		log_note("after the first %lu no step ended%s: too few for the default "
 			 "schedule (" SCHEDULE_DEFAULT "), so %s was kept; name another "
 			 "one with --schedule",
-			 (unsigned long)sched.now->step, when, what);
+			 (unsigned long)s->step, when, what);
 		return;
 	}
 	if (stage_run.marker.kind == MARKER_TIME) {
@@ -110,24 +111,67 @@ static const char *why_missing(unsigned trigger)
 							     : NULL;
 }
 
-/* A stage of the user's has no step, or the run was in none of them: what the first one
- * waits for. */
+/* Why no function of the stage was called: of the first one of which that is known. */
+static const char *why_stage_missing(const struct stage *s, const char **name)
+{
+	const char *why = NULL;
+
+	for (unsigned i = 0; i < STAGE_ROLES && !why; i++) {
+		*name = stage_function(s->number * STAGE_ROLES + i);
+		why = why_missing(s->number * STAGE_ROLES + i);
+	}
+	return why;
+}
+
+static bool may_tell(uint32_t bit)
+{
+	return should_have_it() && tell_once(bit);
+}
+
+/* The run was in no stage, as far as this process goes: what the first one waits for. */
+static void say_none_entered(void)
+{
+	const struct stage *s;
+	const char *name, *why = NULL;
+
+	for (unsigned i = 1; i <= stage_count && !why; i++) {
+		s = stage_of(i * STAGE_ROLES);
+		why = why_stage_missing(s, &name);
+	}
+	if (!why || !may_tell(TOLD_SYMBOL))
+		return;
+	log_warn("no stage was entered, so nothing was recorded%s: %s waits for "
+		 "python:%.*s: %s",
+		 s->asked ? "" : " (is it the preset of what this program uses?)",
+		 s->name, (int)strcspn(name, "|"), name, why);
+}
+
+/* A stage of which the user has said something has no step. */
+static void say_stage_missing(const struct stage *s)
+{
+	const char *name, *why = why_stage_missing(s, &name);
+
+	if (why && may_tell(TOLD_STAGE))
+		log_warn("stage %s has no step: python:%s: %s", s->name, name, why);
+	else if (!why && atomic_load(&sched.called) && may_tell(TOLD_STAGE))
+		log_warn(
+			"stage %s has no step, although its functions were called: calls of "
+			"another thread than the one that makes the steps end none, nor those of "
+			"its marker while it is not on, or that have not returned",
+			s->name);
+}
+
 static void say_no_stage(void)
 {
-	bool none = !visit_was_made();
-
-	for (unsigned i = STAGE_ROLES; i < (stage_count + 1) * STAGE_ROLES; i++) {
-		const struct stage *s = stage_of(i);
-		const char *why = !s->step && (none || s->asked) ? why_missing(i) : NULL;
-
-		if (!why || !should_have_it() ||
-		    !tell_once(none ? TOLD_SYMBOL : TOLD_STAGE))
-			continue;
-		log_warn("stage %s has no step: python:%s: %s%s", s->name,
-			 stage_function(i), why,
-			 none ? "; nor was any other entered, so nothing was recorded"
-			      : "");
+	if (stage_count && !visit_was_made()) {
+		say_none_entered();
 		return;
+	}
+	for (unsigned i = 1; i <= stage_count; i++) {
+		const struct stage *s = stage_of(i * STAGE_ROLES);
+
+		if (s->asked && !s->step)
+			say_stage_missing(s);
 	}
 }
 
@@ -176,7 +220,7 @@ void sched_exit(void)
 	follow_nobody();
 	sched_unlock();
 	if (provisional)
-		sched_say_provisional("");
+		sched_say_provisional(sched.now, "");
 	visit_tell();
 	say_not_found();
 	errno = saved;

@@ -148,7 +148,8 @@ static void note_name(const char *name, size_t len)
 	int saved = errno;
 
 	/* A user of none or time: asks for no annotation, and is not told of any. */
-	if (stage_run.marker.kind == MARKER_NONE || stage_run.marker.kind == MARKER_TIME)
+	if (stage_run.marker.kind == MARKER_NONE ||
+	    stage_run.marker.kind == MARKER_TIME || stage_count)
 		return;
 	if (h && !sched.now->step && spool_head_has(&h->seen, sizeof(h->seen)))
 		tally_add(&h->seen, name, len, 1);

@@ -119,8 +119,10 @@ static bool has_name(const struct stage *s, const char *name, size_t len)
 /* Where several have the name the one that is on comes first. */
 int stage_find(const char *name, size_t len)
 {
-	if (has_name(sched.now, name, len))
-		return sched.now->number * STAGE_ROLES;
+	const struct stage *now = sched.now;
+
+	if (has_name(now, name, len))
+		return now->number * STAGE_ROLES;
 	for (unsigned i = 0; i < stage_count; i++)
 		if (has_name(&stages[i], name, len))
 			return (int)((i + 1) * STAGE_ROLES);

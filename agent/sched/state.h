@@ -31,7 +31,9 @@ struct sched_state {
 	bool cpu_off; /* operators are not wanted (activities) */
 	uint64_t main_ticks; /* when main began; 0 = not known */
 
-	struct stage *now; /* the one that is on */
+	/* The one that is on: changed under the lock, and by the thread alone that makes
+	 * the steps, which may read it without. */
+	struct stage *_Atomic now;
 	uint64_t begun; /* when step 0 began */
 	_Atomic uint64_t last; /* when the last boundary was */
 	bool driver; /* this process has boundaries of its own, or needs none */
@@ -80,9 +82,9 @@ void sched_boundary(const char *chosen, bool row);
  * lock. */
 void sched_observe(void);
 
-/* Says in one line that a provisional window was kept; without the lock. `when`: "" at
- * the process's end, else what has ended the window before. */
-void sched_say_provisional(const char *when);
+/* Says in one line that a provisional window of a stage was kept; without the lock.
+ * `when`: "" at the process's end, else what has ended the window before. */
+void sched_say_provisional(const struct stage *s, const char *when);
 
 /* ---- steps.c: under the lock, but steps_change ---- */
 

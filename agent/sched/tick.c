@@ -86,6 +86,7 @@ static int64_t tick_time(int64_t now_ns)
 
 int64_t sched_tick(void)
 {
+	const struct stage *s = NULL;
 	const char *why = NULL;
 	int64_t next = TICK;
 
@@ -97,10 +98,11 @@ int64_t sched_tick(void)
 	if (stage_run.marker.kind == MARKER_TIME)
 		next = tick_time(sys_clock_ns(CLOCK_MONOTONIC));
 	if (worth_a_look() && sched_lock()) {
+		s = sched.now;
 		why = end_provisional();
 		sched_unlock();
 	}
 	if (why)
-		sched_say_provisional(why);
+		sched_say_provisional(s, why);
 	return next < TICK ? next : TICK;
 }

@@ -285,13 +285,10 @@ static bool kept_early[STAGES_MOST];
 
 void visit_exit(uint64_t now)
 {
-	struct stage *s = sched.now;
-
-	/* In the middle of its first step it is kept all the same. */
-	if (s->number && cycle_now && s->step)
-		end_visit(now);
+	end_visit(now);
 	for (unsigned i = 0; i < stage_count; i++) {
-		s = stage_of((i + 1) * STAGE_ROLES);
+		struct stage *s = stage_of((i + 1) * STAGE_ROLES);
+
 		kept_early[i] = s->held;
 		if (!s->held)
 			continue;

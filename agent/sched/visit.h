@@ -7,7 +7,8 @@
  * window ends with the visit, and is kept if a step of it has ended; the plan goes on at
  * the next visit.
  *
- * Threads  visit_minds, visit_begin_call, visit_end_call: the one that makes the steps.
+ * Threads  visit_begin_call, visit_end_call: the one that makes the steps, or in whose
+ *          stead a call ends. visit_minds, visit_minds_each: any.
  *          visit_exit: the holder of the scheduler's lock. visit_fork_child: a fork's.
  * Memory   static.
  * Errors   none.

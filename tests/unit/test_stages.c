@@ -205,18 +205,19 @@ static const struct {
 	{ "stage.a.elephants", "x",
 	  "a stage has marker, within, enter, leave, schedule and file" },
 	{ "stage.a", "x", "a stage has marker, within, enter, leave, schedule and file" },
-	{ "stage.", "x", "a stage's name is 1 to 31 letters, digits and '_'" },
-	{ "stage..marker", "auto", "a stage's name is 1 to 31 letters, digits and '_'" },
+	{ "stage.", "x", "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
+	{ "stage..marker", "auto",
+	  "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
 	{ "stage.a b.marker", "auto",
-	  "a stage's name is 1 to 31 letters, digits and '_'" },
+	  "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
 	{ "stage.a/b.marker", "auto",
-	  "a stage's name is 1 to 31 letters, digits and '_'" },
+	  "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
 	{ "stage.abcdefghijklmnopqrstuvwxyz123456.marker", "auto",
-	  "a stage's name is 1 to 31 letters, digits and '_'" },
+	  "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
 	{ "stage", "auto", "expected name=marker, as val=python:validate" },
 	{ "stage", "a=", "expected name=marker, as val=python:validate" },
-	{ "stage", "=auto", "a stage's name is 1 to 31 letters, digits and '_'" },
-	{ "stage", "a.b=auto", "a stage's name is 1 to 31 letters, digits and '_'" },
+	{ "stage", "=auto", "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
+	{ "stage", "a.b=auto", "a stage's name is 1 to 31 letters, digits, '_' and '-'" },
 	{ "stage.a.marker", "python:f|", "a name is missing beside '|'" },
 	{ "stage.a.marker", "python:|f", "a name is missing beside '|'" },
 	{ "stage.a.marker", "python:f||g", "a name is missing beside '|'" },
@@ -282,7 +283,7 @@ END_TEST
 
 START_TEST(a_dash_in_a_name_is_an_underscore)
 {
-	take_stage("pre-train.marker", "auto");
+	take_stage("Pre-Train.marker", "auto");
 	take_stage("pre_train.file", "-p");
 	ck_assert_uint_eq(stages_of(&c, rows), 1);
 	ck_assert_str_eq(rows[0].name, "pre_train");
@@ -298,16 +299,19 @@ static const struct {
 	{ "a.marker = auto\na.within = python:f\na.enter = python:g\n",
 	  "a has both within and enter, which are two ways into it: one is enough" },
 	{ "a.marker = auto\na.leave = python:f\n", "a has leave without enter" },
-	{ "b.marker = auto\na.marker = auto\n",
+	{ "b.marker = torch:x\na.marker = torch:x\n",
 	  "a and b have the same marker: within or enter must tell them apart" },
-	{ "a.marker = auto\nb.marker = torch:x\nc.marker = torch:x\n",
+	{ "a.marker = torch:y\nb.marker = torch:x\nc.marker = torch:x\n",
 	  "b and c have the same marker: within or enter must tell them apart" },
-	{ "a.marker = auto\nb.marker = auto\nb.enter = python:f\n", NULL },
-	{ "a.marker = auto\na.within = python:f\nb.marker = auto\n", NULL },
-	{ "a.marker = auto\nb.marker = torch:b\nc.marker = torch:c\nd.marker = torch:d\n"
+	{ "a.marker = auto\n",
+	  "a has the marker auto, which begins no stage: within or enter says what does" },
+	{ "a.marker = torch:x\nb.marker = torch:x\nb.enter = python:f\n", NULL },
+	{ "a.marker = auto\na.within = python:f\nb.marker = auto\nb.within = python:g\n",
+	  NULL },
+	{ "a.marker = torch:a\nb.marker = torch:b\nc.marker = torch:c\nd.marker = torch:d\n"
 	  "e.marker = torch:e\nf.marker = torch:f\ng.marker = torch:g\nh.marker = torch:h\n",
 	  NULL },
-	{ "a.marker = auto\nb.marker = torch:b\nc.marker = torch:c\nd.marker = torch:d\n"
+	{ "a.marker = torch:a\nb.marker = torch:b\nc.marker = torch:c\nd.marker = torch:d\n"
 	  "e.marker = torch:e\nf.marker = torch:f\ng.marker = torch:g\nh.marker = torch:h\n"
 	  "i.marker = torch:i\n",
 	  "there are more than 8" },

@@ -105,7 +105,7 @@ START_TEST(a_wrong_section_is_told_by_its_line)
 	ck_assert_str_eq(
 		bad,
 		"profile.conf:1: expected [stage name] instead of '[main]'\n"
-		"profile.conf:3: a stage's name is 1 to 31 letters, digits and '_'\n"
+		"profile.conf:3: a stage's name is 1 to 31 letters, digits, '_' and '-'\n"
 		"profile.conf:6: logdir: an option of the whole run stands above the first [stage ...]\n"
 		"profile.conf:7: withn: no such key of a stage (did you mean within?)\n"
 		"profile.conf:8: metadata.a: an option of the whole run stands above the first [stage ...]\n"
@@ -113,7 +113,7 @@ START_TEST(a_wrong_section_is_told_by_its_line)
 		"profile.conf:10: expected 'option = value' instead of 'nonsense'\n"
 		"profile.conf:12: expected [stage name] instead of '[stage b'\n"
 		"profile.conf:14: expected [stage name] instead of '[]'\n"
-		"profile.conf:15: a stage's name is 1 to 31 letters, digits and '_'\n"
+		"profile.conf:15: a stage's name is 1 to 31 letters, digits, '_' and '-'\n"
 		"profile.conf:16: expected [stage name] instead of '[stageb]'\n"
 		"profile.conf:17: expected [stage name] instead of '[stage c] x'\n");
 	ck_assert_str_eq(c.logdir, "/l");
@@ -190,14 +190,14 @@ START_TEST(a_stage_is_said_in_two_ways)
 {
 	char *env[] = { "PROF_STAGE_a_marker=torch:x", "PROF_STAGE_b_file=.x", NULL };
 
-	write_file("[stage b]\nmarker = auto\nfile = .y\n");
+	write_file("[stage b]\nmarker = torch:b\nfile = .y\n");
 	ck_assert_int_eq(
 		parse("--stage|a=python:f|--stage=my-c=torch:c|--stage.my-c.within=python:w|"
 		      "--stage.a.schedule|active=1|--|x",
 		      env),
 		0);
 	ck_assert_str_eq(a.config.stages,
-			 "b.marker = auto\nb.file = .x\na.marker = python:f\n"
+			 "b.marker = torch:b\nb.file = .x\na.marker = python:f\n"
 			 "my_c.marker = torch:c\nmy_c.within = python:w\n"
 			 "a.schedule = active=1\n");
 	ck_assert_pstr_eq(a.command[0], "x");
