@@ -12,6 +12,8 @@
 
 #define NAME_RULE "a stage's name is 1 to 31 letters, digits, '_' and '-'"
 
+#define SUFFIX_MOST 64 /* a name has 255 bytes, with host, process and time */
+
 static char why[320];
 
 static const char keys[][12] = {
@@ -115,6 +117,8 @@ static const char *check_value(const char *key, const char *value)
 		return check_marker(value);
 	if (!strcmp(key, "schedule"))
 		return check_by("schedule", value);
+	if (!strcmp(key, "file") && strlen(value) > SUFFIX_MOST)
+		return "it is a part of a file's name: 64 bytes at most";
 	if (!strcmp(key, "file"))
 		return strpbrk(value, "/%") || strstr(value, "..")
 			       ? "it is a part of a file's name: no slash, no '%', no '..' in it"

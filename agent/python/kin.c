@@ -18,12 +18,24 @@
 #define FLAGS        168
 #define BASE         256
 #define METHODS      232
+#define MEMBERS      240
 #define TYPE_VERSION 384 /* tp_version_tag */
 #define READY        (1ul << 12 | 1ul << 13 | 1ul << 19) /* READY, READYING, VALID_VERSION */
 /* PyFunctionObject of 3.11 */
 #define FUNCTION_SIZE    136
 #define FUNCTION_CODE    48
+#define FUNCTION_DOC     80
 #define FUNCTION_VERSION 128 /* that call sites compare */
+
+/* PyMemberDef */
+struct member {
+	const char *name;
+	int type;
+	long offset;
+	int flags;
+	const char *doc;
+};
+#define IS_OBJECT 6 /* T_OBJECT: NULL is None */
 
 static struct {
 	char *type; /* PyFunction_Type */
@@ -67,7 +79,11 @@ static void put_word(unsigned at, const void *value)
 static void make_kin(void)
 {
 	/* Between these the interpreter has dictionary, bases, MRO and caches. */
-	static const unsigned own[] = { 240, 248, 264, 336, 344, 352, 360, 368 };
+	static const unsigned own[] = { 248, 264, 336, 344, 352, 360, 368 };
+	/* Each type has a `__doc__` of its own; a function's is what a member tells. */
+	static struct member members[] = {
+		{ "__doc__", IS_OBJECT, FUNCTION_DOC, 0, NULL }, { 0 }
+	};
 	static struct method methods[] = {
 		{ "__reduce_ex__", { reduce_to_name }, METHOD_ONE, NULL }, { 0 }
 	};
@@ -83,6 +99,7 @@ static void make_kin(void)
 	put_word(0, (const void *)1); /* references */
 	put_word(BASE, api.type);
 	put_word(METHODS, methods);
+	put_word(MEMBERS, members);
 	memcpy(&flags, kin + FLAGS, sizeof(flags));
 	flags &= ~READY;
 	memcpy(kin + FLAGS, &flags, sizeof(flags));

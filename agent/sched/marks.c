@@ -121,7 +121,7 @@ const char *sched_function(unsigned trigger)
  * nobody misses it. */
 static void note_function(void)
 {
-	if (job &&
+	if (job && !stage_count &&
 	    !(atomic_load_explicit(&job->told, memory_order_relaxed) & TOLD_SYMBOL))
 		atomic_fetch_or(&job->told, TOLD_SYMBOL);
 }

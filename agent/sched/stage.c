@@ -178,14 +178,22 @@ static bool is_asked(const char *lines, const char *name)
 	return false;
 }
 
+/* The launcher has judged them; without it nobody has. */
+static unsigned count_stages(const struct config *cfg, struct stages_row *row)
+{
+	const char *why = stages_any(cfg) ? stages_check(cfg) : NULL;
+
+	if (why)
+		log_warn("stages: %s; going on without them", why);
+	return stages_any(cfg) && !why ? (unsigned)stages_of(cfg, row) : 0;
+}
+
 void stage_start(const struct config *cfg)
 {
 	struct stages_row row[STAGES_MOST];
 
 	sched.now = &stage_run;
-	stage_count = 0;
-	if (*cfg->stages || cfg->preset)
-		stage_count = (unsigned)stages_of(cfg, row);
+	stage_count = count_stages(cfg, row);
 	if (stage_count)
 		leave_run_alone();
 	else

@@ -101,6 +101,8 @@ static void enter_stage(struct stage *s, uint64_t now)
 	steps_drive(now);
 	atomic_fetch_add(&spool.head->sched.stage[s->number - 1].visits, 1);
 	entered = true;
+	if (job)
+		atomic_fetch_or(&job->told, TOLD_SYMBOL); /* nobody misses stages */
 	end_visit(now);
 	/* Of two that their markers alone begin the later one takes the place. */
 	if (!sched.now->bare || !s->bare)

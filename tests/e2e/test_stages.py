@@ -293,6 +293,42 @@ def test_a_function_that_is_missing_is_said():
         assert "python:validate_stpe" in run.err and "did you mean validate_step?" in run.err, run.err
 
 
+def test_one_function_by_two_names():
+    """It begins the stage and ends its step, whichever is which."""
+    with prof.folder() as log:
+        files, _, _ = launch(log, "plain", schedule=WHOLE, **{
+            "stage.validation.marker": "python:validate", "stage.validation.within": "python:stages_plain.validate"})
+        assert visits(files) == [("validation", number, 1) for number in range(3)], visits(files)
+        files, _, _ = launch(log, "plain", schedule=WHOLE, **{
+            "stage.other.marker": "python:stages_plain.validate", "stage.other.within": "python:validate"})
+        assert [v for v in visits(files) if v[0] == "other"] == [("other", number, 1) for number in range(3)], visits(files)
+
+
+def test_a_misspelt_way_in_is_said():
+    """The marker was called, and the stage never on."""
+    with prof.folder() as log:
+        files, _, run = launch(log, "plain", schedule=WHOLE, **{
+            "stage.validation.marker": "python:validate_step", "stage.validation.within": "python:validat"})
+        assert not files, visits(files)
+        assert "no stage was entered" in run.err and "did you mean validate?" in run.err, run.err
+
+
+def test_more_names_than_are_looked_for_are_said():
+    with prof.folder() as log:
+        names = "|".join(f"n{number}" for number in range(50))
+        files, _, run = launch(log, "plain", schedule=WHOLE, **{
+            **MARKERS, "stage.validation.within": f"python:{names}"})
+        assert {file.stage for file in files} == {"train"}, visits(files)
+        assert "more than 48 names are looked for" in run.err, run.err
+
+
+def test_a_preset_of_another_framework_is_said():
+    with prof.folder() as log:
+        files, _, run = launch(log, "plain", preset="hf", schedule=WHOLE)
+        assert not files, visits(files)
+        assert "is it the preset of what this program uses?" in run.err, run.err
+
+
 def test_steps_are_the_same_without_us():
     """What the program says of itself, but for the times."""
     def counts(said):

@@ -125,6 +125,15 @@ def test_a_type_for_several():
         want("the type", type(CALL), function)
         LIBRARY.watch_kin(CALL, False)
     LIBRARY.watch_unset(0)
+    told, untold = types.FunctionType(CALL.__code__, {}), types.FunctionType(CALL.__code__, {})
+    told.__doc__, untold.__doc__ = "Mine.", None
+    for one, doc in (told, "Mine."), (untold, None):
+        LIBRARY.watch_kin(one, True)
+        want("what it says of itself", one.__doc__, doc)
+        one.__doc__ = "Other."
+        want("and is given", (one.__doc__, one.__dict__), ("Other.", {}))
+        LIBRARY.watch_kin(one, False)
+        want("for good", one.__doc__, "Other.")
     made = [types.FunctionType(CALL.__code__, {}) for _ in range(KIN_MOST + 1)]
     want("all but one", [LIBRARY.watch_kin(one, True) for one in made], [True] * KIN_MOST + [not IS_311])
     for one in made:

@@ -253,10 +253,22 @@ START_TEST(a_child_is_in_no_stage)
 }
 END_TEST
 
+/* Nobody has judged them where there is no launcher. */
+START_TEST(wrong_stages_are_none)
+{
+	begin_run("a.marker = torch:x\nb.marker = torch:x\n", "active=9");
+	ck_assert_uint_eq(stage_count, 0);
+	iteration();
+	iteration();
+	ck_assert_uint_eq(atomic_load(&spool.head->sched.boundaries), 1);
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tc = tcase_create("visits");
 
+	tcase_add_test(tc, wrong_stages_are_none);
 	tcase_add_test(tc, outside_of_stages_nothing_is_recorded);
 	tcase_add_test(tc, a_window_ends_with_its_stage_and_goes_on_in_the_next_visit);
 	tcase_add_test(tc, calls_of_a_marker_alone_change_stages);
