@@ -7,8 +7,7 @@
  * its type alone: those look at the pointer again, and kin.h's type is for 3.11.
  *
  * Threads  one with the interpreter's lock; importer_ready: any, first.
- * Memory   struct importer is the caller's and stays for good. Who watches at the same
- *          time share the type.
+ * Memory   struct importer is the caller's and stays for good.
  * Errors   text that says why; importer_watch: false, another tool stands in front of it.
  * Units    none.
  */

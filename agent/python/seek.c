@@ -13,15 +13,13 @@
 #include "agent/python/check.h"
 #include "agent/python/first.h"
 #include "agent/python/goodbye.h"
-#include "agent/python/imported.h"
+#include "agent/python/importer.h"
 #include "agent/python/interpreter.h"
-#include "agent/python/kin.h"
 #include "agent/python/main_module.h"
 #include "agent/python/marked.h"
 #include "agent/python/named.h"
 #include "agent/python/pending.h"
 #include "agent/python/python.h"
-#include "agent/python/slot.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/seldom.h"
@@ -51,7 +49,7 @@ _Static_assert(SEEK_MOST == NAMED_MOST && SEEK_MOST == MARKED_MOST, "one of each
 
 static bool prepared;
 static bool found_all; /* of the interpreter's functions */
-static struct slot imports;
+static struct importer imports;
 static const char *why; /* not NULL: none is looked for */
 static _Atomic bool met;
 static __thread unsigned importing __attribute__((tls_model("initial-exec")));
@@ -225,7 +223,7 @@ static void *see_import(void *function, void *const *args, size_t count, void *n
 	if (lacking)
 		calls_leave();
 	importing++;
-	result = slot_next(&imports)(function, args, count, names);
+	result = slot_next(&imports.slot)(function, args, count, names);
 	importing--;
 	if (result)
 		look_after_import();
@@ -241,7 +239,7 @@ static bool find_all(void)
 	const char *failed = NULL;
 	bool found = python_find(&failed);
 
-	if (found && named_find() && imported_find() && kin_find() && calls_find())
+	if (found && named_find() && importer_ready() && calls_find())
 		return true;
 	why = found ? "the interpreter lacks functions that are needed" : failed;
 	return false;
@@ -249,19 +247,13 @@ static bool find_all(void)
 
 static void start_here(void)
 {
-	void *import;
-
 	atomic_store(&met, true);
 	for (struct want *w = wants; w < wants + wants_n; w++)
 		if (!(w->named = named_add(w->name)))
 			w->why = "the name has too many parts";
 	count_lacking();
-	import = imported_item("_frozen_importlib", "_find_and_load");
-	if (!import || slot_find(&imports, import, see_import))
-		return;
-	if (slot_set_locked(&imports))
-		kin_set(import); /* `from package import module` calls it by itself */
-	else
+	/* Else each module of C's that is imported brings us here. */
+	if (!importer_find(&imports, see_import) && !importer_watch(&imports))
 		why = "another tool stands in front of the importer";
 }
 
@@ -270,7 +262,7 @@ void seek_look(void)
 	int saved = errno;
 
 	/* Once imports are seen nothing is new here. */
-	if (!prepared || why || imports.at || interpreter_ended() || sys_confined)
+	if (!prepared || why || imports.slot.at || interpreter_ended() || sys_confined)
 		return;
 	if (!found_all)
 		found_all = find_all();
