@@ -3,8 +3,9 @@
 """What a user waits for, bare and under us; Markdown tables.
 
 The end of a torch program, from _exit to its parent's wait (the interpreter's own end
-takes a second that differs by fifty times what is looked for), and of a small one, from
-its last word; two of CPython's own test modules, gcc and git gc, until the command has
+takes a second that differs by fifty times what is looked for), of a small one of C, from
+the end of main, and of perl, from its last word (perl frees what it has before main ends);
+two of CPython's own test modules, gcc and git gc, until the command has
 ended; the launcher's own end, and the disk, of 3,000 short processes, and its end after a
 program that filled the buffer.  Bare and each mode by turns, a bare run before each.
 
@@ -47,6 +48,26 @@ use Time::HiRes qw(clock_gettime CLOCK_MONOTONIC);
 my @kept = map { "x" x 100 } 1 .. 20000;
 open my $f, ">", "main"; printf $f "%d", 1e9 * clock_gettime(CLOCK_MONOTONIC); close $f;
 """
+C = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static char *kept[20000];
+
+int main(void)
+{
+	struct timespec now;
+	FILE *f = fopen("main", "w");
+
+	for (int i = 0; i < 20000; i++)
+		kept[i] = memset(malloc(100), 'x', 100);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	fprintf(f, "%lld", now.tv_sec * 1000000000ll + now.tv_nsec);
+	return fclose(f);
+}
+"""
 # Its child's end, as a program's parent sees it.
 PARENT = """
 import os, sys, time
@@ -84,8 +105,15 @@ def by_turns(modes, times, once):
     return {mode: pairs for mode, pairs in found.items() if pairs}
 
 
+def compiled(source):
+    path = WORK + "/compiled"
+    subprocess.run(["gcc", "-O1", "-x", "c", "-o", path, "-"], input=source, text=True, check=True)
+    return path
+
+
 def ends():
     for name, words in (("a torch program", [PYTHON, "-c", TORCH]),
+                        ("a C program, 20,000 strings", [compiled(C)]),
                         ("perl, 20,000 strings", ["/usr/bin/perl", "-e", PERL])):
         def once(mode, words=words):
             return float(run(mode, [PYTHON, "-c", PARENT, *words])) / 1e6
