@@ -133,6 +133,26 @@ def test_the_functions_of_torchs_profiler():
         prof.strict(run.paths())
 
 
+def test_beside_torchs_profiler_in_one_process():
+    """Since 3.12 there is room for both. TORCH_PYTHON: such an interpreter, with torch."""
+    python = os.environ.get("TORCH_PYTHON")
+    if not python:
+        raise prof.Skip("TORCH_PYTHON is not given: a Python of 3.12 or later that has torch")
+    with prof.folder() as log:
+        path = os.path.join(log, "torch.json")
+        run = prof.launch([python, TORCH], log, env={"TRACE": path}, marker="python:boundary",
+                          schedule="wait=1,active=1,repeat=1", modules="on", **FULL)
+        trace = run.only()
+        with open(path, encoding="utf-8") as file:
+            theirs = [e for e in json.load(file)["traceEvents"] if e.get("ph") == "X"]
+        have, want = tree(trace.slices, "body"), tree(theirs, "body")
+        assert len(want) > 1000 and have == want, [pair for pair in zip(have, want) if pair[0] != pair[1]][:5]
+        numbers = [collections.Counter(e["name"] + str(e["args"].get("Python module id"))
+                                       for e in functions(of).values() if e["name"].startswith("nn.Module"))
+                   for of in (trace.slices, theirs)]
+        assert sum(numbers[1].values()) > 50 and numbers[0] == numbers[1], numbers
+
+
 def test_steps_and_annotations_keep_their_length():
     """A function that a step's end cuts goes on behind it; `__enter__`, in which an annotation begins, ends there."""
     with prof.folder() as log:
